@@ -18,10 +18,10 @@ namespace tf::tracker {
 
 struct DaemonOptions {
   rpc::Endpoint listen;
-  std::string ca_folder;  // as `tracker ca init` made it; empty: plain text, on loopback only
-  MembersOptions members;                  // the daemon finds out which the tracker's hosts are
+  std::string ca_folder;   // as `tracker ca init` made it; empty: plain text, on loopback only
+  MembersOptions members;  // the daemon finds out which the tracker's hosts are
   std::vector<std::string> advertise = {};  // further names and addresses under which it is reached
-  std::string state_path;  // artifacts are kept in the folder state_path + ".artifacts"
+  std::string state_path;                   // artifacts are kept in the folder state_path + ".artifacts"
   uint64_t artifact_bytes = 2ull << 30;
   FarmOptions farm;
   PowerCycleOptions power_cycle;  // without a command: none

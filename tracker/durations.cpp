@@ -36,7 +36,8 @@ absl::StatusOr<absl::Duration> parse_duration(std::string_view option, std::stri
         given, " is not a duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m"));
   }
   if (*duration > absl::ZeroDuration()) return *duration;
-  return absl::InvalidArgumentError(absl::StrCat(given, " is not above zero: give how long, as in 2d or 1h30m"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(given, " is not above zero: give how long, as in 2d or 1h30m"));
 }
 
 }  // namespace tf::tracker

@@ -197,8 +197,8 @@ template <typename L, Intrinsic kFunction>
 void run_call(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const T* a = m.at<T>(i.a);
-  constexpr bool kTakesTwo = kFunction == Intrinsic::kPow || kFunction == Intrinsic::kLdexp ||
-                             kFunction == Intrinsic::kCopysign;
+  constexpr bool kTakesTwo =
+      kFunction == Intrinsic::kPow || kFunction == Intrinsic::kLdexp || kFunction == Intrinsic::kCopysign;
   const T* b = m.at<T>(kTakesTwo ? i.b : i.a);
   T* out = m.at<T>(i.target);
   for (int32_t l = 0; l < i.lanes; ++l) {

@@ -174,7 +174,8 @@ Result prelu(NodeReader& node) {
     TF_ASSIGN_OR_RETURN(slope, node.emit(Reshape{std::move(along)}, {slope}));
   }
   TF_ASSIGN_OR_RETURN(NodeId below, node.emit(Binary{BinaryKind::kMul}, {x, slope}));
-  TF_ASSIGN_OR_RETURN(NodeId is_below, node.emit(Binary{BinaryKind::kLess}, {x, node.scalar(0, node.type(x).element)}));
+  TF_ASSIGN_OR_RETURN(NodeId is_below,
+                      node.emit(Binary{BinaryKind::kLess}, {x, node.scalar(0, node.type(x).element)}));
   return node.emit(Where{}, {is_below, below, x});
 }
 

@@ -25,26 +25,34 @@ constexpr TwoOverPi kForF32[] = {
 
 // Each part is the f64 nearest to what is left.
 constexpr TwoOverPi kForF64[] = {
-    {0, 1, {0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55,
-      -0x1.6447e493ad4cep-109, 0x1.e21c820ff28b2p-163}},
-    {0x1p152, 0x1p-100, {0x1.a9a6ee06db14bp+1, -0x1.9b0ef1bef806cp-54,
-      0x1.63abdebbc561bp-108, 0x1.c91b8e909374cp-162}},
-    {0x1p252, 0x1p-200, {0x1.28b1d5ef5de2bp+1, 0x1.b7246e3a424ddp-56,
-      0x1.700324977504fp-111, -0x1.cdbc603c429c7p-165}},
-    {0x1p352, 0x1p-300, {0x1.ba5c00c925dd4p-1, 0x1.3a32439fc3bd6p-57,
-      0x1.cb129a73ee882p-112, 0x1.afa975da24275p-167}},
-    {0x1p452, 0x1p-400, {0x1.eb1cb129a73efp+0, -0x1.df7282b4512eep-54,
-      0x1.3a671c09ad17ep-110, -0x1.bec66e29c67cbp-168}},
-    {0x1p552, 0x1p-500, {0x1.213a671c09ad1p-2, 0x1.f7e413991d63ap-56,
-      -0x1.f2b3182d8dee8p-110, -0x1.d1081b5f13802p-166}},
-    {0x1p652, 0x1p-600, {0x1.1cc1a99cfa4e4p+1, 0x1.17e2ef7e4a0ecp-54,
-      0x1.ff897ffde0598p-108, 0x1.fde5e2316b415p-165}},
-    {0x1p752, 0x1p-700, {0x1.d8ffc4bffef03p+1, -0x1.9fc04343b9d29p-54,
-      -0x1.f592e092c9813p-108, -0x1.b069ec9161738p-165}},
-    {0x1p852, 0x1p-800, {0x1.ad05368fb69b4p+1, -0x1.30d834f648b0cp-56,
-      0x1.8fd9a797fa8b6p-110, -0x1.5b08a7028341dp-165}},
-    {0x1p952, 0x1p-900, {0x1.e8c7ecd3cbfd4p-1, 0x1.6ba93dd63f5f3p-55,
-      -0x1.d0985f18c10ebp-113, -0x1.6b68aca025027p-167}},
+    {0, 1, {0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55, -0x1.6447e493ad4cep-109, 0x1.e21c820ff28b2p-163}},
+    {0x1p152,
+     0x1p-100,
+     {0x1.a9a6ee06db14bp+1, -0x1.9b0ef1bef806cp-54, 0x1.63abdebbc561bp-108, 0x1.c91b8e909374cp-162}},
+    {0x1p252,
+     0x1p-200,
+     {0x1.28b1d5ef5de2bp+1, 0x1.b7246e3a424ddp-56, 0x1.700324977504fp-111, -0x1.cdbc603c429c7p-165}},
+    {0x1p352,
+     0x1p-300,
+     {0x1.ba5c00c925dd4p-1, 0x1.3a32439fc3bd6p-57, 0x1.cb129a73ee882p-112, 0x1.afa975da24275p-167}},
+    {0x1p452,
+     0x1p-400,
+     {0x1.eb1cb129a73efp+0, -0x1.df7282b4512eep-54, 0x1.3a671c09ad17ep-110, -0x1.bec66e29c67cbp-168}},
+    {0x1p552,
+     0x1p-500,
+     {0x1.213a671c09ad1p-2, 0x1.f7e413991d63ap-56, -0x1.f2b3182d8dee8p-110, -0x1.d1081b5f13802p-166}},
+    {0x1p652,
+     0x1p-600,
+     {0x1.1cc1a99cfa4e4p+1, 0x1.17e2ef7e4a0ecp-54, 0x1.ff897ffde0598p-108, 0x1.fde5e2316b415p-165}},
+    {0x1p752,
+     0x1p-700,
+     {0x1.d8ffc4bffef03p+1, -0x1.9fc04343b9d29p-54, -0x1.f592e092c9813p-108, -0x1.b069ec9161738p-165}},
+    {0x1p852,
+     0x1p-800,
+     {0x1.ad05368fb69b4p+1, -0x1.30d834f648b0cp-56, 0x1.8fd9a797fa8b6p-110, -0x1.5b08a7028341dp-165}},
+    {0x1p952,
+     0x1p-900,
+     {0x1.e8c7ecd3cbfd4p-1, 0x1.6ba93dd63f5f3p-55, -0x1.d0985f18c10ebp-113, -0x1.6b68aca025027p-167}},
 };
 
 // The scaled argument and the parts of the row for x >= 0.
@@ -152,8 +160,8 @@ Expr circular(Circular function, const Expr& x, const Bind& bind) {
   // cos(x) = sin(x + pi/2): one quadrant on, of at most four.
   const bool is_cos = function == Circular::kCos;
   const Expr quadrant = bind(is_cos ? r.quadrant + number(x, 1) : r.quadrant);
-  const Expr is_odd = tensor::logical_or(tensor::equal(quadrant, number(x, 1)),
-                                         tensor::equal(quadrant, number(x, 3)));
+  const Expr is_odd =
+      tensor::logical_or(tensor::equal(quadrant, number(x, 1)), tensor::equal(quadrant, number(x, 3)));
   const Expr value = bind(tensor::select(is_odd, cos_reduced(angle, bind), sin_reduced(angle, bind)));
   const Expr negative = is_cos ? tensor::logical_or(tensor::equal(quadrant, number(x, 2)),
                                                     tensor::equal(quadrant, number(x, 3)))

@@ -26,9 +26,9 @@ Expr magnitude_f32(const Expr& size, const Expr& y, const Bind& bind) {
   const Expr product = bind(clamped(bind(clamped(y, -0x1p70, 0x1p70)) * log2, -160, 130));
   const Expr n = bind(nearest(product));
   const Expr r = bind(product - n);
-  const Expr q = polynomial(r, {0x1.ffcbdd8e1778ep-17, 0x1.443f620076d32p-13, 0x1.5d88bdb12b329p-10,
-                                0x1.3b2a1c3666ce3p-7, 0x1.c6b08cb16834ap-5, 0x1.ebfbe045300dp-3,
-                                0x1.62e42fefd32c2p-1});
+  const Expr q =
+      polynomial(r, {0x1.ffcbdd8e1778ep-17, 0x1.443f620076d32p-13, 0x1.5d88bdb12b329p-10,
+                     0x1.3b2a1c3666ce3p-7, 0x1.c6b08cb16834ap-5, 0x1.ebfbe045300dp-3, 0x1.62e42fefd32c2p-1});
   return ldexp(q * r + number(r, 1), n);
 }
 
@@ -59,8 +59,8 @@ Exact log2_exactly(const Decomposed& d, const Bind& bind) {
                                    0x1.5555555555558p-1});
   const Expr log_low = bind(fma(s, rest, s_low * two));
   const Exact scaled = product(bind(s + s), number(f, 0x1.71547652b82fep+0), bind);
-  const Expr scaled_low = scaled.low + (log_low * number(f, 0x1.71547652b82fep+0) +
-                                        s * number(f, 2 * 0x1.777d0ffda0d24p-56));
+  const Expr scaled_low =
+      scaled.low + (log_low * number(f, 0x1.71547652b82fep+0) + s * number(f, 2 * 0x1.777d0ffda0d24p-56));
   const Expr sum = bind(d.exponent + scaled.high);
   const Expr low = bind((scaled.high - (sum - d.exponent)) + scaled_low);
   const Expr high = bind(sum + low);
@@ -73,9 +73,9 @@ Expr magnitude_f64(const Expr& size, const Expr& y, const Bind& bind) {
   const Exact whole = product(exponent, log.high, bind);
   // Of the ends of the range, and beyond what a result can be, only the sign counts.
   const Expr lost = clamped(fma(exponent, log.low, whole.low), -1, 1);
-  const Expr regular = tensor::select(tensor::logical_and(number(size, 0) < size,
-                                                          size < number(size, kInfinity)),
-                                      whole.high, exponent * with_ends(size, number(size, 0)));
+  const Expr regular =
+      tensor::select(tensor::logical_and(number(size, 0) < size, size < number(size, kInfinity)), whole.high,
+                     exponent * with_ends(size, number(size, 0)));
   const Expr total = bind(clamped(regular, -1100, 1100));
   const Expr n = bind(nearest(total));
   const Expr r = bind(((total - n) + lost) * number(size, 0.693147180559945309));
@@ -89,8 +89,8 @@ Expr with_special_values(const Expr& x, const Expr& y, const Expr& magnitude, co
   const Expr is_whole = bind(tensor::equal(y, floor(y)));
   const Expr is_odd = tensor::logical_and(is_whole, tensor::not_equal(half, floor(half)));
   const Expr is_signed = tensor::select(is_odd, copysign(magnitude, x), magnitude);
-  const Expr is_undefined = tensor::logical_and(
-      tensor::logical_and(x < zero, number(x, -kInfinity) < x), tensor::logical_not(is_whole));
+  const Expr is_undefined = tensor::logical_and(tensor::logical_and(x < zero, number(x, -kInfinity) < x),
+                                                tensor::logical_not(is_whole));
   const Expr is_one = tensor::logical_or(tensor::equal(y, zero), tensor::equal(x, one));
   return tensor::select(is_one, one, tensor::select(is_undefined, number(x, kNaN), is_signed));
 }
@@ -122,8 +122,8 @@ Expr power(const Expr& x, const Expr& y, const Bind& bind) {
   const ir::Type wide{Element::kFloat64, 1};
   const Expr size = bind(tensor::abs(tensor::cast(wide, x)));
   const bool is_double = x->type().element == Element::kFloat64;
-  const Expr magnitude = is_double ? magnitude_f64(size, y, bind)
-                                   : magnitude_f32(size, bind(tensor::cast(wide, y)), bind);
+  const Expr magnitude =
+      is_double ? magnitude_f64(size, y, bind) : magnitude_f32(size, bind(tensor::cast(wide, y)), bind);
   return with_special_values(x, y, bind(tensor::cast({x->type().element, 1}, magnitude)), bind);
 }
 

@@ -35,7 +35,8 @@ std::string serial_of(X509* certificate) {
 }
 
 std::string_view view_of(const ASN1_STRING* text) {
-  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<size_t>(ASN1_STRING_length(text))};
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+          static_cast<size_t>(ASN1_STRING_length(text))};
 }
 
 void for_each_name(X509* certificate, absl::FunctionRef<void(const GENERAL_NAME&)> see) {

@@ -26,7 +26,8 @@ std::string text_of(int family, const void* address) {
 }
 
 std::string text_of(const in6_addr& address) {
-  return IN6_IS_ADDR_V4MAPPED(&address) ? text_of(AF_INET, &address.s6_addr[12]) : text_of(AF_INET6, &address);
+  return IN6_IS_ADDR_V4MAPPED(&address) ? text_of(AF_INET, &address.s6_addr[12])
+                                        : text_of(AF_INET6, &address);
 }
 
 std::optional<std::string> address_of(const std::string& text) {
@@ -49,8 +50,8 @@ bool is_many_machines(const in_addr& address) {
 }
 
 bool is_many_machines(const in6_addr& address) {
-  return IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_LINKLOCAL(&address) ||
-         IN6_IS_ADDR_MULTICAST(&address);
+  return IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_UNSPECIFIED(&address) ||
+         IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MULTICAST(&address);
 }
 
 }  // namespace

@@ -22,11 +22,10 @@ TEST_P(ElementFunctionsOf, AreWithinTheirBounds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Processors, ElementFunctionsOf,
-                         ::testing::Values("aarch64:cpu=cortex-a72"),
-                         [](const auto& test) {
-                           return absl::StrReplaceAll(test.param, {{":cpu=", "_"}, {"-", "_"}, {":+", "_with_"}});
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Processors, ElementFunctionsOf, ::testing::Values("aarch64:cpu=cortex-a72"), [](const auto& test) {
+      return absl::StrReplaceAll(test.param, {{":cpu=", "_"}, {"-", "_"}, {":+", "_with_"}});
+    });
 
 }  // namespace
 }  // namespace tf::test

@@ -81,9 +81,8 @@ class SecuredFarm : public testing::Test {
   const rpc::Endpoint& endpoint() const { return daemon_->endpoint(); }
 
   absl::StatusOr<std::string> token(Role role, const std::string& name = "") {
-    TF_ASSIGN_OR_RETURN(
-        tracker::IssuedToken issued,
-        tracker::request_token({endpoint(), admin_}, {.role = role, .name = name}));
+    TF_ASSIGN_OR_RETURN(tracker::IssuedToken issued,
+                        tracker::request_token({endpoint(), admin_}, {.role = role, .name = name}));
     return issued.text;
   }
 

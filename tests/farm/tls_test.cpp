@@ -197,8 +197,8 @@ TEST_F(SecuredFarm, AuditLogTellsWhoDidWhat) {
   daemon_ = nullptr;  // all of it is on the disk
   const std::string text = audit();
   for (const char* part :
-       {"\"method\":\"Members/IssueToken\"", " agent\",\"outcome\":\"OK\"",
-        "\"who\":\"admin admin\"", "\"method\":\"Members/Join\"", "\"who\":\"agent box-1\"",
+       {"\"method\":\"Members/IssueToken\"", " agent\",\"outcome\":\"OK\"", "\"who\":\"admin admin\"",
+        "\"method\":\"Members/Join\"", "\"who\":\"agent box-1\"",
         "\"method\":\"Tuners/AcquireLease\",\"object\":\"box\",\"outcome\":\"OK\"",
         "\"method\":\"Operators/ForceRelease\"", "PERMISSION_DENIED", "\"who\":\"tuner ada\"",
         "\"method\":\"Members/Revoke\",\"object\":\"ada\",\"outcome\":\"OK\""}) {

@@ -12,7 +12,9 @@ class DoneAtOnce final : public JobExecutor {
  public:
   absl::Status check(const JobSpec&) override { return absl::OkStatus(); }
   absl::Status check_model(const tf::database::Job&, const JobSpec&) override { return absl::OkStatus(); }
-  absl::StatusOr<SlotSupply> look(const JobSpec&, const std::string&) override { return SlotSupply{.usable = {"a/0"}}; }
+  absl::StatusOr<SlotSupply> look(const JobSpec&, const std::string&) override {
+    return SlotSupply{.usable = {"a/0"}};
+  }
   absl::StatusOr<tf::session::Progress> run(const tf::database::Job&, const JobSpec&, Allotment&,
                                             const std::atomic<bool>&, const RunReports& reports) override {
     reports.progress({});

@@ -87,9 +87,10 @@ Arguments unary_arguments(Element element, int mantissas) {
   for (int k = 1; k < 200; ++k) add_around(x, element, k * 1.57079632679489662);
   for (int e = 8; e < 120; ++e) add_around(x, element, std::ldexp(1.57079632679489662, e));
   add_around(x, element, std::ldexp(16367173, 72));  // of all f32 the nearest to a multiple of pi/2
-  for (const double place : {0.25, 0.35, 0.41421356, 0.5, 0.625, 0.70710678, 1.0, 1.41421356, 2.0, 3.0, 3.92,
-                             4.0, 5.65, 5.92, 6.0, 9.0, 10.0, 15.9, 17.3, 20.0, 22.0, 36.7, 87.3, 88.02, 88.7,
-                             103.97, 104.0, 708.4, 709.78, 745.13})
+  for (const double place :
+       {0.25, 0.35, 0.41421356, 0.5,   0.625, 0.70710678, 1.0,   1.41421356, 2.0,    3.0,
+        3.92, 4.0,  5.65,       5.92,  6.0,   9.0,        10.0,  15.9,       17.3,   20.0,
+        22.0, 36.7, 87.3,       88.02, 88.7,  103.97,     104.0, 708.4,      709.78, 745.13})
     add_around(x, element, place);
   for (int k = 1; k < 60; ++k) add_around(x, element, (k - 0.5) * 0.693147180559945309);
   for (int k = 0; k < 400 * mantissas; ++k)  // most arguments of networks

@@ -33,8 +33,8 @@ TEST_P(ElementFunctions, AreWithinTheirBoundsAsMachineCode) {
   const target::Target host = target::host_target();
   if (host.arch != target::Arch::kX86_64) GTEST_SKIP() << "the targets are x86-64's";
   // Without instructions for rounding, without fused multiply-add, with both, and with AVX-512.
-  for (const char* name : {"x86_64:cpu=x86-64", "x86_64:cpu=x86-64-v2", "x86_64:cpu=x86-64-v3",
-                           "x86_64:cpu=x86-64-v4"}) {
+  for (const char* name :
+       {"x86_64:cpu=x86-64", "x86_64:cpu=x86-64-v2", "x86_64:cpu=x86-64-v3", "x86_64:cpu=x86-64-v4"}) {
     const target::Target target = *target::parse_target(name);
     if (target.vector.bits > host.vector.bits || (target.vector.fma && !host.vector.fma)) continue;
     for (const Element element : {Element::kFloat32, Element::kFloat64})

@@ -119,8 +119,8 @@ absl::StatusOr<Values> evaluate_network(const graph::Graph& graph, const std::ve
 
 }  // namespace
 
-absl::StatusOr<Values> results_of(const ElementFunction& function, Element element, const Arguments& arguments,
-                                  const std::string& engine) {
+absl::StatusOr<Values> results_of(const ElementFunction& function, Element element,
+                                  const Arguments& arguments, const std::string& engine) {
   TF_ASSIGN_OR_RETURN(const graph::Graph graph,
                       network_of(function, element, static_cast<int64_t>(arguments.x.size())));
   std::vector<Values> inputs = {arguments.x, arguments.y};

@@ -10,10 +10,10 @@
 namespace tf::test {
 
 struct Worst {
-  double ulps = 0;       // the largest error; infinite for a wrong NaN, infinity or sign
-  std::string place;     // "f(x) is y, not z" there
-  double over = 0;       // the largest error as a part of what is allowed: above 1 is a fault
-  std::string fault;     // the place of that
+  double ulps = 0;    // the largest error; infinite for a wrong NaN, infinity or sign
+  std::string place;  // "f(x) is y, not z" there
+  double over = 0;    // the largest error as a part of what is allowed: above 1 is a fault
+  std::string fault;  // the place of that
 };
 
 struct Judgement {

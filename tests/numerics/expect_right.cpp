@@ -11,8 +11,8 @@ namespace tf::test {
 void expect_right(const ElementFunction& function, Element element, const std::string& engine, int mantissas,
                   Judgement judgement) {
   SCOPED_TRACE(std::string(tensor::element_name(element)) + " " + engine);
-  const Arguments arguments = function.operands == 2 ? binary_arguments(element, mantissas)
-                                                     : unary_arguments(element, mantissas);
+  const Arguments arguments =
+      function.operands == 2 ? binary_arguments(element, mantissas) : unary_arguments(element, mantissas);
   const absl::StatusOr<std::vector<double>> results = results_of(function, element, arguments, engine);
   ASSERT_TRUE(results.ok()) << function.name << ": " << results.status();
   const Worst worst = worst_error(function, element, arguments, *results, judgement);

@@ -60,26 +60,39 @@ F cancelling(F f, Real (*largest_term)(Real, Real)) {
 
 std::vector<F> plain_functions() {
   std::vector<F> all = {
-      unary("Abs", [](Real x) { return std::fabs(x); }, 0),
-      unary("Neg", [](Real x) { return -x; }, 0),
+      unary(
+          "Abs", [](Real x) { return std::fabs(x); }, 0),
+      unary(
+          "Neg", [](Real x) { return -x; }, 0),
       unary("Exp", [](Real x) { return std::exp(x); }),
       unary("Log", [](Real x) { return std::log(x); }),
-      unary("Sqrt", [](Real x) { return std::sqrt(x); }, 0.5),
-      unary("Reciprocal", [](Real x) { return 1 / x; }, 0.5),
-      unary("Floor", [](Real x) { return std::floor(x); }, 0),
-      unary("Ceil", [](Real x) { return std::ceil(x); }, 0),
-      unary("Round", [](Real x) { return std::nearbyint(x); }, 0),
+      unary(
+          "Sqrt", [](Real x) { return std::sqrt(x); }, 0.5),
+      unary(
+          "Reciprocal", [](Real x) { return 1 / x; }, 0.5),
+      unary(
+          "Floor", [](Real x) { return std::floor(x); }, 0),
+      unary(
+          "Ceil", [](Real x) { return std::ceil(x); }, 0),
+      unary(
+          "Round", [](Real x) { return std::nearbyint(x); }, 0),
       unary("Sin", [](Real x) { return std::sin(x); }),
       unary("Cos", [](Real x) { return std::cos(x); }),
       unary("Tanh", [](Real x) { return std::tanh(x); }),
       unary("Erf", [](Real x) { return std::erf(x); }),
       unary("Sigmoid", sigmoid),
-      without_zero_sign(unary("Relu", [](Real x) { return larger(x, 0); }, 0)),
-      binary("Add", [](Real x, Real y) { return x + y; }, 0.51),
-      binary("Sub", [](Real x, Real y) { return x - y; }, 0.51),
-      binary("Mul", [](Real x, Real y) { return x * y; }, 0.51),
-      binary("Div", [](Real x, Real y) { return x / y; }, 0.51),
-      binary("Pow", [](Real x, Real y) { return std::pow(x, y); }, 4),
+      without_zero_sign(unary(
+          "Relu", [](Real x) { return larger(x, 0); }, 0)),
+      binary(
+          "Add", [](Real x, Real y) { return x + y; }, 0.51),
+      binary(
+          "Sub", [](Real x, Real y) { return x - y; }, 0.51),
+      binary(
+          "Mul", [](Real x, Real y) { return x * y; }, 0.51),
+      binary(
+          "Div", [](Real x, Real y) { return x / y; }, 0.51),
+      binary(
+          "Pow", [](Real x, Real y) { return std::pow(x, y); }, 4),
       without_zero_sign(binary("Min", smaller, 0)),
       without_zero_sign(binary("Max", larger, 0)),
   };
@@ -94,11 +107,14 @@ std::vector<F> composed_functions() {
       unary("Softsign", [](Real x) { return x / (1 + std::fabs(x)); }),
       cancelling(unary("Gelu", [](Real x) { return x / 2 * std::erfc(-x * kRootHalf); }), size),
       cancelling(unary("HardSwish", [](Real x) { return x * clipped(x / 6 + 0.5L, 0, 1); }), size),
-      without_zero_sign(cancelling(unary("HardSigmoid", [](Real x) { return clipped(0.2L * x + 0.5L, 0, 1); }),
-                                   [](Real, Real) { return Real{1}; })),
+      without_zero_sign(
+          cancelling(unary("HardSigmoid", [](Real x) { return clipped(0.2L * x + 0.5L, 0, 1); }),
+                     [](Real, Real) { return Real{1}; })),
       unary("Elu", [](Real x) { return x > 0 ? x : std::expm1(x); }),
-      unary("LeakyRelu", [](Real x) { return x < 0 ? static_cast<Real>(0.125L) * x : x; }, 0.51),
-      binary("PRelu", [](Real x, Real y) { return x < 0 ? x * y : x; }, 0.51),
+      unary(
+          "LeakyRelu", [](Real x) { return x < 0 ? static_cast<Real>(0.125L) * x : x; }, 0.51),
+      binary(
+          "PRelu", [](Real x, Real y) { return x < 0 ? x * y : x; }, 0.51),
   };
   for (F& f : all)
     if (f.name == "LeakyRelu") f.floats = {{"alpha", 0.125F}};
@@ -107,7 +123,8 @@ std::vector<F> composed_functions() {
   scaled.floats = {{"alpha", 1.5F}};
   all.push_back(scaled);
   for (const float exponent : {0.5F, -0.5F, 0.75F, 2.0F, 3.0F, -1.0F, -2.5F}) {
-    F power = binary("Pow", [](Real x, Real y) { return std::pow(x, y); }, 4);
+    F power = binary(
+        "Pow", [](Real x, Real y) { return std::pow(x, y); }, 4);
     power.name = absl::StrCat("Pow, ", exponent);
     power.operands = 1;
     power.constant = exponent;

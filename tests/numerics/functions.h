@@ -18,7 +18,7 @@ using tensor::Element;
 using Real = long double;
 
 struct ElementFunction {
-  std::string name;      // unique
+  std::string name;       // unique
   std::string operation;  // ONNX's
   int operands = 1;
   std::vector<std::pair<std::string, float>> floats;  // attributes

@@ -12,8 +12,8 @@ namespace tf::test {
 namespace {
 
 std::string cell(const ElementFunction& function, Element element, const std::string& engine, int mantissas) {
-  const Arguments arguments = function.operands == 2 ? binary_arguments(element, mantissas)
-                                                     : unary_arguments(element, mantissas);
+  const Arguments arguments =
+      function.operands == 2 ? binary_arguments(element, mantissas) : unary_arguments(element, mantissas);
   const auto results = results_of(function, element, arguments, engine);
   if (!results.ok()) return std::string(results.status().message());
   const Worst worst = worst_error(function, element, arguments, *results);
@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
     } else if (has_value && std::strcmp(argv[i], "--mantissas") == 0) {
       mantissas = std::atoi(argv[++i]);
     } else {
-      std::fprintf(stderr, "usage: numerics_table [--engine folded|reference|interpreted|TARGET] [--mantissas N]\n");
+      std::fprintf(stderr,
+                   "usage: numerics_table [--engine folded|reference|interpreted|TARGET] [--mantissas N]\n");
       return 2;
     }
   }

@@ -74,10 +74,11 @@ absl::StatusOr<TokenOptions> token_options(const CaArguments& arguments) {
 // Such a certificate lets its member pass for the tracker, to programs that look at the host alone.
 void warn_of(const std::vector<std::string>& tracker_hosts) {
   if (tracker_hosts.empty()) return;
-  std::fprintf(stderr,
-               "tracker ca token: %s is also a host of the tracker: this member will be able to pass for the tracker "
-               "to programs that check the host name alone\n",
-               absl::StrJoin(tracker_hosts, ", ").c_str());
+  std::fprintf(
+      stderr,
+      "tracker ca token: %s is also a host of the tracker: this member will be able to pass for the tracker "
+      "to programs that check the host name alone\n",
+      absl::StrJoin(tracker_hosts, ", ").c_str());
 }
 
 absl::Status token(const CaArguments& arguments) {
@@ -140,14 +141,19 @@ void add_token_options(CLI::App& command, CaArguments& arguments) {
                            ->check(CLI::IsMember(rpc::joinable_roles()));
   command.add_option("--name", arguments.name,
                      "Its name; whoever has it now is replaced [the joiner chooses one that is free]");
-  command.add_option("--uses", arguments.uses, "How many members it lets in, 1 to 1000")->capture_default_str();
-  command.add_option("--valid", arguments.valid, "For how long, as in 24h; at most 7d")->capture_default_str();
-  command.add_option("--name-pattern", arguments.pattern, "What the joiner's choice must match, as in 'rack1-*'");
-  command.add_option("--host", arguments.hosts,
-                     "DNS name or address of the member's machine, for programs that check a server's host; may be "
-                     "repeated [the address from which it joins]");
-  command.add_option("--revoke", arguments.revoked,
-                     "Issue none: let nobody join any more with the token of this id (`tracker ca tokens`)")
+  command.add_option("--uses", arguments.uses, "How many members it lets in, 1 to 1000")
+      ->capture_default_str();
+  command.add_option("--valid", arguments.valid, "For how long, as in 24h; at most 7d")
+      ->capture_default_str();
+  command.add_option("--name-pattern", arguments.pattern,
+                     "What the joiner's choice must match, as in 'rack1-*'");
+  command.add_option(
+      "--host", arguments.hosts,
+      "DNS name or address of the member's machine, for programs that check a server's host; may be "
+      "repeated [the address from which it joins]");
+  command
+      .add_option("--revoke", arguments.revoked,
+                  "Issue none: let nobody join any more with the token of this id (`tracker ca tokens`)")
       ->excludes(&role);
 }
 
@@ -177,13 +183,14 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
   CLI::App& letting_in =
       add("token", "Print a token that lets members join: one, within 15 minutes, unless told otherwise",
           "tracker ca token --role agent --tls farm/ca/admin\n"
-          "Example: tracker ca token --role agent --uses 40 --valid 24h --name-pattern 'rack1-*' --tls farm/ca/admin",
+          "Example: tracker ca token --role agent --uses 40 --valid 24h --name-pattern 'rack1-*' --tls "
+          "farm/ca/admin",
           token);
   add_token_options(letting_in, *arguments);
   asks_tracker(letting_in);
 
-  CLI::App& open = add("tokens", "List the tokens that can still be used", "tracker ca tokens --tls farm/ca/admin",
-                       tokens);
+  CLI::App& open = add("tokens", "List the tokens that can still be used",
+                       "tracker ca tokens --tls farm/ca/admin", tokens);
   asks_tracker(open);
 
   CLI::App& revoking = add("revoke", "Refuse a member from now on; prints the serials of its certificates",

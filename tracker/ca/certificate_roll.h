@@ -52,10 +52,10 @@ class CertificateRoll {
     std::string member;
     std::vector<std::string> hosts;
   };
-  std::map<std::string, Good> good_;                        // by serial
+  std::map<std::string, Good> good_;                                   // by serial
   std::map<std::string, std::multiset<std::string>> members_of_host_;  // of the good ones
-  std::map<std::string, std::set<std::string>> of_member_;  // its good serials
-  std::set<std::pair<absl::Time, std::string>> by_end_;     // all on the roll
+  std::map<std::string, std::set<std::string>> of_member_;             // its good serials
+  std::set<std::pair<absl::Time, std::string>> by_end_;                // all on the roll
   Revocations revocations_;
 };
 

@@ -50,8 +50,9 @@ std::string tokens_table(const membership::ListTokensReply& reply, size_t width)
   std::vector<std::vector<std::string>> rows;
   for (const membership::OpenToken& one : reply.tokens()) {
     const std::string name = one.name().empty() ? one.name_pattern() : one.name();
-    rows.push_back({one.id(), one.role(), name.empty() ? "-" : name, absl::StrCat(one.used(), " of ", one.uses()),
-                    day(one.ends_unix_s()), one.hosts().empty() ? "-" : absl::StrJoin(one.hosts(), ",")});
+    rows.push_back({one.id(), one.role(), name.empty() ? "-" : name,
+                    absl::StrCat(one.used(), " of ", one.uses()), day(one.ends_unix_s()),
+                    one.hosts().empty() ? "-" : absl::StrJoin(one.hosts(), ",")});
   }
   return text_table({{"id"}, {"role"}, {"name"}, {"used"}, {"ends (UTC)"}, {"hosts", Cells::kShortened}},
                     std::move(rows), width);

@@ -71,7 +71,8 @@ class MemberService final : public membership::Members::CallbackService {
     return rpc::finished_on(calls_, context, [=, this] { return issue_token(*request, *reply); });
   }
 
-  grpc::ServerUnaryReactor* ListTokens(grpc::CallbackServerContext* context, const membership::ListTokensRequest*,
+  grpc::ServerUnaryReactor* ListTokens(grpc::CallbackServerContext* context,
+                                       const membership::ListTokensRequest*,
                                        membership::ListTokensReply* reply) override {
     return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const std::vector<OpenToken> tokens, members_.tokens());
@@ -129,14 +130,13 @@ class MemberService final : public membership::Members::CallbackService {
   }
 
   // `host`: from where.
-  absl::Status join(const std::string& host, const membership::JoinRequest& request, membership::Credential& reply) {
+  absl::Status join(const std::string& host, const membership::JoinRequest& request,
+                    membership::Credential& reply) {
     // The guard lets joiners pass, and so does not ask this for us.
     TF_RETURN_IF_ERROR(audit_.writable());
-    const absl::StatusOr<rpc::Certificate> certificate =
-        members_.join(request.secret(), request.request(),
-                      {.name = request.name(),
-                       .roles = {request.roles().begin(), request.roles().end()},
-                       .address = host});
+    const absl::StatusOr<rpc::Certificate> certificate = members_.join(
+        request.secret(), request.request(),
+        {.name = request.name(), .roles = {request.roles().begin(), request.roles().end()}, .address = host});
     const rpc::AuditLine line{.who = certificate.ok() ? certificate->identity()->text() : "nobody",
                               .method = "Members/Join",
                               .object = joined_text(certificate, request.secret()),

@@ -101,17 +101,21 @@ absl::StatusOr<std::unique_ptr<MemberStore>> MemberStore::open(const std::string
 }
 
 absl::Status MemberStore::add_token(const Digest& secret, const StoredToken& token) {
-  TF_ASSIGN_OR_RETURN(auto add, db_->prepare("INSERT INTO token (secret_sha256, role, name, name_pattern, hosts, "
-                                             "ends_s, uses) VALUES (?, ?, ?, ?, ?, ?, ?)"));
+  TF_ASSIGN_OR_RETURN(auto add,
+                      db_->prepare("INSERT INTO token (secret_sha256, role, name, name_pattern, hosts, "
+                                   "ends_s, uses) VALUES (?, ?, ?, ?, ?, ?, ?)"));
   const std::string digest = secret.hex(), hosts = absl::StrJoin(token.hosts, " ");
-  add.bind_text(digest).bind_text(rpc::role_name(token.role)).bind_text(token.name).bind_text(token.name_pattern);
+  add.bind_text(digest)
+      .bind_text(rpc::role_name(token.role))
+      .bind_text(token.name)
+      .bind_text(token.name_pattern);
   add.bind_text(hosts).bind(absl::ToUnixSeconds(token.ends));
   return add.bind(int64_t{token.uses}).run();
 }
 
 absl::StatusOr<std::optional<StoredToken>> MemberStore::find_token(const Digest& secret) {
-  TF_ASSIGN_OR_RETURN(auto find, db_->prepare(absl::StrCat("SELECT ", kTokenColumns,
-                                                           " FROM token WHERE secret_sha256 = ?")));
+  TF_ASSIGN_OR_RETURN(
+      auto find, db_->prepare(absl::StrCat("SELECT ", kTokenColumns, " FROM token WHERE secret_sha256 = ?")));
   const std::string digest = secret.hex();
   find.bind_text(digest);
   TF_ASSIGN_OR_RETURN(const bool row, find.step());
@@ -120,8 +124,9 @@ absl::StatusOr<std::optional<StoredToken>> MemberStore::find_token(const Digest&
 }
 
 absl::StatusOr<std::vector<OpenToken>> MemberStore::open_tokens(absl::Time now, size_t most) {
-  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare(absl::StrCat("SELECT ", kTokenColumns, ", secret_sha256 FROM token ",
-                                                           kIsOpen, " ORDER BY ends_s, secret_sha256 LIMIT ?")));
+  TF_ASSIGN_OR_RETURN(
+      auto rows, db_->prepare(absl::StrCat("SELECT ", kTokenColumns, ", secret_sha256 FROM token ", kIsOpen,
+                                           " ORDER BY ends_s, secret_sha256 LIMIT ?")));
   rows.bind(absl::ToUnixSeconds(now)).bind(static_cast<int64_t>(most));
   std::vector<OpenToken> tokens;
   while (true) {
@@ -133,7 +138,8 @@ absl::StatusOr<std::vector<OpenToken>> MemberStore::open_tokens(absl::Time now, 
 }
 
 absl::StatusOr<bool> MemberStore::revoke_token(const std::string& id, absl::Time now) {
-  TF_ASSIGN_OR_RETURN(const std::vector<OpenToken> open, open_tokens(now, std::numeric_limits<int32_t>::max()));
+  TF_ASSIGN_OR_RETURN(const std::vector<OpenToken> open,
+                      open_tokens(now, std::numeric_limits<int32_t>::max()));
   if (std::ranges::find(open, id, &OpenToken::id) == open.end()) return false;
   TF_ASSIGN_OR_RETURN(auto revoke,
                       db_->prepare("UPDATE token SET revoked_s = ? WHERE substr(secret_sha256, 1, ?) = ?"));
@@ -150,7 +156,8 @@ absl::Status MemberStore::apply(const Change& change, absl::Time now) {
 
 absl::Status MemberStore::write(const Change& change, absl::Time now) {
   if (change.used_token) {
-    TF_ASSIGN_OR_RETURN(auto use, db_->prepare("UPDATE token SET used_s = ?, used = used + 1 WHERE secret_sha256 = ?"));
+    TF_ASSIGN_OR_RETURN(auto use,
+                        db_->prepare("UPDATE token SET used_s = ?, used = used + 1 WHERE secret_sha256 = ?"));
     const std::string digest = change.used_token->hex();
     TF_RETURN_IF_ERROR(use.bind(absl::ToUnixSeconds(now)).bind_text(digest).run());
   }

@@ -29,7 +29,7 @@ struct IssuedCertificate {
   absl::Time issued;
   absl::Time ends;
   std::optional<absl::Time> revoked;
-  std::string der;  // written only; empty when it is read (MemberStore::newest)
+  std::string der;                   // written only; empty when it is read (MemberStore::newest)
   std::vector<std::string> hosts;    // that it carries
   std::vector<std::string> granted;  // those of them that its member's token named: renewals keep them
 };

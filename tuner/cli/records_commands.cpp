@@ -335,8 +335,10 @@ void add_best(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");
   command->footer(
       "Example: tuner best --db tune.db --target host --json\n"
-      "Columns: layouts are those of inputs -> outputs, if they are not row-major; reuse is what the network reads "
-      "between two runs of the kernel (alone: nothing); why says what the choice rests on, as the last table of "
+      "Columns: layouts are those of inputs -> outputs, if they are not row-major; reuse is what the network "
+      "reads "
+      "between two runs of the kernel (alone: nothing); why says what the choice rests on, as the last table "
+      "of "
       "`tuner tune` explains.");
   command->callback(
       [arguments, &invocation] { invocation.run = [arguments] { return run_best(*arguments); }; });

@@ -127,7 +127,8 @@ absl::Status serve(const ServeArguments& arguments) {
 
 void add_serve_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ServeArguments>();
-  CLI::App* command = app.add_subcommand("serve", "Run a tuner that takes jobs, until SIGINT, SIGTERM or SIGHUP");
+  CLI::App* command =
+      app.add_subcommand("serve", "Run a tuner that takes jobs, until SIGINT, SIGTERM or SIGHUP");
   const Tuner defaults = default_serve_config();
   Tuner& flags = arguments->flags;
   command->add_option("--config", arguments->config_path,

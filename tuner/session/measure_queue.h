@@ -115,7 +115,7 @@ class MeasureQueue {
   int64_t coming_ = 0;
   int measuring_ = 0;
   std::map<uint64_t, int> of_benches_;  // of those
-  bool turn_ = false;  // the measurers'
+  bool turn_ = false;                   // the measurers'
   bool closed_ = false;
 };
 

@@ -17,7 +17,8 @@ TEST(Durations, ThatAreNoneNameTheOptionAndWhatToGive) {
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << text << ": " << refused;
     EXPECT_THAT(std::string(refused.message()), testing::StartsWith("--valid ")) << text;
   }
-  EXPECT_THAT(std::string(parse_duration("--for", "-1h").status().message()), testing::HasSubstr("not above zero"));
+  EXPECT_THAT(std::string(parse_duration("--for", "-1h").status().message()),
+              testing::HasSubstr("not above zero"));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ class JoinTokensTest : public testing::Test {
 
   void open() {
     members_ = nullptr;
-    auto members = Members::open(folder_, clock_, {.tracker_hosts = {"farm.example.org", "10.0.0.1", "127.0.0.1"}});
+    auto members =
+        Members::open(folder_, clock_, {.tracker_hosts = {"farm.example.org", "10.0.0.1", "127.0.0.1"}});
     ASSERT_TRUE(members.ok()) << members.status();
     members_ = *std::move(members);
   }
@@ -52,7 +53,8 @@ class JoinTokensTest : public testing::Test {
 
 TEST_F(JoinTokensTest, FleetTokenLetsInAsManyAsItSaysAndNoMore) {
   const JoinToken token = *members_->issue_token({.role = Role::kAgent, .uses = 3, .life = absl::Hours(24)});
-  for (const char* name : {"a", "b"}) EXPECT_TRUE(members_->join(token.secret, request(), {.name = name}).ok());
+  for (const char* name : {"a", "b"})
+    EXPECT_TRUE(members_->join(token.secret, request(), {.name = name}).ok());
   EXPECT_TRUE(absl::IsAlreadyExists(members_->join(token.secret, request(), {.name = "a"}).status()))
       << "that uses up nothing";
   ASSERT_EQ(members_->tokens()->size(), 1u);
@@ -96,7 +98,8 @@ TEST_F(JoinTokensTest, RevokedTokenLetsInNobodyElseAndItsMembersStay) {
 }
 
 TEST_F(JoinTokensTest, NameMustMatchTheTokensPattern) {
-  const JoinToken token = *members_->issue_token({.role = Role::kAgent, .name_pattern = "rack1-*-pi", .uses = 9});
+  const JoinToken token =
+      *members_->issue_token({.role = Role::kAgent, .name_pattern = "rack1-*-pi", .uses = 9});
   for (const char* name : {"rack1-7-pi", "rack1-a-b-pi", "rack1--pi"})
     EXPECT_TRUE(members_->join(token.secret, request(), {.name = name}).ok()) << name;
   for (const char* name : {"rack1-7", "rack2-7-pi", "rack1-pi", "x", "xrack1-7-pi"}) {
@@ -122,8 +125,8 @@ TEST_F(JoinTokensTest, BoundsAreTold) {
 }
 
 TEST_F(JoinTokensTest, CertificateCarriesTheTokensHostsAndTheAddressOfTheJoinerAlsoWhenRenewed) {
-  const auto certificate =
-      join({.role = Role::kTuner, .hosts = {"Tuner.Lab", "192.168.7.7"}}, {.name = "t", .address = "10.0.0.9"});
+  const auto certificate = join({.role = Role::kTuner, .hosts = {"Tuner.Lab", "192.168.7.7"}},
+                                {.name = "t", .address = "10.0.0.9"});
   ASSERT_TRUE(certificate.ok()) << certificate.status();
   EXPECT_THAT(certificate->hosts(), ElementsAre("tuner.lab", "192.168.7.7", "10.0.0.9"));
   EXPECT_EQ(certificate->identity()->uri(), "tunefarm://tuner/t");

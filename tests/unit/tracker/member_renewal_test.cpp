@@ -19,7 +19,8 @@ class MemberRenewalTest : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(Authority::make(folder_, clock_.now()).ok());
     open();
-    const auto joined = members_->join(members_->issue_token({.role = Role::kAgent})->secret, request(key_), {.name = "box"});
+    const auto joined =
+        members_->join(members_->issue_token({.role = Role::kAgent})->secret, request(key_), {.name = "box"});
     ASSERT_TRUE(joined.ok()) << joined.status();
     first_.emplace(*joined);
   }

@@ -56,7 +56,8 @@ class MembersTest : public testing::Test {
   }
 
   absl::StatusOr<Certificate> join(Role role, const std::string& token_name, const std::string& name) {
-    return members_->join(members_->issue_token({.role = role, .name = token_name})->secret, request(), {.name = name});
+    return members_->join(members_->issue_token({.role = role, .name = token_name})->secret, request(),
+                          {.name = name});
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
@@ -156,15 +157,20 @@ TEST_F(MembersTest, BadRequestDoesNotUseUpTheToken) {
 TEST_F(MembersTest, TokenForAnotherRoleIsRefusedAndCanStillBeUsed) {
   const JoinToken board = *members_->issue_token({.role = Role::kAgent});
   const absl::Status no_agent =
-      members_->join(board.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("tuner")}).status();
+      members_->join(board.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("tuner")})
+          .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(no_agent)) << no_agent;
   EXPECT_THAT(std::string(no_agent.message()), HasSubstr("for the role agent"));
   EXPECT_THAT(std::string(no_agent.message()), HasSubstr("join with `device_agent join`"));
-  EXPECT_TRUE(members_->join(board.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("device_agent")}).ok());
+  EXPECT_TRUE(
+      members_->join(board.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("device_agent")})
+          .ok());
   const JoinToken person = *members_->issue_token({.role = Role::kViewer});
-  const absl::Status no_viewer = members_->join(person.secret, request(), {.name = "a", .roles = {"agent"}}).status();
+  const absl::Status no_viewer =
+      members_->join(person.secret, request(), {.name = "a", .roles = {"agent"}}).status();
   EXPECT_THAT(std::string(no_viewer.message()), HasSubstr("join with `tuner join`"));
-  EXPECT_TRUE(members_->join(person.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("tuner")}).ok());
+  EXPECT_TRUE(
+      members_->join(person.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("tuner")}).ok());
 }
 
 TEST_F(MembersTest, JoinerOfAnOlderVersionNamesNoRoleAndGetsTheTokens) {

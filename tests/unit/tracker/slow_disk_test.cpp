@@ -230,7 +230,8 @@ TEST(SlowDisk, RevocationsAreToldWhileOtherCallsOfMembersWait) {
   ASSERT_TRUE(members.ok()) << members.status();
   clock.asked = false;
   clock.stands = true;
-  std::thread waits([&] { (*members)->issue_token({.role = rpc::Role::kAgent, .name = "box"}).status().IgnoreError(); });
+  std::thread waits(
+      [&] { (*members)->issue_token({.role = rpc::Role::kAgent, .name = "box"}).status().IgnoreError(); });
   while (!clock.asked) std::this_thread::yield();
   auto told = std::async(std::launch::async, [&] {
     return (*members)->revocations_since((*members)->revocations().generation).has_value();

@@ -37,9 +37,8 @@ TEST(Unary, EveryFunctionAgreesWithTheMathLibrary) {
       {UnaryKind::kCos, [](double x) { return std::cos(x); }}};
   static_assert(std::size(cases) == static_cast<size_t>(UnaryKind::kNot));  // all but kNot
   for (const auto& [kind, f] : cases) {
-    const bool positive =
-        kind == UnaryKind::kLog || kind == UnaryKind::kLog1p || kind == UnaryKind::kSqrt ||
-        kind == UnaryKind::kReciprocal;
+    const bool positive = kind == UnaryKind::kLog || kind == UnaryKind::kLog1p || kind == UnaryKind::kSqrt ||
+                          kind == UnaryKind::kReciprocal;
     const HostTensor x = random_tensor({3, 17}, 5, positive ? 0.1 : -5, 5);
     Builder b;
     const Buffer input = input_like(b, "x", x);

@@ -96,11 +96,13 @@ TEST_F(RecordsSource, RecordsForOtherTargetsAndThreadsAreNamedWhereThereAreNoneF
   EXPECT_THAT(hint(target_.text(), 1), HasSubstr("the database has no record of this network's kernels"));
   record(program_.tasks[0], 900);
   EXPECT_EQ(hint(target_.text(), 1), "") << "which is asked for";
-  EXPECT_EQ(hint(target_.text(), 2),
-            "no record of these kernels is for 2 threads on x86_64:cpu=znver4; there are records for 1 thread "
-            "on x86_64:cpu=znver4: give their --target and --threads, or tune for yours");
-  EXPECT_THAT(hint("x86_64:cpu=haswell", 1),
-              HasSubstr("is for 1 thread on x86_64:cpu=haswell; there are records for 1 thread on x86_64:cpu=zn"));
+  EXPECT_EQ(
+      hint(target_.text(), 2),
+      "no record of these kernels is for 2 threads on x86_64:cpu=znver4; there are records for 1 thread "
+      "on x86_64:cpu=znver4: give their --target and --threads, or tune for yours");
+  EXPECT_THAT(
+      hint("x86_64:cpu=haswell", 1),
+      HasSubstr("is for 1 thread on x86_64:cpu=haswell; there are records for 1 thread on x86_64:cpu=zn"));
 }
 
 // The network's plan when layouts are chosen by the records.

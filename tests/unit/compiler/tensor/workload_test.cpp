@@ -286,10 +286,26 @@ TEST(Magnitudes, OfAMatmulAreSumsOfAbsoluteProducts) {
 TEST(Magnitudes, BoundTheChangeOfEveryFunctionUnderRounding) {
   // y = f(a - b) with a - b cancelling: an error of a relative 1e-4 in a and b moves y by at most 1e-4 *
   // M(y).
-  for (const char* f :
-       {"exp(v)", "expm1(v)", "log(v + 3f32)", "log1p(v + 2f32)", "copysign(v, 1f32)", "sqrt(v + 3f32)", "rsqrt(v + 3f32)", "tanh(v)", "erf(v)", "sigmoid(v)",
-        "pow(v + 3f32, -0.75f32)", "sin(v)", "cos(v)", "1f32 / (v + 3f32)", "max(v, 0f32)",
-        "select(0f32 < v, v, v * 0.1f32)", "v * v", "fma(v, v, v)", "abs(v)", "v / 3f32 - v"}) {
+  for (const char* f : {"exp(v)",
+                        "expm1(v)",
+                        "log(v + 3f32)",
+                        "log1p(v + 2f32)",
+                        "copysign(v, 1f32)",
+                        "sqrt(v + 3f32)",
+                        "rsqrt(v + 3f32)",
+                        "tanh(v)",
+                        "erf(v)",
+                        "sigmoid(v)",
+                        "pow(v + 3f32, -0.75f32)",
+                        "sin(v)",
+                        "cos(v)",
+                        "1f32 / (v + 3f32)",
+                        "max(v, 0f32)",
+                        "select(0f32 < v, v, v * 0.1f32)",
+                        "v * v",
+                        "fma(v, v, v)",
+                        "abs(v)",
+                        "v / 3f32 - v"}) {
     std::string body = f;
     for (size_t at; (at = body.find('v')) != std::string::npos;) body.replace(at, 1, "t0[i0]");
     const auto w = parse_workload(
