@@ -254,7 +254,8 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   expect_refusal("tuner", {"cancel", "77", "--server", tuner_at_.text()}, kFailed, "there is no job 77");
   const Result several = run("tuner", {"cancel", "77", "78", "--server", tuner_at_.text()});
   EXPECT_EQ(several.code, kFailed);
-  EXPECT_THAT(several.err, testing::AllOf(testing::HasSubstr("there is no job 77"), testing::HasSubstr("there is no job 78")));
+  EXPECT_THAT(several.err, testing::AllOf(testing::HasSubstr("there is no job 77"),
+                                          testing::HasSubstr("there is no job 78")));
   EXPECT_EQ(run("tuner", {"jobs", "--server", tuner_at_.text(), "--json"}).out, "");
   EXPECT_EQ(measured("tune.db"), 0);
   EXPECT_TRUE(std::filesystem::is_empty(file("tune.db.models"))) << "nor a model";

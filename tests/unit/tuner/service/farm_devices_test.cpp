@@ -145,8 +145,9 @@ TEST(LookAtFarm, AsksForOneDeviceOfTheKeyWhateverTheFarmHas) {
 }
 
 TEST(CheckFarm, NamesWhatTheDeviceLacks) {
-  EXPECT_THAT(refusal("box", "x86_64:cpu=x86-64-v4"),
-              HasSubstr("no device with the key \"box\" runs code for x86_64:cpu=x86-64-v4: device a1 has no "));
+  EXPECT_THAT(
+      refusal("box", "x86_64:cpu=x86-64-v4"),
+      HasSubstr("no device with the key \"box\" runs code for x86_64:cpu=x86-64-v4: device a1 has no "));
   EXPECT_THAT(refusal("box", "aarch64"), HasSubstr("device a1 is x86_64, not aarch64"));
 }
 
