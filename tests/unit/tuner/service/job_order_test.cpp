@@ -50,7 +50,7 @@ TEST_F(JobOrderTest, AJobWithoutASlotSaysWhichJobsHaveThem) {
   start();
   const int64_t a1 = submit("desk", "ada");
   executor_.wait_for_starts(1);
-  const int64_t b1 = submit("desk", "bob");
+  const int64_t b1 = submit("desk", "ada");
   const std::string waits =
       absl::StrCat("waits for a free device: the one slot of key desk is used by job ", a1);
   EXPECT_EQ(queue_->find(b1)->job.detail, waits);
