@@ -68,12 +68,10 @@ class MathExpander final : public NamingRewriter {
   // Halves go through f32.
   Expr replacement(const ir::Call& call) {
     const Element element = call.type().element;
-    if (!tensor::is_float(element)) {  // a power
-      const Bind bound = [this](const Expr& value) { return bind(value); };
-      return integer_power(bind(call.args[0]), bind(call.args[1]), bound);
-    }
-    const Element inner = element == Element::kFloat64 ? element : Element::kFloat32;
     const Bind binder = [this](const Expr& value) { return bind(value); };
+    if (!tensor::is_float(element))  // a power
+      return integer_power(bind(call.args[0]), bind(call.args[1]), binder);
+    const Element inner = element == Element::kFloat64 ? element : Element::kFloat32;
     std::vector<Expr> args;
     for (const Expr& arg : call.args) args.push_back(bind(tensor::cast({inner, 1}, arg)));
     const Expr result = inner == Element::kFloat64 ? of_f64(call.function, args, binder)
