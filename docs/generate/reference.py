@@ -226,7 +226,7 @@ def metrics(_):
         rows = [row for file in files for row in metric_rows(source(file))]
         sections.append(f"## {program}\n\n{table(['metric', 'kind', 'what'], sorted(rows))}")
     intro = """What Prometheus reads at `/metrics` of a daemon that runs with `--metrics HOST:PORT`, beside the `process_…` metrics of every
-Prometheus client. Names in braces are labels. [deploy](../../deploy/README.md#operating) says how to operate the daemons."""
+Prometheus client. Names in braces are labels. [Operate a farm](../how-to/operate-a-farm.md#health-metrics-logs) says how to use them."""
     return page("Metrics", intro, "\n\n".join(sections))
 
 
