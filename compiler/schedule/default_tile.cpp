@@ -175,19 +175,39 @@ std::vector<int64_t> tiles_along(const Stage& anchor, const Prepared& prepared,
   return counts;
 }
 
-// Tiles of a block, one an axis: where L2 holds all columns and not the image, a row of places passes by all
-// columns before the next one, so that the image comes into L2 once and not once a tile of columns.
+// Tiles of a block, one an axis: where L2 does not hold the image beside the columns that pass by, so many of its rows as
+// take half of L2 stay there while all columns pass by, and come from beyond L2 once and not once a tile of columns. The
+// columns then come once a block, but as one stream, which is fetched ahead; an image's channels are far apart.
 std::vector<int64_t> choose_image_blocks(const Stage& anchor, const Prepared& prepared,
-                                         const std::vector<int64_t>& tiles, const target::Target& target) {
+                                         const std::vector<int64_t>& tiles, const target::Target& target,
+                                         int threads) {
   std::vector<int64_t> blocks(tiles.size(), 1);
   const auto vector = static_cast<size_t>(prepared.vector_axis);
-  const size_t row = row_axis(anchor, prepared);
   const OperandBytes bytes = operand_bytes(anchor, prepared);
+  const int64_t room = target.caches.l2_bytes / 2;
+  const std::vector<size_t> row_axes = row_axes_of(anchor, vector);
+  if (bytes.rows <= room || row_axes.empty()) return blocks;
   const int64_t vectors = ceil_div(extent_of(anchor.axes[vector]), prepared.lanes);
-  if (bytes.rows <= target.caches.l2_bytes || 2 * vectors * bytes.a_column > target.caches.l2_bytes)
-    return blocks;
-  blocks[vector] = ceil_div(vectors, tiles[vector]);
-  blocks[row] = tiles_along(anchor, prepared, tiles)[row];
+  const int64_t column_tiles = ceil_div(vectors, tiles[vector]);
+  const std::vector<int64_t> counts = tiles_along(anchor, prepared, tiles);
+  blocks[vector] = column_tiles;
+  blocks[row_axes[0]] = counts[row_axes[0]];
+  int64_t lines = 1;  // rows of tiles in the whole image
+  for (size_t axis = 0; axis < counts.size(); ++axis)
+    if (axis != row_axes[0]) lines *= counts[axis];
+  if (row_axes.size() > 1) {
+    constexpr int64_t kBlocksPerThread = 4;
+    const size_t outer = row_axes[1];
+    const int64_t fit = room * lines / bytes.rows;
+    const int64_t shared = threads > 1 ? lines / (kBlocksPerThread * threads) : lines;
+    blocks[outer] = std::clamp<int64_t>(std::min(fit, shared), 1, counts[outer]);
+    blocks[outer] = ceil_div(counts[outer], ceil_div(counts[outer], blocks[outer]));  // of one size
+    lines = lines / counts[outer] * ceil_div(counts[outer], blocks[outer]);
+  }
+  // Columns that may come from memory and not from L3 would hold the arithmetic up.
+  const int64_t columns = vectors * bytes.a_column;
+  const bool far_away = columns > 4 * target.caches.l2_bytes;
+  if (far_away || columns * lines > bytes.rows * column_tiles) return std::vector<int64_t>(tiles.size(), 1);
   return blocks;
 }
 
@@ -295,7 +315,7 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
   if (prepared.sums == Sums::kAccumulated)
     tile.blocks = tiles_along(anchor, prepared, tile.tiles);
   else if (prepared.reduce_block > 1 && anchor.axes.size() > 1)
-    tile.blocks = choose_image_blocks(anchor, prepared, tile.tiles, target);
+    tile.blocks = choose_image_blocks(anchor, prepared, tile.tiles, target, threads);
   if (const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis)) {
     tile.blocks = choose_blocks(anchor, *product, product_tile(prepared, tile.tiles), threads);
     tile.fused = static_cast<int>(anchor.axes.size());
@@ -317,8 +337,15 @@ ProductChoice choose_product(const Workload& workload, const Structure& structur
   const Prepared prepared = prepared_frame(workload, structure, ports, target);
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);
-  if (!product) return choose_sums(anchor, prepared, choose_tiles(anchor, prepared, target, threads), target);
   const std::vector<int64_t> tiles = choose_tiles(anchor, prepared, target, threads);
+  if (!product) {
+    ProductChoice choice = choose_sums(anchor, prepared, tiles, target);
+    const auto vector = static_cast<size_t>(prepared.vector_axis);
+    const int64_t vectors = ceil_div(extent_of(anchor.axes[vector]), prepared.lanes);
+    // The last tile has fewer vectors: in panels of a tile's width it would compute padding.
+    if (vectors % tiles[vector] != 0) choice.panel_vectors = std::gcd(vectors, tiles[vector]);
+    return choice;
+  }
   ProductChoice choice =
       choose_product(workload, anchor, *product, product_tile(prepared, tiles), target, threads);
   // A copy in groups is what dot products take: they multiply several times as much as anything else.

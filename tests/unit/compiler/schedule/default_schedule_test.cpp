@@ -65,14 +65,24 @@ TEST(DefaultSchedule, TilesAConvolutionOfOnePlaceToo) {
   EXPECT_FALSE(conv->loops.back().reduce) << "its lanes are folded";
 }
 
-// Places of a row in a register tile of a 1x1 convolution.
-int64_t rows_of_tile(int64_t channels_in, int64_t channels_out, int64_t size) {
+// The state of a 1x1 convolution's default schedule.
+State pointwise(int64_t channels_in, int64_t channels_out, int64_t size, std::string_view target_text,
+                int lanes, int threads = 1) {
   ops::Builder b;
   auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(channels_in), imm(size), imm(size)});
   auto w = b.constant("w", tensor::Element::kFloat32, {imm(channels_out), imm(channels_in), imm(1), imm(1)});
   const tensor::Workload workload = *b.finish({ops::relu(b, ops::conv(b, x, w, {}))});
-  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
-  const State state = apply(workload, default_schedule(workload, blocked(16), target, 1)).value();
+  const target::Target target = target::parse_target(target_text).value();
+  return apply(workload, default_schedule(workload, blocked(lanes), target, threads)).value();
+}
+int64_t extent_of_loop(const State& state, std::string_view stage, std::string_view loop) {
+  const StageState* found = state.data().find_stage(stage);
+  return found->loops[static_cast<size_t>(found->find_loop(loop))].extent;
+}
+
+// Places of a row in a register tile of a 1x1 convolution.
+int64_t rows_of_tile(int64_t channels_in, int64_t channels_out, int64_t size) {
+  const State state = pointwise(channels_in, channels_out, size, "x86_64:cpu=znver4", 16);
   const std::vector<Whole>& region = state.data().find_stage("t0")->region;
   return region[2] * region[3];
 }
@@ -82,16 +92,31 @@ TEST(DefaultSchedule, TakesMoreRowsATileWhereWeightsComeFromBeyondL1) {
   EXPECT_GE(rows_of_tile(256, 64, 56), 12) << "64 KiB of them pass by once a tile";
 }
 
-TEST(DefaultSchedule, PassesARowByAllColumnsWhereTheImageDoesNotFitL2) {
-  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
-  for (const auto& [size, tiles] : {std::pair<int64_t, int64_t>(56, 2), {28, 1}}) {
-    ops::Builder b;
-    auto x = b.input("x", tensor::Element::kFloat32, {imm(1), imm(256), imm(size), imm(size)});
-    auto w = b.constant("w", tensor::Element::kFloat32, {imm(64), imm(256), imm(1), imm(1)});
-    const tensor::Workload workload = *b.finish({ops::relu(b, ops::conv(b, x, w, {}))});
-    const State state = apply(workload, default_schedule(workload, blocked(16), target, 1)).value();
-    const StageState* output = state.data().find_stage("t1");
-    EXPECT_EQ(output->loops[static_cast<size_t>(output->find_loop("i1.1"))].extent, tiles) << size;
+TEST(DefaultSchedule, PassesRowsByAllColumnsWhereTheImageTakesMoreThanHalfOfL2) {
+  const char* znver4 = "x86_64:cpu=znver4";  // 1 MiB
+  EXPECT_EQ(extent_of_loop(pointwise(256, 64, 56, znver4, 16), "t1", "i1.1"), 2);
+  EXPECT_EQ(extent_of_loop(pointwise(256, 64, 20, znver4, 16), "t1", "i1.1"), 1) << "400 KiB";
+  // 56 KiB for each of the image's 28 rows: blocks of seven, also where columns do not fit L2 beside them.
+  for (const int64_t channels_out : {128, 512}) {
+    const State state = pointwise(512, channels_out, 28, znver4, 16);
+    EXPECT_EQ(extent_of_loop(state, "t1", "i1.0"), 1) << channels_out;
+    EXPECT_EQ(extent_of_loop(state, "t1", "i2.0"), 4) << channels_out;
+  }
+  const State shared = pointwise(512, 128, 28, znver4, 16, /*threads=*/4);
+  const StageState* output = shared.data().find_stage("t1");
+  EXPECT_EQ(output->loops.front().annotation, Annotation::kParallel);
+  EXPECT_GE(output->loops.front().extent, 14) << "enough blocks for 4 threads";
+  // 8 MiB of columns come from memory: once.
+  EXPECT_EQ(extent_of_loop(pointwise(1024, 2048, 14, znver4, 16), "t1", "i1.1"), 1);
+}
+
+TEST(DefaultSchedule, TakesTilesOfSeveralVectorsOnSixteenRegisters) {
+  // One vector needs a broadcast for each multiply-add, which is more than load ports give.
+  for (const int64_t size : {7, 13, 14, 28}) {
+    const State state = pointwise(512, 512, size, "x86_64:cpu=haswell", 8);
+    const std::vector<Whole>& region = state.data().find_stage("t0")->region;
+    EXPECT_GE(region[1], 16) << size;
+    EXPECT_GE(region[1] / 8 * region[2] * region[3], 10) << size;
   }
 }
 
