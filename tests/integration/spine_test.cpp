@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "compiler/onnx/tensor_proto.h"
+#include "compiler/target/target.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {
@@ -66,6 +67,15 @@ class Spine : public ServedTuning {
     return {values.begin(), values.end()};
   }
 
+  void expect_same_answer(const std::string& one, const std::string& other) {
+    const std::vector<float> before = answer(one), after = answer(other);
+    ASSERT_EQ(before.size(), 10u);
+    ASSERT_EQ(after.size(), 10u);
+    const auto [least, most] = std::ranges::minmax(before);
+    EXPECT_GT(most - least, 0.01f * most) << "a flat answer shows nothing";
+    for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 1e-4 * most);
+  }
+
   std::string library(const std::string& folder) {
     const auto bytes = read_file(file(folder) + "/model.so");
     EXPECT_TRUE(bytes.ok()) << bytes.status();
@@ -98,12 +108,22 @@ TEST_F(Spine, ATunedNetworkIsBuiltFromItsRecordsAndAnswersAsBefore) {
   }
   for (const json& task : untuned["tasks"]) EXPECT_EQ(task["hit"], false) << task;
 
-  const std::vector<float> before = answer("untuned"), after = answer("tuned");
-  ASSERT_EQ(before.size(), 10u);
-  ASSERT_EQ(after.size(), 10u);
-  const auto [least, most] = std::ranges::minmax(before);
-  EXPECT_GT(most - least, 0.01f * most) << "a flat answer shows nothing";
-  for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 1e-4 * most);
+  expect_same_answer("untuned", "tuned");
+}
+
+TEST_F(Spine, ANetworkTunedForAvx2AnswersAsBeforeWhateverThisMachineHas) {
+  const target::Target host = target::host_target();
+  if (!host.has("avx2") || !host.has("fma")) GTEST_SKIP() << "this machine cannot run code for AVX2";
+  ASSERT_EQ(run("compiler", {"zoo", "mlp", "-o", file("mlp.onnx")}).code, 0);
+  const std::string avx2 = "x86_64:cpu=haswell";
+  const Result tuned = run("tuner", {"tune", file("mlp.onnx"), "--target", avx2, "--db", file("avx2.db"),
+                                     "--trials", "15", "--without-sandbox", "missing"});
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  EXPECT_EQ(measured("avx2.db"), 15);
+  build("untuned", {"--target", avx2});
+  for (const json& task : build("tuned", {"--target", avx2, "--db", file("avx2.db")})["tasks"])
+    EXPECT_EQ(task["hit"], true) << task;
+  expect_same_answer("untuned", "tuned");
 }
 
 TEST_F(Spine, RecordsCarriedToAnEmptyDatabaseHaveTheSameBestAndMakeTheSameLibrary) {

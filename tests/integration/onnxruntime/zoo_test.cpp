@@ -95,7 +95,11 @@ Choices random_schedules(const graph::Program& program, const target::Target& ta
   return choices;
 }
 
-class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
+struct ZooCase {
+  std::string network, target;
+};
+
+class AgainstOnnxRuntime : public testing::TestWithParam<ZooCase> {
  protected:
   void SetUp() override {
     if (!has_onnx_runtime()) GTEST_SKIP() << "ONNX Runtime is not installed: deploy/install_peers.sh does it";
@@ -107,11 +111,11 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
   void TearDown() override { fs::remove_all(root_); }
 
   // Hundreds of megabytes that show little that a smaller network does not.
-  static bool is_a_larger_other() { return GetParam() == "bert_base"; }
+  static bool is_a_larger_other() { return GetParam().network == "bert_base"; }
 
   // Writes the network and asks ONNX Runtime; `program_` and `reference_` are then set.
   void prepare(const onnx::ZooOptions& options, const tensor::Binding& dims) {
-    const absl::StatusOr<std::string> bytes = onnx::zoo_model(GetParam(), options);
+    const absl::StatusOr<std::string> bytes = onnx::zoo_model(GetParam().network, options);
     ASSERT_TRUE(bytes.ok()) << bytes.status();
     ASSERT_TRUE(write_file(root_ + "/model.onnx", *bytes).ok());
     absl::StatusOr<Reference> answer = ask_onnx_runtime(root_ + "/model.onnx", root_, dims);
@@ -144,6 +148,7 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
                                           [](const driver::TaskReport& t) { return t.used.has_value(); }));
   }
 
+  const target::Target target_ = target::parse_target(GetParam().target).value();
   graph::Program program_;
   Reference reference_;
 
@@ -156,7 +161,6 @@ class AgainstOnnxRuntime : public testing::TestWithParam<std::string> {
   }
 
   const std::string root_ = testing::TempDir() + "onnxruntime_test." + std::to_string(getpid());
-  const target::Target target_ = target::host_target();
   std::unique_ptr<driver::BuildPool> pool_;
 };
 
@@ -177,23 +181,28 @@ TEST_P(AgainstOnnxRuntime, RandomSchedulesAgree) {
   const int tasks = static_cast<int>(program_.tasks.size());
   for (int threads : {1, 2}) {
     const auto seed = static_cast<uint64_t>(threads);
-    const int used = check(random_schedules(program_, target::host_target(), threads, seed), threads,
+    const int used = check(random_schedules(program_, target_, threads, seed), threads,
                            std::to_string(threads) + " threads, random schedules");
     EXPECT_GE(used, tasks * 3 / 4) << "of " << tasks << " random schedules, too few compile";
   }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const onnx::ZooNetwork& network : onnx::zoo_networks()) all.push_back(network.name);
+// Every network for this machine, and for AVX2 where this machine has more: both kinds of CPU are served.
+std::vector<ZooCase> cases() {
+  std::vector<ZooCase> all;
+  const bool is_newer = target::host_target().has("avx512f");
+  for (const onnx::ZooNetwork& network : onnx::zoo_networks()) {
+    all.push_back({network.name, "host"});
+    if (is_newer) all.push_back({network.name, "x86_64:cpu=haswell"});
+  }
   return all;
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& network) {
-  return network.param;
+std::string test_name(const testing::TestParamInfo<ZooCase>& info) {
+  return info.param.network + (info.param.target == "host" ? "" : "_haswell");
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, AgainstOnnxRuntime, testing::ValuesIn(names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Zoo, AgainstOnnxRuntime, testing::ValuesIn(cases()), test_name);
 
 }  // namespace
 }  // namespace tf
