@@ -117,6 +117,7 @@ Row row_of(const pb::Device& device, const pb::Slot& slot) {
           age(device.since_ms()),
           leased ? slot.holder() : "-",
           leased ? user_of_lease(slot) : "-",
+          leased && !slot.purpose().empty() ? slot.purpose() : "-",
           leased ? age(slot.held_ms()) : "-",
           leased ? age(lease_left_ms(device, slot)) : "-",
           leased ? absl::StrCat(slot.queued()) : "-",
@@ -153,13 +154,10 @@ nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
                          {"epoch", slot.epoch()}};
   if (slot.has_golden()) json["golden"] = golden_json(slot.golden());
   if (slot.has_lease()) {
-    json["lease"] = {{"id", slot.lease().lease_id()},
-                     {"holder", slot.holder()},
-                     {"user", user_of_lease(slot)},
-                     {"held_ms", slot.held_ms()},
-                     {"remaining_ms", lease_left_ms(device, slot)},
-                     {"queued", slot.queued()},
-                     {"unacknowledged", slot.unacknowledged()},
+    json["lease"] = {{"id", slot.lease().lease_id()}, {"holder", slot.holder()},
+                     {"user", user_of_lease(slot)},   {"purpose", slot.purpose()},
+                     {"held_ms", slot.held_ms()},     {"remaining_ms", lease_left_ms(device, slot)},
+                     {"queued", slot.queued()},       {"unacknowledged", slot.unacknowledged()},
                      {"answered", slot.answered()}};
   }
   return json;
@@ -193,6 +191,7 @@ std::string devices_table(const pb::ListDevicesReply& devices, size_t width) {
                      {"age"},
                      {"holder", Cells::kShortened},
                      {"user", Cells::kShortened},
+                     {"purpose", Cells::kShortened},
                      {"held"},
                      {"left"},
                      {"queued", Cells::kLeftOut},

@@ -67,6 +67,7 @@ struct AcquireRequest {
   std::string holder_run;
   uint64_t run_number = 0;  // a newer run of the same holder has a higher one; 0: not known
   std::string user;
+  std::string purpose;  // for people; empty: none
   int priority = 0;
   std::string certificate;  // the serial of its holder's; empty: plain text
 };

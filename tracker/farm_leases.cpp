@@ -147,6 +147,7 @@ void Farm::match(Locked& lock) {
                                                .holder_run = request.holder_run,
                                                .run_number = asked.run_number,
                                                .user = request.user,
+                                               .purpose = asked.purpose,
                                                .priority = request.priority,
                                                .certificate = asked.certificate},
                                               asked.term));

@@ -17,6 +17,7 @@ Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, a
           .holder_run = std::move(holder.holder_run),
           .run_number = holder.run_number,
           .user = std::move(holder.user),
+          .purpose = std::move(holder.purpose),
           .priority = holder.priority,
           .certificate = std::move(holder.certificate),
           .term = term,

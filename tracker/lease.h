@@ -32,6 +32,7 @@ struct Lease {
   std::string holder_run;   // this run of it
   uint64_t run_number = 0;  // grows with each run; 0: not known
   std::string user;         // whose share and quota it counts against
+  std::string purpose;      // for people: the tuner's job; empty: it did not say
   int priority = 0;         // of the request that it answers
   // Serial of the one by which it was last asked for; empty: plain text, or not renewed since a restart.
   std::string certificate;
@@ -46,6 +47,7 @@ struct LeaseHolder {
   std::string holder_run;
   uint64_t run_number = 0;
   std::string user;
+  std::string purpose;
   int priority = 0;
   std::string certificate;
 };

@@ -94,6 +94,7 @@ void to_proto(const SlotStatus& status, size_t most_samples, rpc::Instant now, p
   slot.mutable_lease()->set_epoch(status.lease->epoch);
   slot.set_holder(status.lease->holder);
   slot.set_user(status.lease->user);
+  slot.set_purpose(status.lease->purpose);
   slot.set_held_ms(absl::ToInt64Milliseconds(status.held));
   slot.set_remaining_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(status.remaining)));
   slot.set_queued(status.unanswered);

@@ -53,6 +53,10 @@ ALTER TABLE lease ADD COLUMN run_number INTEGER NOT NULL DEFAULT 0;
     R"sql(
 ALTER TABLE device ADD COLUMN away_unix_ms INTEGER;
 )sql",
+    // What leases are for.
+    R"sql(
+ALTER TABLE lease ADD COLUMN purpose TEXT NOT NULL DEFAULT '';
+)sql",
 };
 constexpr int64_t kSchemaVersion = std::size(kMigrations);
 
@@ -160,8 +164,8 @@ absl::Status load_devices(database::Connection& db, StoredState& state) {
 absl::Status load_leases(database::Connection& db, StoredState& state) {
   TF_ASSIGN_OR_RETURN(
       auto leases,
-      db.prepare("SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms, run_number "
-                 "FROM lease"));
+      db.prepare("SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms, run_number, "
+                 "purpose FROM lease"));
   while (true) {
     TF_ASSIGN_OR_RETURN(const bool row, leases.step());
     if (!row) return absl::OkStatus();
@@ -172,6 +176,7 @@ absl::Status load_leases(database::Connection& db, StoredState& state) {
                             .holder_run = leases.text(5),
                             .run_number = static_cast<uint64_t>(leases.integer(9)),
                             .user = leases.text(6),
+                            .purpose = leases.text(10),
                             .priority = static_cast<int>(leases.integer(7)),
                             .term = absl::Milliseconds(leases.integer(8)),
                             .granted_at = {},
@@ -245,12 +250,13 @@ absl::Status write(database::Connection& db, const Lease& lease) {
   // REPLACE: the end of the slot's last lease may not have reached the disk.
   TF_ASSIGN_OR_RETURN(auto save,
                       db.prepare("INSERT OR REPLACE INTO lease (id, device_id, slot, epoch, holder, "
-                                 "holder_run, run_number, term_ms, user, priority) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                                 "holder_run, run_number, term_ms, user, priority, purpose) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   save.bind_text(lease.id.text).bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
   save.bind(static_cast<int64_t>(lease.epoch)).bind_text(lease.holder).bind_text(lease.holder_run);
   save.bind(static_cast<int64_t>(lease.run_number)).bind(absl::ToInt64Milliseconds(lease.term));
-  return save.bind_text(lease.user).bind(static_cast<int64_t>(lease.priority)).run();
+  save.bind_text(lease.user).bind(static_cast<int64_t>(lease.priority));
+  return save.bind_text(lease.purpose).run();
 }
 
 absl::Status write(database::Connection& db, uint64_t id,

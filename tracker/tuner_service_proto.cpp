@@ -62,6 +62,7 @@ absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message
   TF_RETURN_IF_ERROR(check_holder_name("the holder's run", message.holder_run()));
   TF_RETURN_IF_ERROR(
       check_holder_name("the user on whose behalf a lease is asked for", message.on_behalf_of()));
+  TF_RETURN_IF_ERROR(check_holder_name("the purpose of a lease", message.purpose()));
   TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
   return AcquireRequest{.key = message.device_key(),
                         .requirements = std::move(requirements),
@@ -71,6 +72,7 @@ absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message
                         .holder_run = message.holder_run(),
                         .run_number = message.holder_run_number(),
                         .user = message.on_behalf_of().empty() ? user_of(holder) : message.on_behalf_of(),
+                        .purpose = message.purpose(),
                         .priority = message.priority()};
 }
 

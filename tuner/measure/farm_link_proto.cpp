@@ -160,6 +160,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   request.set_holder_run(process_run());
   request.set_holder_run_number(options_.run_number);
   request.set_on_behalf_of(options_.on_behalf_of);
+  request.set_purpose(options_.purpose);
   grpc::ClientContext context;
   rpc::set_deadline(context, wait + kCallTimeout);
   const CancellableCall call(*this, context);

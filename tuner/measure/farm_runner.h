@@ -38,6 +38,8 @@ struct FarmRunnerOptions {
   // The person whose job is measured: the tracker counts the lease against their share, quota and
   // reservations. Empty: against the holder's.
   std::string on_behalf_of = "";
+  // What the lease is for, as the tracker lists it: up to 200 printable bytes.
+  std::string purpose = "";
   absl::Duration first_wait = absl::Minutes(5);  // for a free device, in connect()
   absl::Duration term = absl::Seconds(60);       // of the lease; renewed at a third of it
   // The runner ends with its first lease instead of acquiring another: from then on run() returns UNAVAILABLE

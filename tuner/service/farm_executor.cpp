@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/farm_runner.h"
@@ -35,6 +36,11 @@ absl::StatusOr<session::SessionOptions> options_of(const JobSpec& spec, int64_t 
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job_id, spec.device_key));
   TF_RETURN_IF_ERROR(check_measurable(options.target));
   return options;
+}
+
+// Why the tuner holds a slot, for those who list the farm's.
+std::string purpose_of(const database::Job& job) {
+  return printable(absl::StrCat("job ", job.id, " (", job.model_name, ")"));
 }
 
 }  // namespace
@@ -77,6 +83,7 @@ absl::StatusOr<std::unique_ptr<measure::FleetRunner>> FarmExecutor::lease(const 
                                  .holder = options_.holder,
                                  .run_number = options_.run_number,
                                  .on_behalf_of = person_of(asked.job.submitter),
+                                 .purpose = purpose_of(asked.job),
                                  .one_lease = true};
   measure::FleetOptions fleet;
   fleet.open = [one](absl::Duration wait, const std::function<void(const std::string&)>& on_wait)

@@ -136,7 +136,7 @@ TEST_F(ListingTest, DeviceThatIsAwayTellsWhenItsLeaseEnds) {
   clock_.advance(absl::Seconds(12));
   const TrackerLink tracker{server_->endpoint(), nullptr};
   const auto table = [&] { return render_devices(tracker, "", "", TextFormat::kTable)->text; };
-  EXPECT_THAT(table(), testing::ContainsRegex("away, lease ends in 18s +12s +h +h +12s +18s"));
+  EXPECT_THAT(table(), testing::ContainsRegex("away, lease ends in 18s +12s +h +h +- +12s +18s"));
   const auto listed = [&] {
     return nlohmann::json::parse(render_devices(tracker, "", "", TextFormat::kJson)->text)[0];
   };
@@ -147,6 +147,21 @@ TEST_F(ListingTest, DeviceThatIsAwayTellsWhenItsLeaseEnds) {
   EXPECT_FALSE(listed().contains("leases_end_in_ms"));
   EXPECT_THAT(table(), testing::Not(testing::HasSubstr("lease ends")));
   EXPECT_THAT(table(), testing::HasSubstr("away"));
+}
+
+TEST_F(ListingTest, LeaseTellsWhatItIsForIfItsTunerSaysThat) {
+  farm_->on_unsaved([this] { farm_->save().IgnoreError(); });
+  attach("d");
+  attach("e");
+  acquire({.key = "box", .holder = "h", .holder_run = "r", .purpose = "job 54 (squeezenet.onnx)"});
+  acquire("box");  // by a tuner from before
+  const TrackerLink tracker{server_->endpoint(), nullptr};
+  EXPECT_THAT(render_devices(tracker, "", "", TextFormat::kTable)->text,
+              testing::HasSubstr("job 54 (squeezenet.onnx)"));
+  const auto listed = nlohmann::json::parse(render_devices(tracker, "", "", TextFormat::kJson)->text);
+  std::vector<std::string> purposes;
+  for (const auto& device : listed) purposes.push_back(device["slots"][0]["lease"]["purpose"]);
+  EXPECT_THAT(purposes, testing::UnorderedElementsAre("job 54 (squeezenet.onnx)", ""));
 }
 
 TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {

@@ -34,6 +34,7 @@ class StateStoreTest : public testing::Test {
             .holder = "holder",
             .holder_run = "run",
             .user = "user",
+            .purpose = "job 54",
             .priority = -3,
             .term = absl::Seconds(60),
             .granted_at = {},
@@ -98,6 +99,7 @@ TEST_F(StateStoreTest, KeepsLeasesAndEpochs) {
   EXPECT_EQ(state.leases[0].epoch, 2u);
   EXPECT_EQ(state.leases[0].term, absl::Seconds(60));
   EXPECT_EQ(state.leases[0].user, "user");
+  EXPECT_EQ(state.leases[0].purpose, "job 54");
   EXPECT_EQ(state.leases[0].priority, -3);
   EXPECT_EQ(state.epochs.at({"device", 0}), 2u);
 }
