@@ -67,21 +67,24 @@ std::string presence_of(const pb::Device& device, const pb::Slot& slot) {
 }
 
 // "leased, suspect, cordoned"
-std::string state_of(const pb::Device& device, std::string presence) {
+std::string state_of(const pb::Device& device, std::string presence, std::string health) {
   std::vector<std::string> parts = {std::move(presence)};
-  for (const std::string& part : {health_text(device), admission_text(device)}) {
+  for (const std::string& part : {std::move(health), admission_text(device)}) {
     if (!part.empty()) parts.push_back(part);
   }
   if (!device.reserved_for().empty()) parts.push_back("reserved for " + device.reserved_for());
   return absl::StrJoin(parts, ", ");
 }
 
-// For people: "away, lease ends in 18s", unless the agent comes back.
+// For people: "idle, quarantined for 12m5s"; and "away, lease ends in 18s", unless the agent comes back.
 std::string state_in_table(const pb::Device& device, const pb::Slot& slot) {
   std::string presence = presence_of(device, slot);
   if (device.has_leases_end_in_ms() && slot.has_lease())
     absl::StrAppend(&presence, ", lease ends in ", age(lease_left_ms(device, slot)));
-  return state_of(device, std::move(presence));
+  std::string health = health_text(device);
+  if (!health.empty() && device.has_health_since_ms())
+    absl::StrAppend(&health, " for ", age(device.health_since_ms()));
+  return state_of(device, std::move(presence), std::move(health));
 }
 
 const pb::GoldenSample* last_golden(const pb::Slot& slot) {
@@ -150,7 +153,7 @@ nlohmann::json golden_json(const pb::GoldenTrend& golden) {
 nlohmann::json json_of(const pb::Device& device, const pb::Slot& slot) {
   nlohmann::json json = {{"slot", slot.slot()},
                          {"cpus", std::vector<uint32_t>(slot.cpus().begin(), slot.cpus().end())},
-                         {"state", state_of(device, presence_of(device, slot))},
+                         {"state", state_of(device, presence_of(device, slot), health_text(device))},
                          {"epoch", slot.epoch()}};
   if (slot.has_golden()) json["golden"] = golden_json(slot.golden());
   if (slot.has_lease()) {
@@ -230,6 +233,7 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
         {"fingerprint", facts.fingerprint()},
         {"peak_gflops", facts.peak_gflops()},
         {"slots", nlohmann::json::array()}};
+    if (device.has_health_since_ms()) json["health_since_ms"] = device.health_since_ms();
     if (device.has_leases_end_in_ms()) json["leases_end_in_ms"] = device.leases_end_in_ms();
     for (const pb::Slot& slot : device.slots()) json["slots"].push_back(json_of(device, slot));
     list.push_back(std::move(json));

@@ -62,6 +62,10 @@ void Farm::take_over(StoredState state) {
     device.admission = stored.admission;
     device.info = std::move(stored.info);
     device.away_since = stored.away_since;
+    if (stored.health_since && device.health.health() != Health::kHealthy) {
+      const absl::Duration lasted = options_.wall_now() - *stored.health_since;  // that clock may have jumped
+      device.health_since = clock_.now() - std::max(absl::ZeroDuration(), lasted);
+    }
     device.health.runs_golden(device.info->runs_golden());
     matchmaker_.describe(device.info);
     became_away(device);

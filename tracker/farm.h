@@ -130,6 +130,7 @@ struct DeviceStatus {
   Admission admission = Admission::kOpen;
   Health health = Health::kHealthy;
   std::string health_reason;
+  std::optional<absl::Duration> health_for;  // absent: healthy, or not known
   std::string reserved_for;
   absl::Duration since;
   std::optional<absl::Duration> leases_end_in;  // unless its agent comes back, which is away

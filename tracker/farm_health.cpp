@@ -168,6 +168,8 @@ void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample
 void Farm::health_changed(Locked& lock, Device& device) {
   const std::string& id = device.info->id;
   const Health health = device.health.health();
+  device.health_since.reset();
+  if (health != Health::kHealthy) device.health_since = clock_.now();
   const rpc::LogFields about({{"device", id}});
   spdlog::log(health == Health::kHealthy ? spdlog::level::info : spdlog::level::warn,
               absl::StrCat("device ", id, " is ", health_name(health),

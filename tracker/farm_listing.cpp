@@ -29,10 +29,12 @@ DeviceStatus Farm::status_of(const Device& device, bool all_samples) const {
                       .admission = device.admission,
                       .health = device.health.health(),
                       .health_reason = device.health.reason(),
+                      .health_for = std::nullopt,
                       .reserved_for = reservations_.user_for(*device.info, clock_.now()),
                       .since = clock_.now() - device.since,
                       .leases_end_in = std::nullopt,
                       .slots = {}};
+  if (device.health_since) status.health_for = clock_.now() - *device.health_since;
   const absl::Duration grace_left = options_.agent_grace - status.since;
   if (!status.online && grace_left > absl::ZeroDuration()) status.leases_end_in = grace_left;
   for (const SlotOffer& offer : device.info->slots) {

@@ -26,8 +26,11 @@ Changes Farm::changes_of(Unsaved& unsaved) const {
   for (const std::string& id : unsaved.devices) {
     const auto device = devices_.find(id);
     if (device == devices_.end()) continue;  // forgotten
-    changes.devices.push_back({device->second.info, device->second.admission, device->second.health.stored(),
-                               device->second.away_since});
+    StoredDevice& stored =
+        changes.devices.emplace_back(StoredDevice{device->second.info, device->second.admission,
+                                                  device->second.health.stored(), device->second.away_since});
+    if (device->second.health_since && stored.health.health != Health::kHealthy)
+      stored.health_since = options_.wall_now() - (clock_.now() - *device->second.health_since);
   }
   for (const SlotKey& slot : unsaved.golden) {
     std::optional<GoldenBaseline>& baseline = changes.golden[slot];

@@ -49,6 +49,8 @@ struct Farm::Device {
   rpc::Instant forget_at;                // its place in long_away_
   // As the wall clock said it, also of an earlier tracker; absent: it is here, or has gone just now.
   std::optional<absl::Time> away_since;
+  // Before this run's start for what an earlier tracker wrote down; absent: healthy, or not known.
+  std::optional<rpc::Instant> health_since;
   std::set<uint32_t> dirty;  // slots whose desired state the agent has not been told
   uint32_t next_told = 0;    // the first of them to be told, or the next one above
 };

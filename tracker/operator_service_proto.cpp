@@ -110,6 +110,7 @@ void to_proto(const DeviceStatus& status, pb::Device& device) {
   device.set_admission(to_proto(status.admission));
   device.set_health(to_proto(status.health));
   device.set_health_reason(status.health_reason);
+  if (status.health_for) device.set_health_since_ms(absl::ToInt64Milliseconds(*status.health_for));
   device.set_reserved_for(status.reserved_for);
   device.set_agent_address(status.address);
   device.set_since_ms(absl::ToInt64Milliseconds(status.since));

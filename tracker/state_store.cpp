@@ -53,9 +53,10 @@ ALTER TABLE lease ADD COLUMN run_number INTEGER NOT NULL DEFAULT 0;
     R"sql(
 ALTER TABLE device ADD COLUMN away_unix_ms INTEGER;
 )sql",
-    // What leases are for.
+    // What leases are for, and since when devices are quarantined or on probation; none: not known.
     R"sql(
 ALTER TABLE lease ADD COLUMN purpose TEXT NOT NULL DEFAULT '';
+ALTER TABLE device ADD COLUMN health_unix_ms INTEGER;
 )sql",
 };
 constexpr int64_t kSchemaVersion = std::size(kMigrations);
@@ -125,8 +126,8 @@ Enum enum_of(int64_t value, Enum last) {
 absl::Status load_devices(database::Connection& db, StoredState& state) {
   TF_ASSIGN_OR_RETURN(
       auto devices,
-      db.prepare("SELECT hello, admission, health, health_reason, quarantines, id, away_unix_ms "
-                 "FROM device ORDER BY id"));
+      db.prepare("SELECT hello, admission, health, health_reason, quarantines, id, away_unix_ms, "
+                 "health_unix_ms FROM device ORDER BY id"));
   while (true) {
     TF_ASSIGN_OR_RETURN(const bool row, devices.step());
     if (!row) break;
@@ -143,6 +144,7 @@ absl::Status load_devices(database::Connection& db, StoredState& state) {
                                         .reason = devices.text(3),
                                         .quarantines = static_cast<uint32_t>(devices.integer(4))}});
     if (!devices.is_null(6)) state.devices.back().away_since = absl::FromUnixMillis(devices.integer(6));
+    if (!devices.is_null(7)) state.devices.back().health_since = absl::FromUnixMillis(devices.integer(7));
   }
   TF_ASSIGN_OR_RETURN(auto slots, db.prepare("SELECT device_id, slot, epoch FROM slot"));
   while (true) {
@@ -164,8 +166,9 @@ absl::Status load_devices(database::Connection& db, StoredState& state) {
 absl::Status load_leases(database::Connection& db, StoredState& state) {
   TF_ASSIGN_OR_RETURN(
       auto leases,
-      db.prepare("SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms, run_number, "
-                 "purpose FROM lease"));
+      db.prepare(
+          "SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms, run_number, "
+          "purpose FROM lease"));
   while (true) {
     TF_ASSIGN_OR_RETURN(const bool row, leases.step());
     if (!row) return absl::OkStatus();
@@ -209,15 +212,17 @@ absl::Status forget(database::Connection& db, const std::string& device_id) {
 
 absl::Status write(database::Connection& db, const StoredDevice& device) {
   TF_ASSIGN_OR_RETURN(auto save, db.prepare("INSERT OR REPLACE INTO device (id, hello, admission, health, "
-                                            "health_reason, quarantines, away_unix_ms) "
-                                            "VALUES (?, ?, ?, ?, ?, ?, ?)"));
+                                            "health_reason, quarantines, away_unix_ms, health_unix_ms) "
+                                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   save.bind_text(device.info->id).bind_blob(device.info->hello);
   save.bind(static_cast<int64_t>(device.admission)).bind(static_cast<int64_t>(device.health.health));
   save.bind_text(device.health.reason).bind(static_cast<int64_t>(device.health.quarantines));
-  if (device.away_since) {
-    save.bind(absl::ToUnixMillis(*device.away_since));
-  } else {
-    save.bind_null();
+  for (const std::optional<absl::Time>& since : {device.away_since, device.health_since}) {
+    if (since) {
+      save.bind(absl::ToUnixMillis(*since));
+    } else {
+      save.bind_null();
+    }
   }
   return save.run();
 }

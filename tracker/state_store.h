@@ -28,7 +28,9 @@ struct StoredDevice {
   std::shared_ptr<const DeviceInfo> info;
   Admission admission = Admission::kOpen;
   StoredHealth health = {};
-  std::optional<absl::Time> away_since = {};  // with the wall clock's time, as below
+  // With the wall clock's time, as below.
+  std::optional<absl::Time> away_since = {};
+  std::optional<absl::Time> health_since = {};  // absent: healthy, or not known
 };
 
 // With the wall clock's times: they outlive this run of the machine.

@@ -1,9 +1,12 @@
 #include "tuner/service/farm_devices.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "base/age_text.h"
 
 namespace tf::service {
 namespace {
@@ -51,6 +54,30 @@ std::string text_of(const DeviceNeeds& needs) {
   return absl::StrCat(threads, threads.empty() || labels.empty() ? "" : " and ", labels);
 }
 
+// Changes no more than once a minute: whoever waits is told of each change.
+std::string minutes_text(absl::Duration lasted) {
+  const int64_t minutes = absl::ToInt64Minutes(lasted);
+  if (minutes < 1) return "less than a minute";
+  return minutes < 60 ? absl::StrCat(minutes, "m") : age_text(60 * minutes);
+}
+
+// Devices that have the same trouble for the same reason.
+struct TroubledDevices {
+  std::map<std::string, std::optional<absl::Duration>> by_id;  // for how long
+
+  void add(const FarmSlot& slot) { by_id.emplace(slot.device, slot.troubled_for); }
+
+  // "the device a1 of key kN has been quarantined for 12m: REASON"; of several, the first is the example.
+  std::string text(const std::string& trouble, const std::string& reason, const std::string& key) const {
+    const auto& [id, lasted] = *by_id.begin();
+    return absl::StrCat(
+        by_id.size() == 1 ? absl::StrCat("the device ", id, " of key ", key, " ")
+                          : absl::StrCat(by_id.size(), " devices of key ", key, ", such as ", id, ", which "),
+        trouble, lasted ? absl::StrCat(" for ", minutes_text(*lasted)) : "",
+        reason.empty() ? "" : absl::StrCat(": ", reason));
+  }
+};
+
 }  // namespace
 
 std::string FarmSlot::name() const {
@@ -59,8 +86,8 @@ std::string FarmSlot::name() const {
 
 SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key) {
   SlotSupply supply;
-  std::map<std::string, size_t> leased;                  // by holder
-  std::map<std::string, std::set<std::string>> devices;  // by what is wrong with them
+  std::map<std::string, size_t> leased;                                     // by holder
+  std::map<std::pair<std::string, std::string>, TroubledDevices> troubled;  // by trouble and its reason
   for (const FarmSlot& slot : slots) {
     if (slot.is_ours || (slot.holder.empty() && slot.trouble.empty())) {
       supply.usable.insert(slot.name());
@@ -68,7 +95,7 @@ SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key)
       ++leased[slot.holder];
       if (slot.trouble.empty()) supply.elsewhere.insert(slot.name());
     }
-    if (!slot.trouble.empty()) devices[slot.trouble].insert(slot.device);
+    if (!slot.trouble.empty()) troubled[{slot.trouble, slot.reason}].add(slot);
   }
   std::vector<std::string> reasons;
   size_t all = 0;
@@ -81,12 +108,7 @@ SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key)
     reasons.push_back(absl::StrCat(all, " of key ", key, all == 1 ? " is" : " are", " leased by ",
                                    absl::StrJoin(holders, ", ")));
   }
-  for (const auto& [trouble, ids] : devices) {
-    reasons.push_back(ids.size() == 1
-                          ? absl::StrCat("the device ", *ids.begin(), " of key ", key, " ", trouble)
-                          : absl::StrCat(ids.size(), " devices of key ", key, ", such as ", *ids.begin(),
-                                         ", which ", trouble));
-  }
+  for (const auto& [what, devices] : troubled) reasons.push_back(devices.text(what.first, what.second, key));
   if (reasons.empty() && supply.usable.empty()) reasons.push_back(absl::StrCat("no device of key ", key));
   if (!reasons.empty())
     supply.why_none = absl::StrCat(absl::StrJoin(reasons, "; "), "; see `tracker devices`");

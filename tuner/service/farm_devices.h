@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "compiler/target/target.h"
 #include "rpc/endpoint.h"
 
@@ -72,8 +73,10 @@ struct SlotSeeker {
 struct FarmSlot {
   std::string device;
   uint32_t number = 0;
-  std::string holder;    // of its lease; empty: free
-  std::string trouble;   // why its device gets no lease now, as in "is away"; empty: it gets one
+  std::string holder;   // of its lease; empty: free
+  std::string trouble;  // why its device gets no lease now, as in "is away"; empty: it gets one
+  std::string reason;   // of the trouble; empty: it has none
+  std::optional<absl::Duration> troubled_for;
   bool is_ours = false;  // the holder is the seeker
 
   std::string name() const;  // "DEVICE/SLOT"

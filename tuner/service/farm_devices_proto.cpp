@@ -33,8 +33,10 @@ FarmDevice device_from_proto(const farm::Device& device) {
 // Why the device gives the user no lease.
 std::string trouble_of(const farm::Device& device, const std::string& user) {
   if (!device.online()) return "is away";
-  if (device.health() == farm::HEALTH_QUARANTINED)
-    return absl::StrCat("is quarantined by the tracker: ", device.health_reason());
+  if (device.health() == farm::HEALTH_QUARANTINED) {
+    // A tracker from before does not say since when.
+    return device.has_health_since_ms() ? "has been quarantined" : "is quarantined";
+  }
   if (device.stopping()) return "is stopping";
   if (device.admission() == farm::ADMISSION_CORDONED) return "is cordoned";
   if (device.admission() == farm::ADMISSION_DRAINING) return "is draining";
@@ -45,6 +47,10 @@ std::string trouble_of(const farm::Device& device, const std::string& user) {
 void add_slots(const farm::Device& device, const DeviceNeeds& needs, const SlotSeeker& seeker,
                std::vector<FarmSlot>& slots) {
   const std::string trouble = trouble_of(device, seeker.person.empty() ? seeker.user : seeker.person);
+  const bool is_quarantined = device.online() && device.health() == farm::HEALTH_QUARANTINED;
+  std::optional<absl::Duration> troubled_for;
+  if (is_quarantined && device.has_health_since_ms())
+    troubled_for = absl::Milliseconds(device.health_since_ms());
   for (const farm::Slot& slot : device.slots()) {
     if (static_cast<uint32_t>(slot.cpus_size()) < needs.threads) continue;
     const std::string holder = slot.has_lease() ? slot.holder() : "";
@@ -55,6 +61,8 @@ void add_slots(const farm::Device& device, const DeviceNeeds& needs, const SlotS
                      .number = slot.slot(),
                      .holder = holder,
                      .trouble = trouble,
+                     .reason = is_quarantined ? device.health_reason() : "",
+                     .troubled_for = troubled_for,
                      .is_ours = is_ours});
   }
 }

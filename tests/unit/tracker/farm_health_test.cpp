@@ -36,6 +36,30 @@ TEST_F(FarmHealthTest, CandidateThatCrashedOnTwoDevicesIsAnsweredWithoutBeingRun
   EXPECT_EQ(farm_->devices()[2].slots[0].unanswered, 1u);
 }
 
+TEST_F(FarmHealthTest, QuarantinedDeviceTellsSinceWhenAlsoAfterARestart) {
+  absl::Time wall = absl::FromUnixSeconds(1'000'000);
+  static absl::Time* shown = nullptr;
+  shown = &wall;
+  options_.wall_now = [] { return *shown; };
+  options_.health.quarantine_after = 1;
+  open();
+  const auto session = attach("d");
+  const Lease granted = lease();
+  const auto stream = farm_->open_stream(granted.id, granted.epoch, std::make_shared<FakeLink>());
+  farm_->submit(*stream, 1, "trial", {.candidate = "c", .run_timeout = absl::Seconds(1)});
+  AgentReply crashed = reply(granted, 1);
+  crashed.end = TrialEnd::kCrashed;
+  farm_->report(session, {crashed}, false);
+  EXPECT_EQ(farm_->devices().at(0).health_for, absl::ZeroDuration());
+  clock_.advance(absl::Minutes(3));
+  wall += absl::Minutes(3);
+  farm_->save().IgnoreError();
+  wall += absl::Minutes(9);  // the tracker is away
+  open();
+  EXPECT_EQ(farm_->devices().at(0).health, Health::kQuarantined);
+  EXPECT_EQ(farm_->devices().at(0).health_for, absl::Minutes(12));
+}
+
 TEST_F(FarmHealthTest, DeviceOnWhichManyCandidatesCrashIsQuarantinedUntilItsGoldenKernelIsInPlace) {
   options_.health.quarantine_after = 4;
   open();

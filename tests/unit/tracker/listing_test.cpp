@@ -12,6 +12,7 @@
 #include "rpc/channel.h"
 #include "rpc/server.h"
 #include "tests/unit/tracker/farm_fixture.h"
+#include "tracker/devices_text.h"
 #include "tracker/operator_client.h"
 #include "tracker/services.h"
 
@@ -162,6 +163,20 @@ TEST_F(ListingTest, LeaseTellsWhatItIsForIfItsTunerSaysThat) {
   std::vector<std::string> purposes;
   for (const auto& device : listed) purposes.push_back(device["slots"][0]["lease"]["purpose"]);
   EXPECT_THAT(purposes, testing::UnorderedElementsAre("job 54 (squeezenet.onnx)", ""));
+}
+
+TEST_F(ListingTest, QuarantinedDeviceIsListedWithItsDuration) {
+  pb::ListDevicesReply devices;
+  pb::Device& device = *devices.add_devices();
+  device.set_health(pb::HEALTH_QUARANTINED);
+  device.set_online(true);
+  device.add_slots();
+  EXPECT_THAT(devices_table(devices), testing::HasSubstr("idle, quarantined ")) << "a tracker of before";
+  device.set_health_since_ms(725'000);
+  EXPECT_THAT(devices_table(devices), testing::HasSubstr("idle, quarantined for 12m5s"));
+  const auto listed = nlohmann::json::parse(devices_json(devices))[0];
+  EXPECT_EQ(listed["health_since_ms"], 725'000);
+  EXPECT_EQ(listed["slots"][0]["state"], "idle, quarantined") << "scripts compare it";
 }
 
 TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {

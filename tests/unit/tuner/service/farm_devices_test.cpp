@@ -177,17 +177,35 @@ TEST(SlotSupply, SaysWhoHasTheDevices) {
 }
 
 TEST(SlotSupply, SaysWhatIsWrongWithDevices) {
-  const std::string quarantined =
-      "is quarantined by the tracker: it could not be run on slot 0: Too many open files";
-  FarmSlot a1{.device = "a1", .trouble = quarantined}, a2{.device = "a2", .trouble = "is away"};
+  FarmSlot a1{.device = "a1", .trouble = "is quarantined", .reason = "Too many open files"};
+  FarmSlot a2{.device = "a2", .trouble = "is away"};
   EXPECT_EQ(supply_of({a1}, "kN").why_none,
-            "the device a1 of key kN " + quarantined + "; see `tracker devices`");
+            "the device a1 of key kN is quarantined: Too many open files; see `tracker devices`");
   FarmSlot a3 = a2;
   a3.device = "a3";
   const SlotSupply supply = supply_of({a2, a3}, "kN");
   EXPECT_THAT(supply.usable, IsEmpty());
   EXPECT_EQ(supply.why_none, "2 devices of key kN, such as a2, which is away; see `tracker devices`");
   EXPECT_EQ(supply_of({}, "kN").why_none, "no device of key kN; see `tracker devices`");
+}
+
+TEST(SlotSupply, SaysForHowLongADeviceHasBeenQuarantined) {
+  FarmSlot a1{.device = "a1", .trouble = "has been quarantined", .reason = "Too many open files"};
+  a1.troubled_for = absl::Seconds(30);
+  EXPECT_EQ(supply_of({a1}, "kN").why_none,
+            "the device a1 of key kN has been quarantined for less than a minute: Too many open files; see "
+            "`tracker devices`");
+  a1.troubled_for = absl::Minutes(12) + absl::Seconds(5);
+  FarmSlot a2 = a1;
+  a2.device = "a2";
+  a2.troubled_for = absl::Minutes(200);
+  const SlotSupply supply = supply_of({a1, a2}, "kN");
+  EXPECT_EQ(supply.why_none,
+            "2 devices of key kN, such as a1, which has been quarantined for 12m: Too many open files; see "
+            "`tracker devices`");
+  EXPECT_THAT(supply_of({a2}, "kN").why_none, HasSubstr("quarantined for 3h20m: "));
+  a1.troubled_for = absl::Minutes(12) + absl::Seconds(50);
+  EXPECT_EQ(supply_of({a1, a2}, "kN"), supply) << "a job that waits would be told anew each second";
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST_F(JobWaitTest, AJobThatTriesAgainSaysWhatItWaitsForUntilItHasIt) {
 }
 
 TEST_F(JobWaitTest, AJobWhoseDevicesAreAllInTroubleSaysWhatIsWrongWithThem) {
-  const std::string why = "the device a1 of key desk is quarantined by the tracker: it could not be run";
+  const std::string why = "the device a1 of key desk is quarantined: it could not be run";
   executor_.set_supply("desk", SlotSupply{.why_none = why});
   start();
   const int64_t id = submit("desk");
