@@ -16,7 +16,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/exit_code.h"
 #include "base/open_files.h"
 #include "base/suggestion.h"
@@ -26,10 +25,6 @@ namespace tf {
 namespace {
 
 // Words of other programs for what a command of ours does. Of a word's commands, the program has one at most.
-struct Synonyms {
-  const char* command;
-  const char* words;  // separated by spaces
-};
 constexpr Synonyms kSynonyms[] = {
     {"build", "compile make convert"},
     {"bench", "benchmark profile time perf"},
@@ -58,11 +53,8 @@ constexpr Synonyms kSynonyms[] = {
 
 // The command of the program that a word of another program stands for, or empty.
 std::string command_for(const std::string& word, const std::vector<std::string>& commands) {
-  for (const Synonyms& each : kSynonyms) {
-    const std::vector<std::string> words = absl::StrSplit(each.words, ' ');
-    if (std::ranges::count(words, word) > 0 && std::ranges::count(commands, each.command) > 0)
-      return each.command;
-  }
+  for (const Synonyms& each : kSynonyms)
+    if (each.contains(word) && std::ranges::count(commands, each.name) > 0) return std::string(each.name);
   return "";
 }
 

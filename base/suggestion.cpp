@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace tf {
 namespace {
@@ -45,6 +46,11 @@ std::string no_such_name(std::string_view kind, std::string_view given,
   const std::string guess = suggestion(given, words);
   return absl::StrCat("there is no ", std::string(kind), " '", std::string(given), "'",
                       guess.empty() ? "." : guess, " There are ", absl::StrJoin(words, ", "));
+}
+
+bool Synonyms::contains(std::string_view word) const {
+  const std::vector<std::string> all = absl::StrSplit(std::string(words), ' ');
+  return std::ranges::count(all, word) > 0;
 }
 
 }  // namespace tf

@@ -57,11 +57,7 @@ VectorUnit vector_unit(const Target& target) {
 }
 
 // Other names of an architecture.
-struct ArchSynonyms {
-  const char* name;
-  const char* words;  // separated by spaces
-};
-constexpr ArchSynonyms kSynonyms[] = {
+constexpr Synonyms kSynonyms[] = {
     {"x86_64", "x86 x86-64 x64 amd64 i686 intel amd"},
     {"aarch64", "arm64 armv8 armv8a arm64v8"},
     {"armv7", "arm armhf armv7l armv7a arm32"},
@@ -83,8 +79,8 @@ std::string llvm_cpu(std::string_view word) {
 std::string arch_suggestion(std::string_view given) {
   const std::string word = absl::AsciiStrToLower(abseil(given)), cpu = llvm_cpu(word);
   const auto meant = [](const std::string& target) { return absl::StrCat("; did you mean ", target, "?"); };
-  for (const ArchSynonyms& each : kSynonyms)
-    if (contains_word(each.words, word)) return meant(each.name);
+  for (const Synonyms& each : kSynonyms)
+    if (each.contains(word)) return meant(std::string(each.name));
   std::vector<std::string> names = {"host"};
   for (const ArchEntry& arch : arch_table()) {
     names.emplace_back(arch.name);
