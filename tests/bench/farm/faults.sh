@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a farm survives, and what that costs; README.md says what each figure means.
+# What a farm survives, and what that costs; docs/explanation/farm-benchmark.md says what each figure means.
 # Usage: tests/bench/farm/faults.sh [--quick] [--seed S] [--json FILE]
 set -euo pipefail
 source "$(dirname "$0")/../options.sh"

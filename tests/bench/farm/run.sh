@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a farm carries; README.md says what each figure means.
+# What a farm carries; docs/explanation/farm-benchmark.md says what each figure means.
 # Usage: tests/bench/farm/run.sh [--quick] [--soak] [--json FILE]
 set -euo pipefail
 source "$(dirname "$0")/../options.sh"

@@ -1,4 +1,4 @@
-// Our kernels against OpenBLAS, BLIS and oneDNN, in turns within one process. README.md says how to read it.
+// Our kernels against OpenBLAS, BLIS and oneDNN, in turns within one process. docs/explanation/peer-benchmark.md says how.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

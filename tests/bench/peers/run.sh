@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Kernels against OpenBLAS, BLIS and oneDNN, networks against ONNX Runtime, in turns; README.md says how to read it.
+# Kernels against OpenBLAS, BLIS and oneDNN, networks against ONNX Runtime, in turns; docs/explanation/peer-benchmark.md says how to read it.
 # Usage: tests/bench/peers/run.sh [--quick] [--full] [--json FILE] [--db FILE] [--tune-minutes M] [--allow LIST] [--threads N,N] [--kernels REGEX] [NETWORK…]
 #   --quick           a few kernels and two small networks on one thread, in a minute or two
 #   --full            every network of the zoo, and every distinct kernel in them, with less time for each kernel
