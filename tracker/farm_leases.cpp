@@ -147,9 +147,9 @@ void Farm::match(Locked& lock) {
                                                .holder_run = request.holder_run,
                                                .run_number = asked.run_number,
                                                .user = request.user,
-                                               .purpose = asked.purpose,
                                                .priority = request.priority,
-                                               .certificate = asked.certificate},
+                                               .certificate = asked.certificate,
+                                               .purpose = asked.purpose},
                                               asked.term));
     promised_[match->slot] = match->waiter;
     unsaved_.matches.push_back(*std::move(match));

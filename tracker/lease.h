@@ -47,9 +47,9 @@ struct LeaseHolder {
   std::string holder_run;
   uint64_t run_number = 0;
   std::string user;
-  std::string purpose;
   int priority = 0;
   std::string certificate;
+  std::string purpose;
 };
 
 // Not thread-safe. No operation but of_certificates looks at all leases.
