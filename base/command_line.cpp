@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <limits>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/exit_code.h"
 #include "base/open_files.h"
 #include "base/suggestion.h"
@@ -122,9 +126,36 @@ std::string no_number(const std::string& text, const std::string& type) {
     (void)std::strtold(text.c_str(), &end);
   }
   if (end != text.c_str() + text.size())
-    return absl::StrCat("'", text, is_whole ? "' is no whole number" : "' is no number");
+    return absl::StrCat("'", text, is_whole ? "' is not a whole number" : "' is not a number");
   if (is_unsigned && text.starts_with('-')) return absl::StrCat("'", text, "' is below 0");
-  return is_whole && errno == ERANGE ? absl::StrCat("'", text, "' is too large a number") : "";
+  return is_whole && errno == ERANGE ? absl::StrCat("'", text, "' is too large") : "";
+}
+
+// What --help shows for an option's type: N for a number, the choices for a text that has few. A range stands
+// behind the description, where the default in brackets stands, too.
+void show_plain_types(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; })) {
+    const std::string type = option->get_type_name();
+    const bool is_whole = type.starts_with("INT") || type.starts_with("UINT");
+    if (!is_whole && !type.starts_with("FLOAT") && !type.starts_with("TEXT:{")) continue;
+    const std::shared_ptr<CLI::FormatterBase> formatter = app.get_formatter();
+    if (!is_whole) {
+      const bool is_text = type.starts_with("TEXT");
+      formatter->label(
+          type, is_text ? absl::StrReplaceAll(type.substr(6, type.size() - 7), {{",", "|"}}) : "NUMBER");
+      continue;
+    }
+    formatter->label(type, "N");
+    const size_t begin = type.find(" in ["), middle = type.find(" - ");
+    if (begin == std::string::npos || middle == std::string::npos) continue;
+    const std::string least = type.substr(begin + 5, middle - begin - 5);
+    const std::string most = type.substr(middle + 3, type.size() - middle - 4);
+    if (most == absl::StrCat(std::numeric_limits<uint32_t>::max())) continue;
+    std::string text = option->get_description();
+    const size_t end = text.ends_with(']') ? text.rfind(" [") : text.size();
+    option->description(text.insert(end, absl::StrCat(" (", least, " to ", most, ")")));
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) show_plain_types(*command);
 }
 
 // The arguments without the program's name, with `help` where it stands for --help: `saw help cut`, and
@@ -169,7 +200,7 @@ void end_in_one_line(std::string program) {
     } catch (const std::exception& known) {
       std::fprintf(stderr, "%s: %s\n", name.c_str(), known.what());
     } catch (...) {
-      std::fprintf(stderr, "%s: an error of an unknown kind\n", name.c_str());
+      std::fprintf(stderr, "%s: unknown error\n", name.c_str());
     }
     std::_Exit(kExitFailed);
   });
@@ -177,7 +208,7 @@ void end_in_one_line(std::string program) {
 
 void add_version_flag(CLI::App& app, const std::string& line) {
   app.set_version_flag("--version", line,
-                       "Print the version, and those of what it shares with other programs and files");
+                       "Print the release and the versions of the protocol, schedules and database");
   // Of a command it is what it is of the program: its help need not say so again.
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
     add_version_flag(*command, line);
@@ -191,7 +222,7 @@ void refuse_no_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options([](CLI::Option*) { return true; })) {
     if (option->get_items_expected_max() == 0) continue;  // a flag
     option->check([type = option->get_type_name()](const std::string& text) -> std::string {
-      return text.empty() ? "the value is empty: give one, or leave it out" : no_number(text, type);
+      return text.empty() ? "the value is empty: give one, or omit the option" : no_number(text, type);
     });
   }
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_no_values(*command);
@@ -239,6 +270,7 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
                                       const std::vector<Agreed>& agreed) {
   add_version_flag(app, version_line(app.get_name(), agreed));
   refuse_no_values(app);
+  show_plain_types(app);
   try {
     std::vector<std::string> words = without_help_word(app, argc, argv);
     std::ranges::reverse(words);  // as the parser wants them

@@ -38,7 +38,7 @@ void append(std::string_view event, std::initializer_list<EventField> fields) {
   const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   // One write with O_APPEND: lines of several processes never mix.
   const ssize_t written = ::write(file.load(), text.data(), text.size());
-  TF_CHECK(written == static_cast<ssize_t>(text.size())) << "the event log cannot be written";
+  TF_CHECK(written == static_cast<ssize_t>(text.size())) << "cannot write the event log";
 }
 
 }  // namespace event_log_detail

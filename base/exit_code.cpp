@@ -30,7 +30,7 @@ int finish_output(const char* program, int code) {
   // What failed before is not known any more: errno may be of anything since.
   const std::string why = is_flushed || errno == 0 ? "" : absl::StrCat(": ", std::strerror(errno));
   report_error(program,
-               absl::DataLossError(absl::StrCat("not everything was written to standard output", why)));
+               absl::DataLossError(absl::StrCat("standard output is incomplete: a write failed", why)));
   return kExitFailed;
 }
 

@@ -88,8 +88,8 @@ absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_byte
     return absl::FailedPreconditionError(
         absl::StrCat("cannot read ", path, ": it is a device; give a file or a pipe"));
   const auto too_long = [&] {
-    return absl::FailedPreconditionError(absl::StrCat("cannot read ", path, ": it is longer than ",
-                                                      most_bytes >> 20, " MiB, the most that is read"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot read ", path, ": it is larger than the limit of ", most_bytes >> 20, " MiB"));
   };
   if (S_ISREG(there.st_mode) && there.st_size > most_bytes) return too_long();
   std::string bytes;

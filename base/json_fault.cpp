@@ -15,12 +15,12 @@ std::string json_fault(const nlohmann::json::exception& error) {
   const std::string what(all.substr(std::min(all.find("] ") + 2, all.size())));
   if (error.id == kNoKey) {
     const size_t begin = what.find('\'') + 1, end = what.rfind('\'');
-    return absl::StrCat("there is no \"", what.substr(begin, end - begin), "\"");
+    return absl::StrCat("a key is missing: \"", what.substr(begin, end - begin), "\"");
   }
   if (error.id == kOtherType)
     return absl::StrCat("a value's ", what);  // "type must be string, but is number"
   if (error.id == kNoObject)                  // "cannot use at() with number"
-    return absl::StrCat("a ", what.substr(what.rfind(' ') + 1), " stands where an object or a list should");
+    return absl::StrCat("a ", what.substr(what.rfind(' ') + 1), " where an object or a list is expected");
   return what;
 }
 

@@ -17,8 +17,8 @@ absl::Status make_room_for_files(uint64_t wanted) {
   }
   if (limit.rlim_cur >= kFewestOpenFiles) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("this process may open only ", limit.rlim_cur, " files, and needs ", kFewestOpenFiles,
-                   " or more: raise the limit, as by `ulimit -n ", wanted, "`"));
+      absl::StrCat("the limit of open files is ", limit.rlim_cur, " and this process needs ",
+                   kFewestOpenFiles, " or more: raise it, for example with `ulimit -n ", wanted, "`"));
 }
 
 }  // namespace tf

@@ -18,7 +18,7 @@ absl::StatusOr<TemporaryFolder> TemporaryFolder::make() {
   const fs::path parent = fs::temp_directory_path(error);
   if (error) {
     return absl::PermissionDeniedError(
-        absl::StrCat("no folder for temporary files: ", error.message(), "; set TMPDIR to one"));
+        absl::StrCat("cannot find a folder for temporary files: ", error.message(), "; set TMPDIR to one"));
   }
   return make_in({parent.string()});
 }
@@ -31,7 +31,7 @@ absl::StatusOr<TemporaryFolder> TemporaryFolder::make_in(const std::vector<std::
     reason = errno;
   }
   return absl::PermissionDeniedError(absl::StrCat(
-      "no temporary folder can be made in ", absl::StrJoin(parents, " or "), ": ", std::strerror(reason)));
+      "cannot make a temporary folder in ", absl::StrJoin(parents, " or "), ": ", std::strerror(reason)));
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -65,7 +66,7 @@ TEST(CommandLine, NamesTheOptionThatWasMeant) {
 
 TEST(CommandLine, BlamesNotTheTwoDashesAfterWhichThereAreNoOptions) {
   EXPECT_EQ(said("cut -- ''"),
-            "saw cut: wood: the value is empty: give one, or leave it out; see `saw cut --help`");
+            "saw cut: wood: the value is empty: give one, or omit the option; see `saw cut --help`");
 }
 
 TEST(CommandLine, GuessesNothingThatIsFar) {
@@ -114,7 +115,7 @@ TEST(CommandLine, OfAProgramThatNeedsNoCommandNamesTheValueThatIsWrong) {
 
 TEST(CommandLine, RefusesValuesThatAreEmpty) {
   EXPECT_EQ(said("join --glue ''"),
-            "saw join: --glue: the value is empty: give one, or leave it out; see `saw join --help`");
+            "saw join: --glue: the value is empty: give one, or omit the option; see `saw join --help`");
   EXPECT_THAT(said("cut ''"), StartsWith("saw cut: wood: the value is empty"));
   EXPECT_THAT(said("cut oak --passes ''"), HasSubstr("--passes: the value is empty"));
   EXPECT_THAT(said("cut oak --grain a ''"), HasSubstr("--grain: the value is empty"));
@@ -122,16 +123,16 @@ TEST(CommandLine, RefusesValuesThatAreEmpty) {
 
 TEST(CommandLine, RefusesNumbersThatItWouldWrapOrCutOff) {
   EXPECT_THAT(said("cut oak --seed -1"), StartsWith("saw cut: --seed: '-1' is below 0;"));
-  EXPECT_THAT(said("cut oak --seed 18446744073709551616"), HasSubstr("is too large a number"));
-  EXPECT_THAT(said("cut oak --passes 9223372036854775808"), HasSubstr("is too large a number"));
+  EXPECT_THAT(said("cut oak --seed 18446744073709551616"), HasSubstr("is too large"));
+  EXPECT_THAT(said("cut oak --passes 9223372036854775808"), HasSubstr("is too large"));
   EXPECT_EQ(said("cut oak --passes -9223372036854775808 --seed 18446744073709551615"), "");
 }
 
 TEST(CommandLine, RefusesWhatIsNoNumber) {
-  EXPECT_EQ(said("cut oak --passes x"), "saw cut: --passes: 'x' is no whole number; see `saw cut --help`");
-  EXPECT_THAT(said("cut oak --seed 3x"), HasSubstr("--seed: '3x' is no whole number"));
-  EXPECT_THAT(said("cut oak --passes 2.5"), HasSubstr("'2.5' is no whole number"));
-  EXPECT_THAT(said("cut oak --depth deep"), HasSubstr("--depth: 'deep' is no number"));
+  EXPECT_EQ(said("cut oak --passes x"), "saw cut: --passes: 'x' is not a whole number; see `saw cut --help`");
+  EXPECT_THAT(said("cut oak --seed 3x"), HasSubstr("--seed: '3x' is not a whole number"));
+  EXPECT_THAT(said("cut oak --passes 2.5"), HasSubstr("'2.5' is not a whole number"));
+  EXPECT_THAT(said("cut oak --depth deep"), HasSubstr("--depth: 'deep' is not a number"));
   EXPECT_EQ(said("cut oak --depth 2.5 --passes 0x10"), "");
 }
 
@@ -169,6 +170,32 @@ TEST(CommandLine, TellsTheVersionOfACommandAlsoWithoutWhatItNeeds) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), absl::StrCat("saw ", std::string(tf::version()), "\n"));
   EXPECT_EQ(done, 0);
   EXPECT_THAT(cut.help(), testing::Not(HasSubstr("--version")));
+}
+
+TEST(CommandLine, ShowsNumbersAndChoicesPlainlyInHelp) {
+  CLI::App app("Cuts things", "saw");
+  CLI::App& cut = *app.add_subcommand("cut", "Cut it");
+  unsigned passes = 2;
+  int teeth = 8;
+  double depth = 1;
+  std::string grain = "along";
+  cut.add_option("--passes", passes, "Passes")
+      ->check(CLI::Range(1U, std::numeric_limits<uint32_t>::max()))
+      ->capture_default_str();
+  cut.add_option("--teeth", teeth, "Teeth [all]")->check(CLI::Range(1, 9))->capture_default_str();
+  cut.add_option("--depth", depth, "Depth")->capture_default_str();
+  cut.add_option("--grain", grain, "Direction")->check(CLI::IsMember({"along", "across"}));
+  std::string program = "saw", command = "cut", flag = "--help";
+  char* words[] = {program.data(), command.data(), flag.data(), nullptr};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(tf::parse_command_line(app, 3, words), 0);
+  const std::string help = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(help, HasSubstr("--passes N=2 "));
+  EXPECT_THAT(help, HasSubstr("--teeth N=8 "));
+  EXPECT_THAT(help, HasSubstr("Teeth (1 to 9) [all]"));
+  EXPECT_THAT(help, HasSubstr("--depth NUMBER=1 "));
+  EXPECT_THAT(help, HasSubstr("--grain along|across "));
+  EXPECT_THAT(help, testing::Not(HasSubstr("[1 - ")));
 }
 
 TEST(CommandLine, HasNoHelpOfACommandThatIsNone) {
@@ -257,10 +284,9 @@ TEST(CommandLineDeathTest, TooFewOpenFilesAreSaidBeforeTheWorkBegins) {
     setrlimit(RLIMIT_NOFILE, &few);
     std::exit(tf::parse_command_line(app, 1, words).value_or(99));
   };
-  EXPECT_EXIT(
-      die(), testing::ExitedWithCode(1),
-      "^saw: this process may open only 16 files, and needs 64 or more: raise the limit, as by `ulimit -n "
-      "1024`\n$");
+  EXPECT_EXIT(die(), testing::ExitedWithCode(1),
+              "^saw: the limit of open files is 16 and this process needs 64 or more: raise it, for example "
+              "with `ulimit -n 1024`\n$");
   const auto raise_own = [&] {
     const rlimit soft = {16, 512};
     setrlimit(RLIMIT_NOFILE, &soft);

@@ -27,12 +27,12 @@ namespace {
 
 TEST(ExitCode, WhatFailedBeforeTheEndIsNotBlamedOnSomethingElse) {
   EXPECT_EXIT(print_much_to("/dev/full"), testing::ExitedWithCode(kExitFailed),
-              "^tool: not everything was written to standard output(: No space left on device)?\n$");
+              "^tool: standard output is incomplete: a write failed(: No space left on device)?\n$");
 }
 
 TEST(ExitCode, AResultThatDidNotReachStandardOutputIsAFailure) {
   EXPECT_EXIT(print_to("/dev/full"), testing::ExitedWithCode(kExitFailed),
-              "^tool: not everything was written to standard output: No space left on device\n$");
+              "^tool: standard output is incomplete: a write failed: No space left on device\n$");
   EXPECT_EXIT(print_to("/dev/null"), testing::ExitedWithCode(kExitOk), "^$");
 }
 

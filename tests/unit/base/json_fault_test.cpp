@@ -19,12 +19,12 @@ std::string fault_of(const std::function<void(const nlohmann::json&)>& use) {
 }
 
 TEST(JsonFault, NamesTheKeyThatIsMissing) {
-  EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at("it's"); }), "there is no \"it's\"");
+  EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at("it's"); }), "a key is missing: \"it's\"");
 }
 
 TEST(JsonFault, NamesTheTypeThatDoesNotBelong) {
   EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at("here").at("key"); }),
-            "a number stands where an object or a list should");
+            "a number where an object or a list is expected");
   EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at("here").get<std::string>(); }),
             "a value's type must be string, but is number");
 }
