@@ -27,7 +27,7 @@ namespace {
 absl::Status check_new(const std::string& to) {
   for (const std::string& path : {to, companion_of(to, "-wal"), companion_of(to, "-journal")}) {
     if (is_missing(path)) continue;
-    return with_remedy(absl::StatusCode::kAlreadyExists, absl::StrCat("there is a file ", path, " already"),
+    return with_remedy(absl::StatusCode::kAlreadyExists, absl::StrCat("the file ", path, " already exists"),
                        "give a new path", Between::kSemicolon);
   }
   return check_makeable(to);

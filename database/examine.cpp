@@ -24,7 +24,7 @@ absl::Status examine_structure(Connection& db) {
   TF_ASSIGN_OR_RETURN(const std::string table,
                       db.query_text("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1"));
   if (table.empty()) return absl::OkStatus();
-  return damaged_file(db.path(), absl::StrCat("a row of ", table, " names a row that is not there"));
+  return damaged_file(db.path(), absl::StrCat("a row of ", table, " refers to a missing row"));
 }
 
 absl::Status examine_measurements(Connection& db, absl::Time now, FileContents& contents) {

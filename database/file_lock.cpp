@@ -40,7 +40,7 @@ absl::Status cannot_lock(const std::string& lock_path) {
   const int reason = errno;
   return with_remedy(absl::ErrnoToStatusCode(reason),
                      absl::StrCat("cannot lock ", lock_path, ": ", std::generic_category().message(reason)),
-                     "check that its folder is writable, and that it is no link", Between::kSemicolon);
+                     "check that its folder is writable and that it is not a link", Between::kSemicolon);
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ absl::Status check_local_file_system(const std::string& database_path) {
   return with_remedy(
       absl::StatusCode::kFailedPrecondition,
       absl::StrCat("cannot keep a database at ", database_path, ": its folder is on a network file system (",
-                   std::string(network), "), where its log can be lost"),
+                   std::string(network), "), which can lose its log"),
       "use a local disk, or talk to a tuner (--db tuner://HOST:PORT)", Between::kSemicolon);
 }
 

@@ -81,13 +81,13 @@ absl::Status check_header(const JsonLine& line) {
   const auto* header = std::get_if<JsonHeader>(&line);
   if (header == nullptr) {
     return with_remedy(absl::StatusCode::kInvalidArgument,
-                       "not a file of tuning records: its first line is no header",
+                       "not a file of tuning records: its first line is not a header",
                        "make one with `tuner export`", Between::kSemicolon);
   }
   if (header->version <= kJsonLinesVersion) return absl::OkStatus();
   return with_remedy(absl::StatusCode::kFailedPrecondition,
-                     absl::StrCat("the records have version ", header->version, ", this program knows up to ",
-                                  kJsonLinesVersion),
+                     absl::StrCat("the records have version ", header->version,
+                                  ", but this program reads up to ", kJsonLinesVersion),
                      "use the program that wrote them", Between::kSemicolon);
 }
 
@@ -123,7 +123,8 @@ absl::Status for_each_record(const std::string& path, std::string_view text,
 absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out,
                                             const std::string& name) {
   const auto failed = [&] {
-    return with_remedy(absl::StatusCode::kDataLoss, absl::StrCat("cannot write the whole export to ", name),
+    return with_remedy(absl::StatusCode::kDataLoss,
+                       absl::StrCat("the export is incomplete: cannot write to ", name),
                        "free some space there, or give another -o");
   };
   TF_ASSIGN_OR_RETURN(std::vector<Workload> all, records.workloads());
@@ -182,7 +183,7 @@ absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& 
       [&](const Measurement& measurement) -> absl::Status {
         if (known.contains(measurement.problem.workload)) return check_time(measurement, now);
         return absl::InvalidArgumentError(absl::StrCat("the workload ", measurement.problem.workload.hex(),
-                                                       " does not stand above its measurement"));
+                                                       " must come before its measurements"));
       }));
   return workloads;
 }

@@ -72,7 +72,7 @@ absl::Status check_schema(Connection& connection, int64_t version) {
     if (!swallows && (object.type == "trigger" ? is_same : own == ours->end() || is_ours)) continue;
     return with_remedy(absl::StatusCode::kFailedPrecondition,
                        absl::StrCat("cannot use ", connection.path(), " as a tuning database: the ",
-                                    printable(object.type), " ", printable(name), " in it is none of ours"),
+                                    printable(object.type), " ", printable(name), " in it is not Tunefarm's"),
                        "remove it, or give another path", Between::kSemicolon);
   }
   return absl::OkStatus();
@@ -97,9 +97,9 @@ absl::StatusOr<SchemaState> schema_state(Connection& connection) {
   }
   if (version > current_schema_version()) {
     return with_remedy(absl::StatusCode::kFailedPrecondition,
-                       absl::StrCat(cannot, "its schema has version ", version, ", this program knows up to ",
-                                    current_schema_version()),
-                       "use the program that wrote it (it was left unchanged)", Between::kSemicolon);
+                       absl::StrCat(cannot, "its schema has version ", version,
+                                    ", but this program supports up to ", current_schema_version()),
+                       "use the program that wrote it (the file was not changed)", Between::kSemicolon);
   }
   TF_RETURN_IF_ERROR(check_schema(connection, version));
   return version == current_schema_version() ? SchemaState::kCurrent : SchemaState::kOlder;
@@ -117,13 +117,11 @@ absl::Status migrate(Connection& connection, const std::vector<Migration>& steps
     if (status.ok()) status = connection.execute(absl::StrCat("PRAGMA user_version = ", step.version));
     if (status.ok()) status = transaction.commit();
     if (!status.ok()) {
-      return absl::Status(
-          status.code(),
-          absl::StrCat(
-              "cannot migrate ", connection.path(), " by ", std::string(step.name), ": ",
-              std::string(status.message()),
-              "; it was left as it was (what has a name there that is none of ours, rename; what was "
-              "changed by hand, export and import to a new file)"));
+      return absl::Status(status.code(),
+                          absl::StrCat("cannot migrate ", connection.path(), " by ", std::string(step.name),
+                                       ": ", std::string(status.message()),
+                                       "; the file was not changed (rename tables or indexes that you added; "
+                                       "after other manual changes, export and import into a new file)"));
     }
   }
   return absl::OkStatus();

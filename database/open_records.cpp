@@ -37,8 +37,7 @@ std::string address_in(const std::string& spec) {
 absl::Status check_scheme(const std::string& spec) {
   const std::string address = spec.starts_with(kScheme) ? "" : address_in(spec);
   if (address.empty()) return absl::OkStatus();
-  return with_remedy(absl::StatusCode::kInvalidArgument,
-                     absl::StrCat("--db ", spec, ": there is no such file"),
+  return with_remedy(absl::StatusCode::kInvalidArgument, absl::StrCat("--db ", spec, ": no such file"),
                      absl::StrCat("for a running tuner write tuner://", address), Between::kSemicolon);
 }
 
@@ -48,8 +47,9 @@ absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& spec, c
   if (spec.starts_with(kScheme)) {
     const std::string host_port = spec.substr(kScheme.size());
     if (host_port.find(':') == std::string::npos || host_port.ends_with(':')) {
-      return with_remedy(absl::StatusCode::kInvalidArgument, absl::StrCat("\"", spec, "\" names no tuner"),
-                         "write tuner://HOST:PORT", Between::kSemicolon);
+      return with_remedy(absl::StatusCode::kInvalidArgument,
+                         absl::StrCat("\"", spec, "\" does not name a tuner"), "write tuner://HOST:PORT",
+                         Between::kSemicolon);
     }
     if (remote) return remote(host_port);
     return absl::InvalidArgumentError(
@@ -70,8 +70,8 @@ absl::Status check_writable(const std::string& spec) {
   if (spec.ends_with(kJsonLines)) {
     return with_remedy(
         absl::StatusCode::kInvalidArgument,
-        absl::StrCat("--db ", spec, ": this command writes a database, and .jsonl is read as JSON lines"),
-        "give it another name, as tune.db; `tuner export` makes JSON lines of it", Between::kSemicolon);
+        absl::StrCat("--db ", spec, ": this command writes a database, but .jsonl means JSON lines"),
+        "give it another name, such as tune.db; `tuner export` writes JSON lines", Between::kSemicolon);
   }
   return absl::OkStatus();
 }

@@ -57,7 +57,7 @@ absl::Status check_match(const Measurement& m) {
                        bounds.high_ns <= static_cast<double>(kMaxSampleNs);
   if (began_unix_ns > 0 && is_time && median_ns(m.samples)) return absl::OkStatus();
   return wrong(absl::StrCat("took ", ns, " ns, from ", bounds.low_ns, " to ", bounds.high_ns,
-                            ", in a match that began ", began_unix_ns, " ns after 1970"));
+                            ", in a final re-measurement that began ", began_unix_ns, " ns after 1970"));
 }
 
 absl::Status check_lease(const Measurement& m) {
@@ -70,9 +70,10 @@ absl::Status check_lease(const Measurement& m) {
 
 absl::Status check(const Measurement& m) {
   if (m.outcome < Outcome::kOk || m.outcome > Outcome::kOutOfMemory)
-    return wrong(absl::StrCat("has the outcome ", static_cast<int>(m.outcome), ", which there is not"));
+    return wrong(absl::StrCat("has the outcome ", static_cast<int>(m.outcome), ", which does not exist"));
   if (m.cache_mode > CacheMode::kNetwork)
-    return wrong(absl::StrCat("has the cache mode ", static_cast<int>(m.cache_mode), ", which there is not"));
+    return wrong(
+        absl::StrCat("has the cache mode ", static_cast<int>(m.cache_mode), ", which does not exist"));
   if (m.problem.threads < 1 || m.problem.threads > kMaxThreads)
     return wrong(absl::StrCat("is of ", m.problem.threads, " threads"));
   if (m.problem.reuse_distance_bytes > uint64_t{1} << 60)
@@ -95,20 +96,20 @@ absl::Status check_time(const Measurement& m, absl::Time now) {
     return wrong(absl::StrCat("was measured at ",
                               absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
                                                absl::FromUnixNanos(m.finished_unix_ns), absl::UTCTimeZone()),
-                              ", which is in the future: set this machine's clock, or leave the line out"));
+                              ", which is in the future: set this machine's clock, or delete the line"));
   }
   if (m.outcome != Outcome::kOk) return absl::OkStatus();
   const auto impossible = [](std::string_view what) {
-    return wrong(absl::StrCat(std::string(what), ", which no core does: leave the line out"));
+    return wrong(absl::StrCat(std::string(what), ", which no core reaches: delete the line"));
   };
-  if (m.samples.empty()) return impossible("is ok without a sample");
+  if (m.samples.empty()) return impossible("is ok but has no sample");
   for (const Sample& sample : m.samples) {
     if (sample.iterations >= 1 && sample.iterations <= kMostRunsPerNs * sample.total_ns) continue;
     return impossible(
         absl::StrCat("has a sample of ", sample.iterations, " runs in ", sample.total_ns, " ns"));
   }
   if (m.match && m.match->ns * kMostRunsPerNs < 1)
-    return impossible(absl::StrCat("took ", m.match->ns, " ns in a match"));
+    return impossible(absl::StrCat("took ", m.match->ns, " ns in a final re-measurement"));
   return absl::OkStatus();
 }
 

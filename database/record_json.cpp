@@ -229,7 +229,7 @@ absl::StatusOr<JsonLine> parse_json_line(std::string_view line) {
     if (type == "measurement") return parse_measurement(in);
     return absl::InvalidArgumentError(absl::StrCat("there is no record type \"", type, "\""));
   } catch (const json::parse_error&) {
-    return absl::InvalidArgumentError("not a record: the line is not JSON, as `tuner export` writes it");
+    return absl::InvalidArgumentError("not a record: the line is not JSON as `tuner export` writes it");
   } catch (const json::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat("not a record: ", json_fault(error)));
   }

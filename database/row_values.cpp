@@ -72,7 +72,7 @@ absl::Status check_types(const Statement& row, std::string_view types, int first
   for (const char type : types) {
     const int column = first++;
     if (row.is_of_type(column, type)) continue;
-    return absl::DataLossError(absl::StrCat("its ", row.name(column), " is of a type that it cannot have"));
+    return absl::DataLossError(absl::StrCat("its ", row.name(column), " has an invalid type"));
   }
   return absl::OkStatus();
 }
@@ -180,12 +180,12 @@ absl::StatusOr<Measurement> measurement_of(const Statement& row) {
 }  // namespace
 
 absl::Status damaged_row(const Statement& row, std::string_view table, int64_t id, const absl::Status& why) {
-  return with_remedy(absl::StatusCode::kDataLoss,
-                     absl::StrCat(row.path(), " has a damaged row ", id, " of ", std::string(table), ": ",
-                                  std::string(why.message())),
-                     "nothing was used: restore a copy, or move the file away and import what `tuner export` "
-                     "wrote before",
-                     Between::kSemicolon);
+  return with_remedy(
+      absl::StatusCode::kDataLoss,
+      absl::StrCat(row.path(), " has a damaged row ", id, " of ", std::string(table), ": ",
+                   std::string(why.message())),
+      "no data was used: restore a copy, or move the file away and import an earlier `tuner export`",
+      Between::kSemicolon);
 }
 
 absl::StatusOr<Measurement> read_measurement(const Statement& row) {
@@ -204,7 +204,7 @@ absl::StatusOr<Workload> read_workload(const Statement& row) {
   absl::Status status = check_types(row, kWorkloadTypes);
   Workload workload{.text = row.text(0), .op = row.text(1), .flops = row.real(2)};
   if (status.ok() && row.blob(3) != rows::digest_bytes(workload.key().digest))
-    status = absl::DataLossError("its key is not that of its text");
+    status = absl::DataLossError("its key does not match its text");
   if (!status.ok()) return damaged_row(row, "workloads", row.integer(4), status);
   return workload;
 }

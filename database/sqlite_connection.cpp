@@ -31,7 +31,7 @@ bool is_disk_full(const std::string& path) {
 absl::Status disk_full(const std::string& path) {
   return with_remedy(absl::StatusCode::kResourceExhausted,
                      absl::StrCat("cannot write ", path, ": the disk is full"),
-                     "free some space (nothing acknowledged is lost)", Between::kSemicolon);
+                     "free some space (acknowledged data is safe)", Between::kSemicolon);
 }
 
 // What was asked, what is true, what to do.
@@ -41,14 +41,14 @@ absl::Status sqlite_status(int code, sqlite3* db, const DatabaseFile& file) {
   const std::string cannot = absl::StrCat("cannot use ", path, " as ", file.use, ": ");
   switch (code & 0xff) {
     case SQLITE_NOTADB:
-      return with_remedy(absl::StatusCode::kFailedPrecondition, cannot + "it is not a database file",
-                         "give another path (it was left unchanged)", Between::kSemicolon);
+      return with_remedy(absl::StatusCode::kFailedPrecondition, cannot + "the file is not a database",
+                         "give another path (the file was not changed)", Between::kSemicolon);
     case SQLITE_CORRUPT:
       return damaged_file(path, reason, file.use);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return with_remedy(absl::StatusCode::kUnavailable, cannot + "another program holds it locked",
-                         "close that and try again", Between::kSemicolon);
+      return with_remedy(absl::StatusCode::kUnavailable, cannot + "another program has locked it",
+                         "close that program and try again", Between::kSemicolon);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
@@ -68,7 +68,7 @@ absl::Status sqlite_status(int code, sqlite3* db, const DatabaseFile& file) {
                          Between::kSemicolon);
     case SQLITE_TOOBIG:
       return with_remedy(absl::StatusCode::kDataLoss,
-                         cannot + "it has a value of more than 64 MB, which no record has",
+                         cannot + "it has a value of more than 64 MB, larger than any record",
                          "restore a copy or give another path", Between::kSemicolon);
     case SQLITE_CONSTRAINT:
       return absl::FailedPreconditionError(absl::StrCat("cannot write to ", path, ": ", reason));

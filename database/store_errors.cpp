@@ -11,12 +11,12 @@ absl::Status check_key_prefix(const std::string& key_or_prefix) {
   const bool hexadecimal = key_or_prefix.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (hexadecimal && key_or_prefix.size() >= 6 && key_or_prefix.size() <= 64) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "\"", key_or_prefix, "\" is no workload key; a key is its first 6 to 64 hexadecimal digits"));
+      "\"", key_or_prefix, "\" is not a workload key; give 6 to 64 of its first hexadecimal digits"));
 }
 
 absl::Status unknown_workload(const std::string& key_or_prefix) {
   return absl::NotFoundError(absl::StrCat("the database has no workload ", key_or_prefix,
-                                          "; `compiler tasks` lists the keys of a model, tune it first"));
+                                          "; tune the network first (`compiler tasks` lists its keys)"));
 }
 
 absl::Status ambiguous_workload(const std::string& key_or_prefix) {
@@ -45,12 +45,12 @@ absl::Status damaged_file(const std::string& path, const std::string& reason, co
 
 absl::Status refused(const absl::Status& why) {
   return absl::InvalidArgumentError(absl::StrCat("a measurement was refused: ", std::string(why.message()),
-                                                 "; keep of it only that it is implausible"));
+                                                 "; store only that it is implausible"));
 }
 
 absl::Status refused(const JobRates& rates, const absl::Status& why) {
-  return absl::InvalidArgumentError(absl::StrCat("the rates of job ", rates.job_id, " were refused: ",
-                                                 std::string(why.message()), "; save it as not measured"));
+  return absl::InvalidArgumentError(absl::StrCat("the rates of job ", rates.job_id, " are implausible: ",
+                                                 std::string(why.message()), "; store them as not measured"));
 }
 
 absl::Status unknown_record(const Digest& digest) {
@@ -61,7 +61,7 @@ absl::Status unknown_record(const Digest& digest) {
 absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch) {
   return absl::AbortedError(absl::StrCat("lease ", lease.lease_id, " of slot ", lease.slot, " has epoch ",
                                          lease.epoch, ", but the slot is at epoch ", highest_epoch,
-                                         "; the result is dropped, measure it again in a current lease"));
+                                         "; the result was dropped, measure it again under a current lease"));
 }
 
 absl::Status unknown_job(int64_t id) {
@@ -70,7 +70,7 @@ absl::Status unknown_job(int64_t id) {
 
 absl::Status final_job(const Job& job) {
   return absl::FailedPreconditionError(absl::StrCat(
-      "job ", job.id, " is ", std::string(job_state_name(job.state)), " and stays so; submit it again"));
+      "job ", job.id, " is ", std::string(job_state_name(job.state)), " and cannot change; submit it again"));
 }
 
 }  // namespace tf::database

@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<ArtifactStore>> ArtifactStore::open(const std::st
   std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::PermissionDeniedError(absl::StrCat("cannot make the artifact folder ", folder, ": ",
-                                                    error.message(), "; choose a writable place"));
+                                                    error.message(), "; choose a writable folder"));
   }
   auto store = std::unique_ptr<ArtifactStore>(new ArtifactStore(folder, max_bytes, most_memory_bytes));
   TF_RETURN_IF_ERROR(store->scan());
@@ -86,7 +86,7 @@ absl::Status ArtifactStore::scan() {
 absl::Status ArtifactStore::put(const Digest& digest, std::string_view bytes) {
   if (sha256(bytes) != digest) {
     return absl::InvalidArgumentError(
-        absl::StrCat("artifact ", digest.hex(), " arrived with other bytes: send it again"));
+        absl::StrCat("artifact ", digest.hex(), " does not match its digest: send it again"));
   }
   return put_verified(digest, bytes, "");
 }
@@ -100,15 +100,15 @@ absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view 
   if (bytes.size() > max_bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat("artifact of ", bytes.size(),
                                                      " bytes is larger than the store's ", max_bytes_,
-                                                     ": give the store more room"));
+                                                     ": enlarge the store"));
   }
   if (contains(digest)) return absl::OkStatus();
   {
     const std::scoped_lock lock(mutex_);
     if (!make_room(bytes.size(), max_bytes_, whose)) {
-      return absl::ResourceExhaustedError(absl::StrCat("no room for an artifact of ", bytes.size(),
-                                                       " bytes: what is in use fills the ", max_bytes_,
-                                                       " bytes of ", folder_, "; give the store more room"));
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "cannot store an artifact of ", bytes.size(), " bytes: artifacts in use fill the store of ",
+          max_bytes_, " bytes in ", folder_, "; enlarge the store"));
     }
   }
   int error = write(digest, bytes);
@@ -123,7 +123,7 @@ absl::Status ArtifactStore::put_verified(const Digest& digest, std::string_view 
   if (error != 0) {
     return absl::UnavailableError(absl::StrCat("cannot store an artifact in ", folder_, ": ",
                                                std::strerror(error),
-                                               "; make room there, or let it be written"));
+                                               "; free space there or make it writable"));
   }
   const std::scoped_lock lock(mutex_);
   admit(digest, bytes.size(), whose);

@@ -23,8 +23,8 @@ void CallPool::finish() {
 absl::Status CallPool::run(std::function<void()> work) {
   const std::scoped_lock lock(mutex_);
   if (waiting_.size() >= options_.most_waiting) {
-    return absl::UnavailableError(absl::StrCat("too many ", options_.what, " at once: ", waiting_.size(),
-                                               " wait already; try again in a moment"));
+    return absl::UnavailableError(absl::StrCat("too many concurrent ", options_.what, ": ", waiting_.size(),
+                                               " are waiting; try again in a moment"));
   }
   waiting_.push_back(std::move(work));
   changed_.notify_one();

@@ -26,9 +26,9 @@ uint64_t allow_descriptors(uint64_t wanted) {
   const rlim_t soft = std::exchange(limit.rlim_cur, limit.rlim_max);
   const rlim_t allowed = ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : soft;
   if (allowed < wanted) {
-    spdlog::warn(absl::StrCat("this process may have ", allowed,
-                              " descriptors open, and each connection takes one; raise its hard limit to ",
-                              wanted, " for a large farm (LimitNOFILE of its unit, ulimit -Hn)"));
+    spdlog::warn(absl::StrCat("the limit of open files is ", allowed,
+                              ", and each connection needs one; raise the hard limit to ", wanted,
+                              " for a large farm (LimitNOFILE of its unit, ulimit -Hn)"));
   }
   return allowed;
 }

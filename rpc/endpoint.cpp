@@ -46,10 +46,10 @@ absl::StatusOr<Endpoint> parse_endpoint(std::string_view text) {
 
 absl::Status require_loopback(const Endpoint& endpoint, std::string_view option) {
   if (endpoint.is_loopback()) return absl::OkStatus();
-  return with_remedy(
-      absl::StatusCode::kInvalidArgument,
-      absl::StrCat(std::string(option), " ", endpoint.text(), ": plain text is allowed on loopback only"),
-      "give --tls DIR (the README's \"A secured farm\" makes one), or use 127.0.0.1");
+  return with_remedy(absl::StatusCode::kInvalidArgument,
+                     absl::StrCat(std::string(option), " ", endpoint.text(),
+                                  ": connections without TLS are allowed on loopback only"),
+                     "give --tls DIR (the README's \"A secured farm\" makes one), or use 127.0.0.1");
 }
 
 }  // namespace tf::rpc

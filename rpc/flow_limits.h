@@ -17,9 +17,8 @@ inline constexpr uint64_t kMostTrialBytes = 64 << 10;
 // INVALID_ARGUMENT: a serialized trial of so many bytes is passed on to no device.
 inline absl::Status check_trial_bytes(uint64_t bytes) {
   if (bytes <= kMostTrialBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a trial takes ", kMostTrialBytes,
-                                                 " bytes at the most, not ", bytes,
-                                                 ": artifacts are uploaded beside it"));
+  return absl::InvalidArgumentError(absl::StrCat("a trial message may have at most ", kMostTrialBytes,
+                                                 " bytes, not ", bytes, ": upload its artifacts separately"));
 }
 
 // Whoever passes trials on reads no more of them from their holder while they are at their limit, and gives

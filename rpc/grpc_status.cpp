@@ -38,8 +38,8 @@ absl::Status in_our_words(const grpc::Status& status, const std::string& who) {
   };
   // A server's bound (ServerOptions::most_threads), of which no code of ours hears.
   if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && theirs == "Server Threadpool Exhausted")
-    return with_remedy(absl::StatusCode::kResourceExhausted, who + " serves as many calls as it may",
-                       "try again when others have ended");
+    return with_remedy(absl::StatusCode::kResourceExhausted, who + " is at its limit of concurrent calls",
+                       "try again later");
   // Where none was made, none has ended, and theirs says where to.
   if (!may_be_of_the_connection(status.error_code()) || absl::StrContains(theirs, "failed to connect"))
     return as(theirs);
@@ -47,24 +47,23 @@ absl::Status in_our_words(const grpc::Status& status, const std::string& who) {
     return std::ranges::any_of(words, [&](const char* each) { return absl::StartsWith(theirs, each); });
   };
   if (begins_with_one_of({"Cancelling all calls", "Server shutdown"})) return as(who + " is stopping");
-  if (begins_with_one_of({"Cancelled on the server side", "CANCELLED"}))
-    return as(who + " has ended the call");
+  if (begins_with_one_of({"Cancelled on the server side", "CANCELLED"})) return as(who + " ended the call");
   if (begins_with_one_of({"keepalive watchdog timeout", "ping timeout"}))
-    return as(who + " has been silent for too long");
+    return as(who + " stopped responding");
   // "recvmsg:Connection timed out": the kernel has given up a line on which nothing is acknowledged any more.
   const bool is_socket = begins_with_one_of({"recvmsg:", "recvmsg: ", "sendmsg:", "sendmsg: "});
   if (is_socket && (absl::StrContains(theirs, "timed out") || absl::StrContains(theirs, "unreachable") ||
                     absl::StrContains(theirs, "No route")))
-    return as(absl::StrCat("the connection to ", who, " has broken: nothing comes through any more"));
+    return as(absl::StrCat("lost the connection to ", who, ": no data gets through"));
   // Their codes and texts tell why.
   if (begins_with_one_of({"Received RST_STREAM", "RST_STREAM"}))
-    return as(absl::StrCat(who, " has ended the call (", theirs, ")"));
+    return as(absl::StrCat(who, " ended the call (", theirs, ")"));
   if (begins_with_one_of({"GOAWAY"}))
-    return as(absl::StrCat("the connection to ", who, " has broken (", theirs, ")"));
+    return as(absl::StrCat("lost the connection to ", who, " (", theirs, ")"));
   if (begins_with_one_of(
           {"Socket closed", "Stream removed", "Connection reset", "Broken pipe", "End of TCP stream"}) ||
       is_socket)
-    return as("the connection to " + who + " has broken");
+    return as("lost the connection to " + who);
   return as(theirs);
 }
 
@@ -74,9 +73,9 @@ absl::Status from_grpc(const grpc::Status& status) {
   // gRPC says no more of a service that is not there.
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty())
     return with_remedy(absl::StatusCode::kUnimplemented,
-                       "who answers at that address does not know this call",
-                       "check that the port is a tuner's where a tuner is asked and a tracker's where a "
-                       "tracker is, and that both programs are of one version");
+                       "the server at that address does not support this call",
+                       "check that the address is that of the intended tuner or tracker, and that both "
+                       "programs have the same version");
   return with_remedy_of_refusal(in_our_words(status, "the server"));
 }
 

@@ -5,14 +5,15 @@
 namespace tf::rpc {
 
 void add_operating_options(CLI::App& app, const OperatingOptions& options) {
-  app.add_option("--log-level", *options.log_level, "debug, info, warning or error")
+  app.add_option("--log-level", *options.log_level, "Least severe messages to log")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->default_str("info");
-  app.add_option("--log-format", *options.log_format, "text, or json: an object a line, for log collectors")
+  app.add_option("--log-format", *options.log_format,
+                 "Log format; json writes one object per line, for log collectors")
       ->check(CLI::IsMember({"text", "json"}))
       ->default_str("text");
   app.add_option("--metrics", *options.metrics,
-                 "HOST:PORT on loopback where Prometheus reads /metrics; port 0 takes a free one [nowhere]");
+                 "HOST:PORT on loopback for Prometheus metrics at /metrics; port 0 picks a free one [off]");
 }
 
 }  // namespace tf::rpc

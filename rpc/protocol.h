@@ -20,7 +20,7 @@ inline constexpr uint32_t kProtocolVersion = 3;
 inline absl::Status check_protocol(std::string_view peer, uint32_t theirs, std::string_view us) {
   if (theirs == kProtocolVersion) return absl::OkStatus();
   return with_remedy(absl::StatusCode::kFailedPrecondition,
-                     absl::StrCat(std::string(peer), " speaks version ", theirs, " of the farm's protocol, ",
+                     absl::StrCat(std::string(peer), " uses version ", theirs, " of the farm protocol, but ",
                                   std::string(us), " version ", kProtocolVersion),
                      "upgrade the older of the two");
 }

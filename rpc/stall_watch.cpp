@@ -42,8 +42,8 @@ absl::StatusOr<bool> StallWatch::read(const std::function<bool()>& read, std::fu
 }
 
 absl::Status StallWatch::stalled() const {
-  return absl::DeadlineExceededError(absl::StrCat("nothing came for ", absl::FormatDuration(patience_),
-                                                  ", and the call is ended: send it again"));
+  return absl::DeadlineExceededError(
+      absl::StrCat("no data received for ", absl::FormatDuration(patience_), "; the call was ended: send it again"));
 }
 
 void StallWatch::watch() {

@@ -27,7 +27,7 @@ bool SteppedCall::step(absl::Duration most) {
 absl::Status SteppedCall::ended(const grpc::Status& finished) const {
   if (exceeded_ == absl::ZeroDuration()) return from_grpc(finished);
   return absl::DeadlineExceededError(
-      absl::StrCat("nothing has moved for ", absl::FormatDuration(exceeded_), ", and it was given up"));
+      absl::StrCat("transfer stalled: no progress for ", absl::FormatDuration(exceeded_)));
 }
 
 }  // namespace tf::rpc

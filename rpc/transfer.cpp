@@ -35,11 +35,11 @@ absl::Status Assembler::add(const Chunk& chunk) {
     started_ = true;
   } else if (chunk.content.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a chunk of artifact ", received_.digest.hex(), " brings nothing"));
+        absl::StrCat("a chunk of artifact ", received_.digest.hex(), " is empty"));
   }
   if (received_.bytes.size() + chunk.content.size() > size_bytes_) {
-    return absl::InvalidArgumentError(absl::StrCat("artifact ", received_.digest.hex(), " has more than the ",
-                                                   size_bytes_, " bytes that its first chunk announced"));
+    return absl::InvalidArgumentError(absl::StrCat("artifact ", received_.digest.hex(), " exceeds the ",
+                                                   size_bytes_, " bytes announced in its first chunk"));
   }
   received_.bytes.append(chunk.content);
   sha256_.add(chunk.content);

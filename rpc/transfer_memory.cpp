@@ -13,16 +13,16 @@ absl::Status TransferMemory::take_bytes(uint64_t bytes, Share::Of of) {
   const uint64_t most = std::min(limits_.bytes, most_of_each);
   if (bytes > most) {
     return absl::ResourceExhaustedError(absl::StrCat("a transfer of ", bytes, " bytes is too large: at most ",
-                                                     most, " may be in transfer here at once"));
+                                                     most, " may be in transfer at once"));
   }
   if (bytes > limits_.bytes - taken_) {
-    return absl::UnavailableError(
-        absl::StrCat("more than ", limits_.bytes >> 20, " MiB would be in transfer here at once: try again"));
+    return absl::UnavailableError(absl::StrCat("transfer limit reached: more than ", limits_.bytes >> 20,
+                                               " MiB would be in transfer; try again later"));
   }
   if (bytes > most_of_each - held.bytes) {
-    return absl::UnavailableError(
-        absl::StrCat("more than ", most_of_each >> 20, " MiB of ", of->first,
-                     " would be in transfer here at once: try again when one of them is done"));
+    return absl::UnavailableError(absl::StrCat("transfer limit reached: more than ", most_of_each >> 20,
+                                               " MiB from ", of->first,
+                                               " would be in transfer; try again when one finishes"));
   }
   taken_ += bytes;
   held.bytes += bytes;
@@ -33,9 +33,9 @@ absl::StatusOr<TransferMemory::Share> TransferMemory::take(uint64_t bytes, const
   const std::scoped_lock lock(mutex_);
   const auto of = held_.try_emplace(whose).first;
   if (of->second.transfers >= limits_.transfers_of_each) {
-    return absl::UnavailableError(absl::StrCat(whose.empty() ? "a sender without a name" : whose,
-                                               " already has ", limits_.transfers_of_each,
-                                               " uploads in progress here: try again when one finishes"));
+    return absl::UnavailableError(absl::StrCat(whose.empty() ? "an unnamed sender" : whose, " already has ",
+                                               limits_.transfers_of_each,
+                                               " uploads in progress; try again when one finishes"));
   }
   const absl::Status taken = take_bytes(bytes, of);
   if (taken.ok()) {

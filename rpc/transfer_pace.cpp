@@ -9,9 +9,9 @@ absl::Status TransferPace::moved(uint64_t bytes) {
   moved_bytes_ += bytes;
   const absl::Duration lasted = clock_.now() - began_;
   if (lasted <= kTransferPatience + longest_transfer(moved_bytes_)) return absl::OkStatus();
-  return absl::DeadlineExceededError(absl::StrCat("only ", moved_bytes_, " bytes moved in ",
-                                                  absl::FormatDuration(lasted),
-                                                  ", and the call is ended: send it again"));
+  return absl::DeadlineExceededError(absl::StrCat("transfer too slow: only ", moved_bytes_,
+                                                  " bytes moved in ", absl::FormatDuration(lasted),
+                                                  "; send it again"));
 }
 
 }  // namespace tf::rpc

@@ -72,18 +72,18 @@ std::string client_hello() {
 // Which port it should be; the likely mistakes are the other ports of the same machine.
 std::string compared_port(const std::string& what) {
   const Endpoint usual = parse_endpoint(what == "tuner" ? kDefaultTuner : kDefaultTracker).value();
-  return absl::StrCat("compare the port with `", what, " serve --listen` (", usual.port,
-                      " by default); --metrics and an agent's --listen are others");
+  return absl::StrCat("compare the port with that of `", what, " serve --listen` (", usual.port,
+                      " by default); --metrics and an agent's --listen use other ports");
 }
 
 // What ExpectedServer (identity.h) said of a member of this farm at the port of another, as in "the tuner
-// ada, and a tracker is expected there", out of gRPC's words around it; else nothing.
+// ada, not a tracker", out of gRPC's words around it; else nothing.
 std::string other_member(const std::string& detail) {
-  constexpr std::string_view kBegin = "the server is ", kEnd = "is expected there";
+  constexpr std::string_view kBegin = "the server is ", kEnd = " as expected";
   const size_t begin = detail.find(kBegin);
   const size_t end = detail.find(kEnd, begin);
   if (begin == std::string::npos || end == std::string::npos) return "";
-  return detail.substr(begin + kBegin.size(), end + kEnd.size() - begin - kBegin.size());
+  return detail.substr(begin + kBegin.size(), end - begin - kBegin.size());
 }
 
 // Whether nobody refused anything: the handshake came to no end before its time was over, or before the other
@@ -120,39 +120,38 @@ absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool
   // In plain text, an HTTP/2 server may well be the one that is meant, and slow.
   if (spoken == Spoken::kNothing || (spoken == Spoken::kHttp2 && !secured)) {
     return because(absl::StrCat("no ", what, " answers at ", endpoint.text()),
-                   "check the address, that it runs, and firewalls between");
+                   "check the address, that it is running, and firewalls in between");
   }
   if (spoken == Spoken::kTls && !secured) {
-    return because(it + " speaks TLS, and this is plain text", "give --tls DIR, the folder that `join` made");
+    return because(it + " requires TLS", "give --tls DIR, the folder that `join` made");
   }
   const std::string port = compared_port(what);
   if (const std::string other = other_member(detail); spoken == Spoken::kTls && !other.empty())
     return because(absl::StrCat(it, " is ", other), port);
   if (spoken == Spoken::kTls && is_unfinished(detail)) {
-    return because(absl::StrCat(it, " speaks TLS, but ended no handshake in time (", detail, ")"),
-                   absl::StrCat("try again; if it stays so, see how busy it is, and ", port));
+    return because(absl::StrCat(it, " did not finish the TLS handshake in time (", detail, ")"),
+                   absl::StrCat("try again; if that does not help, check its load and ", port));
   }
   if (spoken == Spoken::kTls) {
-    return because(absl::StrCat(it, " is no ", what, " of this farm, or a certificate has ended",
+    return because(absl::StrCat(it, " is no ", what, " of this farm, or a certificate has expired",
                                 detail.empty() ? "" : absl::StrCat(" (", detail, ")")),
-                   port + ", and --tls at both ends");
+                   port + ", and --tls on both sides");
   }
   if (secured) {
-    const std::string plain =
-        spoken == Spoken::kHttp2
-            ? absl::StrCat("; if that is a ", what, " without --tls, leave it out here, too")
-            : "";
+    const std::string plain = spoken == Spoken::kHttp2
+                                  ? absl::StrCat("; if it is a ", what, " without --tls, omit --tls here too")
+                                  : "";
     return because(absl::StrCat(it, " does not speak TLS, so it is no ", what, " of a secured farm"),
                    port + plain);
   }
-  return because(absl::StrCat(it, " does not speak as a ", what, " does"), port);
+  return because(absl::StrCat(it, " does not respond like a ", what, ""), port);
 }
 
 absl::Status knows_no_such_call(const std::string& what, const Endpoint& endpoint) {
   return with_remedy(absl::StatusCode::kUnimplemented,
                      absl::StrCat("what answers at ", endpoint.text(), " is no ", what,
                                   ", or one of another version: it does not know this call"),
-                     absl::StrCat(compared_port(what), ", and what both programs say to --version"));
+                     absl::StrCat(compared_port(what), ", and the --version of both programs"));
 }
 
 }  // namespace tf::rpc

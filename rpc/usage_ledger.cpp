@@ -21,7 +21,7 @@ void UsageLedger::begin(const std::string& user) {
 
 void UsageLedger::end(const std::string& user) {
   const auto found = accounts_.find(user);
-  TF_CHECK(found != accounts_.end() && found->second.held > 0) << user << " holds nothing";
+  TF_CHECK(found != accounts_.end() && found->second.held > 0) << user << " holds no lease";
   Account& account = found->second;
   account = {.held = account.held - 1, .held_seconds = now(account), .at = clock_.now()};
   // Users that have become indifferent are forgotten, so that there are never many.

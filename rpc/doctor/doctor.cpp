@@ -36,9 +36,9 @@ Check examine_certificate(const absl::StatusOr<std::shared_ptr<Credentials>>& cr
     check.remedy = absl::StrCat(wanted.why, ": ", how_to_join(wanted.role));
   } else if (now >= certificate.renew_at()) {
     check.health = Health::kWeak;
-    check.remedy = absl::StrCat("it should have been renewed at ", date(certificate.renew_at()),
-                                ": let the tracker be reached before it ends, or `",
-                                std::string(joining_program(wanted.role)), " join` anew");
+    check.remedy = absl::StrCat("its renewal was due at ", date(certificate.renew_at()),
+                                ": make the tracker reachable before it expires, or run `",
+                                std::string(joining_program(wanted.role)), " join` again");
   }
   return check;
 }
@@ -50,19 +50,19 @@ Check examine_clock(absl::Duration ahead) {
                   absl::FormatDuration(absl::AbsDuration(absl::Trunc(ahead, absl::Milliseconds(1)))))};
   if (absl::AbsDuration(ahead) <= kClockTolerance) return check;
   check.health = Health::kWeak;
-  check.remedy = "times of results and of certificates will not agree: let NTP set the clock (timedatectl)";
+  check.remedy = "result times and certificates need equal clocks: enable NTP (timedatectl)";
   return check;
 }
 
 Check examine_listen(const Endpoint& listen, std::string_view option, bool secured) {
   const absl::StatusOr<std::string> found = listen_finding(listen, option, secured);
   const std::string another =
-      absl::StrCat("give ", std::string(option), " another HOST:PORT of this machine");
+      absl::StrCat("choose another HOST:PORT of this machine for ", std::string(option));
   if (!absl::IsAlreadyExists(found.status())) return check_of("listen", found, another);
   return {.what = "listen",
           .health = Health::kWeak,
           .detail = absl::StrCat(listen.text(), " is in use"),
-          .remedy = absl::StrCat("if not by the very program that is examined, ", another)};
+          .remedy = absl::StrCat("unless by the program that you are checking, ", another)};
 }
 
 }  // namespace tf::rpc

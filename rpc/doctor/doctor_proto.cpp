@@ -54,7 +54,7 @@ absl::StatusOr<Answer> ask(const Endpoint& tracker, const std::shared_ptr<Creden
 std::vector<Check> examine_tracker(const absl::StatusOr<Endpoint>& tracker,
                                    const std::shared_ptr<Credentials>& credentials, std::string_view us) {
   const absl::StatusOr<Answer> answer = tracker.ok() ? ask(*tracker, credentials) : tracker.status();
-  if (!answer.ok()) return {check_of("tracker", answer.status(), "check --tracker, and --tls at both ends")};
+  if (!answer.ok()) return {check_of("tracker", answer.status(), "check --tracker, and --tls on both sides")};
   const absl::Status version = check_protocol("the tracker", answer->description.protocol_version(), us);
   const std::string ours = absl::StrCat("version ", kProtocolVersion, " on both sides");
   return {{.what = "tracker",

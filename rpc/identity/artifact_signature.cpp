@@ -61,24 +61,23 @@ void ArtifactVerifier::set_revoked(std::set<std::string> serials) {
 absl::Status ArtifactVerifier::check_good(const Signer& signer) const {
   if (revoked_.contains(signer.serial)) {
     return absl::UnauthenticatedError(
-        absl::StrCat("the certificate ", signer.serial, " of who signed it is revoked"));
+        absl::StrCat("the certificate ", signer.serial, " of its signer is revoked"));
   }
   if (clock_.now() < signer.ends) return absl::OkStatus();
-  return absl::UnauthenticatedError("the certificate of who signed it has ended");
+  return absl::UnauthenticatedError("the certificate of its signer has expired");
 }
 
 absl::StatusOr<ArtifactVerifier::Signer> ArtifactVerifier::check_signer(std::string_view certificate,
                                                                         std::string_view signature,
                                                                         const std::string& digest) const {
-  if (signature.empty())
-    return absl::UnauthenticatedError("nobody has signed it; give --tls to the tuner too");
+  if (signature.empty()) return absl::UnauthenticatedError("it is not signed; give --tls to the tuner too");
   TF_ASSIGN_OR_RETURN(const Certificate signer, Certificate::from_der(certificate));
   TF_RETURN_IF_ERROR(signer.check_issued_by(credentials_->ca(), clock_.now()));
   const std::optional<Identity>& who = signer.identity();
   if (!who || (who->role != Role::kTuner && who->role != Role::kBuild)) {
     return absl::PermissionDeniedError(absl::StrCat("it is signed by ",
-                                                    who ? who->text() : "nobody of the farm",
-                                                    ", which is neither a tuner nor a builder"));
+                                                    who ? who->text() : "somebody outside the farm",
+                                                    ", which is neither a tuner nor a build member"));
   }
   TF_RETURN_IF_ERROR(signer.check_signature(statement(digest), signature));
   return Signer{signer.serial(), signer.not_after()};

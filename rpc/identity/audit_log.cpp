@@ -82,8 +82,7 @@ absl::Status AuditLog::writable() const {
   const std::scoped_lock lock(mutex_);
   if (failing_.ok()) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat(std::string(failing_.message()),
-                   "; nothing is changed without it: make room on its disk, or mend that"));
+      absl::StrCat(std::string(failing_.message()), "; changes need it: free disk space or repair the disk"));
 }
 
 absl::Status AuditLog::flush() {
@@ -118,18 +117,18 @@ void AuditLog::append(Part part, const AuditLine& line) {
 
 void AuditLog::fail(const absl::Status& why) {
   if (failing_.ok())
-    spdlog::error(absl::StrCat(why.message(), "; what changes the farm is refused until then"));
+    spdlog::error(absl::StrCat(why.message(), "; calls that change the farm are refused until then"));
   failing_ = why;
   ++failures_;
   changed_.notify_all();
 }
 
 void AuditLog::mend() {
-  if (!failing_.ok()) spdlog::info("the audit log is written again");
+  if (!failing_.ok()) spdlog::info("the audit log is writable again");
   failing_ = absl::OkStatus();
   if (const uint64_t lost = std::exchange(lost_, 0); lost > 0) {
     append(kChanges, {.who = "the audit log",
-                      .outcome = absl::StrCat(lost, " lines were lost while it could not be written")});
+                      .outcome = absl::StrCat(lost, " lines were lost while it was not writable")});
   }
   changed_.notify_all();
 }

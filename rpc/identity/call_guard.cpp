@@ -253,17 +253,17 @@ absl::Status CallGuard::check(std::string_view method, const Certificate* certif
   const std::string what = short_name(method);
   if (!rule) {
     return absl::PermissionDeniedError(
-        absl::StrCat(what, " stands in no row of the access table: nobody may call it"));
+        absl::StrCat(what, " is not in the access table: calls to it are refused"));
   }
   if (rule->anyone) return absl::OkStatus();
   const std::string who = name_of(certificate ? certificate->identity() : std::nullopt);
   if (!certificate || !certificate->identity()) {
     return refused_caller(
-        absl::StrCat(what, " needs the role ", needed(*rule), ", and this caller shows no certificate"),
+        absl::StrCat(what, " needs the role ", needed(*rule), ", but the caller shows no certificate"),
         kJoinFirst);
   }
   if (clock_.now() >= certificate->not_after())
-    return refused_caller(absl::StrCat("the certificate of ", who, " has ended"), kJoinAgain);
+    return refused_caller(absl::StrCat("the certificate of ", who, " has expired"), kJoinAgain);
   {
     const std::scoped_lock lock(mutex_);
     if (revoked_.contains(certificate->serial())) {
@@ -273,7 +273,7 @@ absl::Status CallGuard::check(std::string_view method, const Certificate* certif
   }
   if (std::ranges::find(rule->roles, certificate->identity()->role) == rule->roles.end()) {
     return absl::PermissionDeniedError(
-        absl::StrCat(who, " may not call ", what, ": it needs the role ", needed(*rule)));
+        absl::StrCat(who, " may not call ", what, ": that needs the role ", needed(*rule)));
   }
   return audit_ && rule->audited && !rule->routine ? audit_->writable() : absl::OkStatus();
 }

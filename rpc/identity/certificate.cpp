@@ -131,13 +131,13 @@ absl::Status Certificate::check_issued_by(const Certificate& ca, absl::Time now)
       identity_ ? absl::StrCat("the certificate of ", identity_->text()) : "the certificate";
   if (now < not_before_) {
     return with_remedy(absl::StatusCode::kUnauthenticated,
-                       absl::StrCat(whose, " is valid from ", day_and_time(not_before_), ", and it is ",
+                       absl::StrCat(whose, " is valid only from ", day_and_time(not_before_), ", and it is ",
                                     day_and_time(now), " here"),
                        "set the clock");
   }
   if (now >= not_after_) {
     return with_remedy(absl::StatusCode::kUnauthenticated,
-                       absl::StrCat(whose, " ended at ", day_and_time(not_after_)), kJoinAgain);
+                       absl::StrCat(whose, " expired at ", day_and_time(not_after_)), kJoinAgain);
   }
   const std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)> store(X509_STORE_new(), X509_STORE_free);
   X509_STORE_add_cert(store.get(), ca.get());
@@ -148,8 +148,8 @@ absl::Status Certificate::check_issued_by(const Certificate& ca, absl::Time now)
   if (X509_verify_cert(context.get()) == 1) return absl::OkStatus();
   const char* const why = X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()));
   return with_remedy(absl::StatusCode::kUnauthenticated,
-                     absl::StrCat(whose, " is not of this farm's CA (", why, ")"),
-                     "join this farm with a token of its own");
+                     absl::StrCat(whose, " was not issued by this farm's CA (", why, ")"),
+                     "join this farm with one of its tokens");
 }
 
 absl::Status Certificate::check_signature(std::string_view message, std::string_view signature) const {
@@ -161,7 +161,7 @@ absl::Status Certificate::check_signature(std::string_view message, std::string_
                                      message.size()) == 1;
   if (good) return absl::OkStatus();
   openssl_reason();  // only clears it: it names no reason that people could use
-  return absl::UnauthenticatedError("the signature is not of the key of this certificate");
+  return absl::UnauthenticatedError("the signature does not match this certificate's key");
 }
 
 bool Certificate::matches(const KeyPair& key) const {

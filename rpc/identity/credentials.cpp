@@ -19,7 +19,8 @@ namespace {
 namespace tls = grpc::experimental;
 
 void check_environment() {
-  TF_CHECK(grpc_environment_is_set()) << "main must begin with set_grpc_environment(), or TLS 1.2 is spoken";
+  TF_CHECK(grpc_environment_is_set())
+      << "main must begin with set_grpc_environment(); otherwise TLS 1.2 is used";
 }
 
 std::string_view view(grpc::string_ref text) {
@@ -32,7 +33,7 @@ absl::Status check_server(const tls::TlsCustomVerificationCheckRequest& request,
     const absl::StatusOr<Identity> identity = parse_identity_uri(view(uri));
     if (identity.ok()) return expected.check(*identity);
   }
-  return absl::UnauthenticatedError("the server's certificate names no member of a farm");
+  return absl::UnauthenticatedError("the server's certificate does not name a farm member");
 }
 
 // Runs a check of the server's certificate after the handshake, before anything is sent.
@@ -77,7 +78,7 @@ class PinVerifier final : public Verifier {
       TF_RETURN_IF_ERROR(leaf.check_issued_by(*ca, real_wall_clock().now()));
       return check_server(request, Role::kTracker);
     }
-    return absl::UnauthenticatedError("the server is not of the farm that the token is for");
+    return absl::UnauthenticatedError("the server does not belong to the farm of this token");
   }
   const Digest ca_;
 };
@@ -115,7 +116,7 @@ Certificate Credentials::certificate() const {
 
 absl::Status Credentials::renew(const Certificate& certificate) {
   if (!certificate.matches(key_) || certificate.identity() != identity_) {
-    return absl::InternalError("the tracker has renewed another certificate than this one");
+    return absl::InternalError("the tracker renewed a different certificate");
   }
   const std::scoped_lock lock(mutex_);
   TF_RETURN_IF_ERROR(save_member(folder_, certificate, ca_, tracker_));
@@ -153,8 +154,8 @@ std::shared_ptr<grpc::ChannelCredentials> joining_channel(const Digest& ca_finge
 absl::Status require_role(const std::shared_ptr<Credentials>& credentials, Role role, std::string_view why) {
   if (!credentials || credentials->identity().role == role) return absl::OkStatus();
   return with_remedy(absl::StatusCode::kFailedPrecondition,
-                     absl::StrCat("--tls ", credentials->folder(), " is of ", credentials->identity().text(),
-                                  ", and ", std::string(why)),
+                     absl::StrCat("--tls ", credentials->folder(), " belongs to ",
+                                  credentials->identity().text(), ", but ", std::string(why)),
                      how_to_join(role));
 }
 

@@ -66,7 +66,7 @@ absl::StatusOr<std::string> canonical_host(std::string_view text) {
   if (is_name) return name;
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", std::string(text.substr(0, kLongestName)),
-      "\" is not a host: give a name as in board7.lab.example.org, without a wildcard, or an IP address"));
+      "\" is not a host: give a DNS name without a wildcard (board7.lab.example.org) or an IP address"));
 }
 
 bool is_many_machines(const std::string& host) {

@@ -65,8 +65,8 @@ std::vector<std::string> roles_joining_by(std::string_view program) {
 }
 
 std::string how_to_join(Role role) {
-  return absl::StrCat("let an admin run `tracker ca token --role ", std::string(role_name(role)), "`, then `",
-                      std::string(joining_program(role)), " join` into another folder");
+  return absl::StrCat("ask an admin to run `tracker ca token --role ", std::string(role_name(role)),
+                      "`, then `", std::string(joining_program(role)), " join` into another folder");
 }
 
 std::string Identity::text() const {
@@ -81,7 +81,7 @@ absl::StatusOr<Identity> parse_identity_uri(std::string_view uri) {
   const size_t slash = uri.starts_with(kScheme) ? uri.find('/', kScheme.size()) : std::string_view::npos;
   if (slash == std::string_view::npos) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(uri), "\" is no member of a farm (tunefarm://ROLE/NAME)"));
+        absl::StrCat("\"", std::string(uri), "\" is not a farm member (tunefarm://ROLE/NAME)"));
   }
   Identity identity{.name = std::string(uri.substr(slash + 1))};
   TF_ASSIGN_OR_RETURN(identity.role, parse_role(uri.substr(kScheme.size(), slash - kScheme.size())));
@@ -97,10 +97,9 @@ absl::Status check_identity_name(std::string_view name) {
       std::ranges::all_of(name, allowed)) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", std::string(name.substr(0, 128)),
-      "\" cannot be a name: it takes 1 to 128 letters, digits, '.', '_' and '-', and begins with "
-      "a letter or a digit"));
+  return absl::InvalidArgumentError(absl::StrCat("\"", std::string(name.substr(0, 128)),
+                                                 "\" is not a valid name: use 1 to 128 letters, digits, '.', "
+                                                 "'_' and '-', beginning with a letter or digit"));
 }
 
 absl::Status check_may_serve(const Identity& agent, std::string_view device_id) {
@@ -109,7 +108,7 @@ absl::Status check_may_serve(const Identity& agent, std::string_view device_id) 
   if (agent.role == Role::kAgent && (device_id == agent.name || below)) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(agent.text(), " may not be the device ",
                                                   std::string(device_id), ": start it with --id ", agent.name,
-                                                  ", or join again under the other name"));
+                                                  ", or join again under that name"));
 }
 
 ExpectedServer ExpectedServer::agent_of(std::string device_id) {
@@ -120,12 +119,12 @@ ExpectedServer ExpectedServer::agent_of(std::string device_id) {
 
 absl::Status ExpectedServer::check(const Identity& server) const {
   if (server.role != role_) {
-    return absl::UnauthenticatedError(absl::StrCat("the server is the ", server.text(), ", and a ",
-                                                   std::string(role_name(role_)), " is expected there"));
+    return absl::UnauthenticatedError(absl::StrCat("the server is the ", server.text(), ", not a ",
+                                                   std::string(role_name(role_)), " as expected"));
   }
   if (device_id_.empty() || check_may_serve(server, device_id_).ok()) return absl::OkStatus();
-  return absl::UnauthenticatedError(absl::StrCat("the server is the ", server.text(), ", and that of device ",
-                                                 device_id_, " is expected there"));
+  return absl::UnauthenticatedError(absl::StrCat("the server is the ", server.text(), ", not that of device ",
+                                                 device_id_, " as expected"));
 }
 
 }  // namespace tf::rpc

@@ -34,7 +34,7 @@ absl::StatusOr<std::string> read_own_file(const std::string& path) {
   absl::StatusOr<std::string> text = read_file(path);
   if (!absl::IsNotFound(text.status())) return text;
   return with_remedy(absl::StatusCode::kFailedPrecondition, std::string(text.status().message()),
-                     "bring it back from a copy, or join again into another folder", Between::kSemicolon);
+                     "restore it from a copy, or join again into another folder", Between::kSemicolon);
 }
 
 absl::StatusOr<Certificate> read_certificate(const std::string& path) {
@@ -47,8 +47,8 @@ absl::StatusOr<Certificate> read_certificate(const std::string& path) {
 absl::Status check_private(const std::string& path) {
   struct stat there {};
   if (::stat(path.c_str(), &there) != 0 || (there.st_mode & 077) == 0) return absl::OkStatus();
-  return with_remedy(absl::StatusCode::kPermissionDenied, absl::StrCat("others may read the key ", path),
-                     "chmod 600 it, and join again if they may have");
+  return with_remedy(absl::StatusCode::kPermissionDenied, absl::StrCat("other users may read the key ", path),
+                     "run chmod 600 on it; if somebody may have read it, join again");
 }
 
 // Of a folder without a member's certificate: what it is instead.
@@ -57,13 +57,12 @@ absl::Status no_member(const std::string& folder) {
   constexpr const char* kJoin = "make one with `tuner join` or `device_agent join`";
   if (folder_of(folder) == FolderOf::kCa) {
     const std::string admin = absl::StrCat(absl::StripSuffix(folder, "/"), "/admin");
-    return with_remedy(kCode,
-                       absl::StrCat("--tls ", folder, " is the CA's folder, and a member's is wanted here"),
+    return with_remedy(kCode, absl::StrCat("--tls ", folder, " is the CA's folder, not a member's"),
                        folder_of(admin) == FolderOf::kMember
-                           ? absl::StrCat("give --tls ", admin, ", or one that you have joined with")
-                           : "give the one that you have joined with");
+                           ? absl::StrCat("give --tls ", admin, ", or the folder of your own certificate")
+                           : "give the folder of your own certificate");
   }
-  if (!is_there(folder)) return with_remedy(kCode, absl::StrCat("--tls ", folder, " is not there"), kJoin);
+  if (!is_there(folder)) return with_remedy(kCode, absl::StrCat("--tls ", folder, " does not exist"), kJoin);
   return with_remedy(kCode, absl::StrCat("--tls ", folder, " holds no certificate"), kJoin);
 }
 
@@ -97,11 +96,11 @@ absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now) {
   if (!key.ok()) return annotated(files.key, key.status());
   if (!certificate.matches(*key)) {
     return with_remedy(absl::StatusCode::kDataLoss,
-                       absl::StrCat(files.certificate, " is not of the key beside it"),
+                       absl::StrCat(files.certificate, " does not match the key in its folder"),
                        "join again into another folder");
   }
   if (!certificate.identity()) {
-    return absl::DataLossError(absl::StrCat(files.certificate, " is not of a member of a farm"));
+    return absl::DataLossError(absl::StrCat(files.certificate, " does not name a farm member"));
   }
   if (const absl::Status issued = certificate.check_issued_by(ca, now); !issued.ok()) {
     const Trouble trouble = trouble_of(issued);
@@ -129,8 +128,8 @@ absl::Status make_private_folder(const std::string& folder) {
   if (S_ISDIR(there.st_mode) && there.st_uid == ::geteuid() && (there.st_mode & 077) == 0)
     return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat("a key needs a folder that only its owner may enter, and ", folder,
-                   " is there and is no such one: name a folder that is not there yet"));
+      absl::StrCat("a key needs a folder that only its owner may enter, but others may enter ", folder,
+                   ": give a new folder"));
 }
 
 absl::StatusOr<KeyPair> make_member_key(const std::string& folder) {
@@ -138,11 +137,11 @@ absl::StatusOr<KeyPair> make_member_key(const std::string& folder) {
   const IdentityFiles files = identity_files(folder);
   if (folder_of(folder) == FolderOf::kCa) {  // whose ca.pem a member's would replace
     return absl::AlreadyExistsError(
-        absl::StrCat(folder, " is the CA's folder, and a member needs one of its own: give another --tls"));
+        absl::StrCat(folder, " is the CA's folder; a member needs its own: give another --tls"));
   }
   if (std::filesystem::exists(files.certificate)) {
     return absl::AlreadyExistsError(
-        absl::StrCat(folder, " holds a certificate already: remove the folder, or give another --tls"));
+        absl::StrCat(folder, " already holds a certificate: remove the folder, or give another --tls"));
   }
   std::error_code error;
   std::filesystem::remove(files.key, error);  // of an attempt that got no certificate
@@ -167,7 +166,7 @@ absl::Status save_member(const std::string& folder, const Certificate& certifica
 absl::Status write_secret(const std::string& path, std::string_view bytes) {
   const OwnedFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.get() < 0 && errno == EEXIST)
-    return absl::AlreadyExistsError(absl::StrCat(path, " is there already: it is not overwritten"));
+    return absl::AlreadyExistsError(absl::StrCat(path, " already exists and is not overwritten"));
   const bool written =
       file.get() >= 0 &&
       ::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&

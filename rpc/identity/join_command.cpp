@@ -49,19 +49,19 @@ absl::Status join(const Arguments& arguments) {
 void add_join_command(CLI::App& app, const std::string& program,
                       const std::function<void(std::function<absl::Status()> join)>& chosen) {
   const auto arguments = std::make_shared<Arguments>(Arguments{.roles = roles_joining_by(program)});
-  CLI::App& command =
-      *app.add_subcommand("join", "Become a member of a secured farm, with a token of its admin");
+  CLI::App& command = *app.add_subcommand("join", "Join a secured farm with a token from its admin");
   command.add_option("--tracker", arguments->tracker, "The tracker's HOST:PORT")->capture_default_str();
-  command.add_option("--token", arguments->token, "What `tracker ca token` printed")->required();
-  command.add_option("--name", arguments->name, "Name to join under, if the token gives none [this host's]");
-  command.add_option("--tls", arguments->tls, "Folder to make, for key and certificate")->required();
-  command.add_flag("--json", arguments->json, "Print who the member is now as JSON");
-  command.footer(
-      absl::StrCat("Example: ", program,
-                   " join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"
-                   "The key is made here and stays here; the tracker is the token's, or nothing is "
-                   "sent to it.\nIt takes tokens for: ",
-                   absl::StrJoin(arguments->roles, ", "), ". Others are refused, and can still be used."));
+  command.add_option("--token", arguments->token, "The token that `tracker ca token` printed")->required();
+  command.add_option("--name", arguments->name,
+                     "Member name, if the token does not set one [this host's name]");
+  command.add_option("--tls", arguments->tls, "New folder for the key and certificate")->required();
+  command.add_flag("--json", arguments->json, "Print the new member as JSON");
+  command.footer(absl::StrCat("Example: ", program,
+                              " join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"
+                              "The private key never leaves this machine. Nothing is sent unless the tracker "
+                              "proves that it issued the token.\nAccepts tokens for these roles: ",
+                              absl::StrJoin(arguments->roles, ", "),
+                              ". Tokens for other roles are refused and stay valid."));
   command.callback([arguments, chosen] { chosen([arguments] { return join(*arguments); }); });
 }
 

@@ -41,7 +41,7 @@ absl::StatusOr<KeyPair> KeyPair::from_pem(const std::string& pem) {
   if (!key) {
     return absl::InvalidArgumentError(absl::StrCat("not a private key in PEM: ", openssl_reason()));
   }
-  if (!is_p256(key.get())) return absl::InvalidArgumentError("not an ECDSA key on P-256");
+  if (!is_p256(key.get())) return absl::InvalidArgumentError("not an ECDSA P-256 key");
   return KeyPair(key);
 }
 

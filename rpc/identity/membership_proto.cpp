@@ -65,7 +65,7 @@ absl::StatusOr<Identity> join_with(const KeyPair& key, const JoinToken& token, c
   TF_ASSIGN_OR_RETURN(const Certificate certificate, Certificate::from_der(reply.certificate()));
   TF_ASSIGN_OR_RETURN(const Certificate ca, Certificate::from_der(reply.ca()));
   if (ca.fingerprint() != token.ca || !certificate.identity() || !certificate.matches(key)) {
-    return absl::InternalError("the tracker has answered with a certificate that was not asked for");
+    return absl::InternalError("the tracker returned a certificate that was not requested");
   }
   TF_RETURN_IF_ERROR(save_member(options.folder, certificate, ca, options.tracker.text()));
   return *certificate.identity();
@@ -92,7 +92,8 @@ std::string default_member_name() {
 }
 
 std::string joined_text(const Identity& identity, const std::string& folder) {
-  return absl::StrCat("joined as ", identity.text(), "; give --tls ", folder, " to commands from now on\n");
+  return absl::StrCat("joined as ", identity.text(), "; give --tls ", folder,
+                      " to commands that use this farm\n");
 }
 
 struct MembershipKeeper::State {
@@ -125,7 +126,7 @@ struct MembershipKeeper::State {
       try_at = now + (status.ok() ? absl::ZeroDuration() : kRetryEvery);
       if (status.ok()) {
         spdlog::info(
-            absl::StrCat("the certificate of ", credentials->identity().text(), " is renewed until ",
+            absl::StrCat("the certificate of ", credentials->identity().text(), " was renewed until ",
                          absl::FormatTime(credentials->certificate().not_after(), absl::UTCTimeZone())));
       } else {
         spdlog::warn(absl::StrCat("cannot renew the certificate: ", status.message()));

@@ -45,9 +45,9 @@ void WorkTally::end(const std::string& how, absl::Duration took) {
 
 std::vector<MetricFamily> WorkTally::families(const std::string& prefix, const std::string& what) const {
   const std::scoped_lock lock(mutex_);
-  return {gauge(prefix + "s_running", what + " that run now", static_cast<double>(running_)),
-          by_label(counter(prefix + "s_total", what + " that ended, by outcome", 0), "outcome", ended_),
-          histogram(prefix + "_seconds", "how long " + what + " took", took_)};
+  return {gauge(prefix + "s_running", what + " in progress", static_cast<double>(running_)),
+          by_label(counter(prefix + "s_total", what + " finished, by outcome", 0), "outcome", ended_),
+          histogram(prefix + "_seconds", "duration of " + what, took_)};
 }
 
 }  // namespace tf::rpc

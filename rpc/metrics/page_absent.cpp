@@ -15,8 +15,7 @@ absl::StatusOr<std::unique_ptr<MetricsPage>> MetricsPage::start(const std::strin
   if (listen.empty()) return nullptr;
   TF_RETURN_IF_ERROR(metrics_endpoint(listen).status());
   return absl::UnimplementedError(
-      "--metrics: this program was built for a board, without the library that serves metrics: leave the "
-      "option out");
+      "--metrics: this program was built without the metrics library: omit the option");
 }
 
 MetricsPage::MetricsPage(std::unique_ptr<Parts> parts, Endpoint endpoint)

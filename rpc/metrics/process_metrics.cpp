@@ -62,16 +62,16 @@ std::vector<MetricFamily> process_metrics() {
   const auto ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   rlimit descriptors{};
   ::getrlimit(RLIMIT_NOFILE, &descriptors);
-  return {counter("process_cpu_seconds_total", "CPU time, user and system", cpu_seconds()),
-          gauge("process_resident_memory_bytes", "memory in RAM",
-                field(stat, 24) * static_cast<double>(::sysconf(_SC_PAGESIZE))),
-          gauge("process_virtual_memory_bytes", "address space", field(stat, 23)),
-          gauge("process_threads", "threads", field(stat, 20)),
-          gauge("process_open_fds", "open file descriptors", open_descriptors()),
-          gauge("process_max_fds", "file descriptors that may be open",
-                static_cast<double>(descriptors.rlim_cur)),
-          gauge("process_start_time_seconds", "when the process began, in seconds since 1970",
-                boot_time() + field(stat, 22) / ticks_per_second)};
+  return {
+      counter("process_cpu_seconds_total", "user and system CPU time", cpu_seconds()),
+      gauge("process_resident_memory_bytes", "resident memory",
+            field(stat, 24) * static_cast<double>(::sysconf(_SC_PAGESIZE))),
+      gauge("process_virtual_memory_bytes", "virtual memory", field(stat, 23)),
+      gauge("process_threads", "threads", field(stat, 20)),
+      gauge("process_open_fds", "open file descriptors", open_descriptors()),
+      gauge("process_max_fds", "limit of open file descriptors", static_cast<double>(descriptors.rlim_cur)),
+      gauge("process_start_time_seconds", "start time of the process, in seconds since 1970",
+            boot_time() + field(stat, 22) / ticks_per_second)};
 }
 
 }  // namespace tf::rpc

@@ -118,7 +118,7 @@ TEST_F(CommandTest, UsageMistakesExitWithTwo) {
 
 TEST_F(CommandTest, WhatIsNoNumberNoTimeOrNoDurationIsOneLineThatSaysSo) {
   EXPECT_EQ(run({"tracker", "unreserve", "abc"}), 2);
-  expect_one_line_with("tracker unreserve: ID: 'abc' is no whole number; see `tracker unreserve --help`");
+  expect_one_line_with("tracker unreserve: ID: 'abc' is not a whole number; see `tracker unreserve --help`");
   EXPECT_EQ(run({"tracker", "unreserve", "--", "-1"}), 2);
   expect_one_line_with("tracker unreserve: ID: '-1' is below 0; see `tracker unreserve --help`");
   for (const char* length : {"0s", "-1h", "0d"}) {
@@ -306,7 +306,7 @@ TEST_F(CommandTest, TrackerWhosePortIsInUseMakesNoState) {
   expect_one_line_with("--metrics: cannot listen on " + used.text() + ": the port is in use");
   const std::string free = free_endpoint().text();
   EXPECT_EQ(run({"tracker", "serve", "--listen", free, "--metrics", free, "--state", state}), 2);
-  expect_one_line_with("is where --listen is");
+  expect_one_line_with("is the same as --listen");
   for (const char* suffix : {"", ".lock", ".artifacts", "-wal"})
     EXPECT_FALSE(std::filesystem::exists(state + suffix)) << suffix;
 }
@@ -326,7 +326,7 @@ TEST_F(CommandTest, AgentWhosePortIsInUseMakesNoState) {
   EXPECT_EQ(run({"device_agent", "--tracker", used.text(), "--key", "box", "--without-sandbox", "missing",
                  "--listen", free, "--metrics", free, "--state-dir", state}),
             2);
-  expect_one_line_with("is where --listen is");
+  expect_one_line_with("is the same as --listen");
   EXPECT_FALSE(std::filesystem::exists(state));
 }
 

@@ -406,7 +406,7 @@ TEST_F(DirectCalls, ATrialThatNoMessageShouldCarryEndsItsStream) {
   large.mutable_assignment()->mutable_trial()->set_artifact_digest(std::string(65'536, 'x'));
   const grpc::Status ended = end_of_stream({acquire(), large});
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << ended.error_message();
-  EXPECT_THAT(ended.error_message(), testing::HasSubstr("65536 bytes at the most"));
+  EXPECT_THAT(ended.error_message(), testing::HasSubstr("at most 65536 bytes"));
 }
 
 // Malformed trials are answered at once, 256 of them; 256 more wait.

@@ -35,8 +35,8 @@ TEST_F(Doctor, CertificateIsGoodUntilItShouldHaveBeenRenewed) {
   EXPECT_THAT(fresh.detail, HasSubstr("of agent box, until 20"));
   const Check old = examine(box, renew_at);
   EXPECT_EQ(old.health, Health::kWeak);
-  EXPECT_THAT(old.remedy, HasSubstr("should have been renewed at 20"));
-  EXPECT_THAT(old.remedy, HasSubstr("`device_agent join` anew"));
+  EXPECT_THAT(old.remedy, HasSubstr("its renewal was due at 20"));
+  EXPECT_THAT(old.remedy, HasSubstr("`device_agent join` again"));
 }
 
 TEST_F(Doctor, CertificateOfAnotherRoleIsOfNoUse) {
@@ -45,7 +45,7 @@ TEST_F(Doctor, CertificateOfAnotherRoleIsOfNoUse) {
   EXPECT_EQ(failed.health, Health::kFailed);
   EXPECT_THAT(failed.detail, HasSubstr("of viewer eve"));
   EXPECT_THAT(failed.remedy,
-              HasSubstr("only an agent may: let an admin run `tracker ca token --role agent`"));
+              HasSubstr("only an agent may: ask an admin to run `tracker ca token --role agent`"));
   EXPECT_EQ(examine(eve, absl::Now(), Health::kWeak).health, Health::kWeak);
 }
 
@@ -53,10 +53,9 @@ TEST_F(Doctor, DaemonDoesNotStartWithACertificateOfAnotherRole) {
   const auto eve = member(Role::kViewer, "eve");
   const absl::Status refused = rpc::require_role(eve, Role::kTuner, "only a tuner may");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(
-      std::string(refused.message()),
-      HasSubstr("/eve is of viewer eve, and only a tuner may: let an admin run `tracker ca token --role "
-                "tuner`, then `tuner join` into another folder"));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("/eve belongs to viewer eve, but only a tuner may: ask an admin to run `tracker ca token "
+                        "--role tuner`, then `tuner join` into another folder"));
   EXPECT_TRUE(rpc::require_role(eve, Role::kViewer, "").ok());
   EXPECT_TRUE(rpc::require_role(nullptr, Role::kTuner, "").ok()) << "plain text";
 }
@@ -98,8 +97,8 @@ TEST_F(Doctor, PortOfAnotherMemberIsNoTrackers) {
   ASSERT_EQ(checks.size(), 1u);
   EXPECT_EQ(checks[0].health, Health::kFailed);
   EXPECT_EQ(checks[0].detail, absl::StrCat("what answers at ", port.text(),
-                                           " is the tuner ada, and a tracker is expected there"));
-  EXPECT_THAT(checks[0].remedy, HasSubstr("compare the port with `tracker serve --listen`"));
+                                           " is the tuner ada, not a tracker"));
+  EXPECT_THAT(checks[0].remedy, HasSubstr("compare the port with that of `tracker serve --listen`"));
 }
 
 // Another version, and a clock that is an hour ahead.
@@ -119,7 +118,7 @@ TEST(DoctorInPlainText, SaysWhatIsStrangeOfATrackerAndWhatToDo) {
   const auto checks = rpc::examine_tracker((*server)->endpoint(), nullptr, "this program");
   ASSERT_EQ(checks.size(), 3u);
   EXPECT_EQ(checks[1].health, Health::kFailed);
-  EXPECT_THAT(checks[1].detail, HasSubstr("speaks version"));
+  EXPECT_THAT(checks[1].detail, HasSubstr("uses version"));
   EXPECT_EQ(checks[1].remedy, "upgrade the older of the two");
   EXPECT_EQ(checks[2].health, Health::kWeak);
   EXPECT_THAT(checks[2].remedy, HasSubstr("NTP"));

@@ -114,7 +114,7 @@ TEST_F(SecuredCommands, FarmFromNothing) {
       output(),
       "tracker release: box-1/0 has no lease, so none was ended: `tracker devices` shows who holds what\n");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text()}), 1) << "plain text";
-  EXPECT_THAT(output(), HasSubstr("speaks TLS, and this is plain text: give --tls DIR"));
+  EXPECT_THAT(output(), HasSubstr("requires TLS: give --tls DIR"));
   EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << "and nothing of gRPC's own: " << output();
   EXPECT_EQ(run({"tracker", "drain", "box-1", "--tracker", endpoint_.text(), "--tls", box}), 1);
   EXPECT_THAT(output(), HasSubstr("agent box-1 may not call Operators/SetAdmission"));
@@ -236,7 +236,7 @@ TEST_F(SecuredCommands, AgentWithoutTlsSaysThatItsTrackerSpeaksTls) {
   const Process agent({program("device_agent"), "--tracker", endpoint_.text(), "--key", "box", "--state-dir",
                        dir_.file("state"), "--cpus", "0", "--without-sandbox", "missing"},
                       dir_.file("agent.log"));
-  EXPECT_TRUE(wait_for("agent.log", "speaks TLS, and this is plain text: give --tls DIR"));
+  EXPECT_TRUE(wait_for("agent.log", "requires TLS: give --tls DIR"));
 }
 
 TEST_F(SecuredCommands, AgentThatListensHearsWhoIsRevoked) {

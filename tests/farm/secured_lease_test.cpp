@@ -279,7 +279,7 @@ TEST_F(SecuredFarm, AgentLoadsNothingThatNobodyHasSigned) {
       .fetcher = fetcher, .executor = executor, .stillness = stillness, .verifier = &verifier};
   ASSERT_TRUE(reply.ParseFromString(*agent::measure(started, means, {})));
   EXPECT_EQ(reply.failure().kind(), tunefarm::farm::v1::FAILURE_KIND_REFUSED);
-  EXPECT_THAT(reply.failure().message(), HasSubstr("nobody has signed it"));
+  EXPECT_THAT(reply.failure().message(), HasSubstr("it is not signed"));
   EXPECT_TRUE(lines_of(dir_.file("runs")).empty());
 }
 

@@ -38,7 +38,7 @@ TEST_F(SecuredFarm, AnswersNobodyInPlainText) {
   const auto runner = FarmRunner::connect(
       {.tracker = endpoint(), .device_key = "box", .first_wait = absl::Milliseconds(100)});
   EXPECT_TRUE(absl::IsUnavailable(runner.status())) << runner.status();
-  EXPECT_THAT(std::string(runner.status().message()), HasSubstr("speaks TLS, and this is plain text"));
+  EXPECT_THAT(std::string(runner.status().message()), HasSubstr("requires TLS"));
 }
 
 TEST_F(SecuredFarm, MemberOfItHearsThatAnotherTrackerSpeaksPlainText) {
@@ -62,8 +62,8 @@ TEST_F(SecuredFarm, CallerOfAnotherMembersPortHearsWhoIsThereAndWhichPortsToComp
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(absl::StrCat("what answers at ", endpoint().text(),
-                                     " is the tracker tracker, and a tuner is expected there: compare the "
-                                     "port with `tuner serve --listen`")));
+                                     " is the tracker tracker, not a tuner: compare the "
+                                     "port with that of `tuner serve --listen`")));
 }
 
 TEST_F(SecuredFarm, AnswersNoMethodWithoutItsRole) {
@@ -153,7 +153,7 @@ TEST_F(SecuredFarm, MemberOfAnotherFarmIsRefusedByBothSides) {
                                          std::filesystem::copy_options::overwrite_existing));
   const absl::Status mixed = Credentials::load(dir_.file("eve")).status();
   EXPECT_TRUE(absl::IsUnauthenticated(mixed)) << mixed;
-  EXPECT_THAT(std::string(mixed.message()), HasSubstr("not of this farm's CA"));
+  EXPECT_THAT(std::string(mixed.message()), HasSubstr("not issued by this farm's CA"));
 }
 
 TEST_F(SecuredFarm, AgentIsNoOtherDeviceThanItsCertificateNames) {

@@ -145,7 +145,7 @@ class RefusingTuners final : public pb::Tuners::Service {
  public:
   grpc::Status AcquireLease(grpc::ServerContext*, const pb::AcquireLeaseRequest*, pb::LeaseGrant*) override {
     ++calls;
-    return {grpc::StatusCode::FAILED_PRECONDITION, "the tuner speaks version 2 of the farm's protocol"};
+    return {grpc::StatusCode::FAILED_PRECONDITION, "the tuner uses version 2 of the farm's protocol"};
   }
   std::atomic<int> calls = 0;
 };

@@ -115,7 +115,7 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   refused({"--target", "host", "--until-gain", "101"}, "above 0 and at most 100, not 101");
   refused({"--target", "host", "--dim", "N=1", "--dim", "N=2"}, "gives \"N\" twice");
   refused({"--target", "host", "--trials", "-1"}, "'-1' is not a finite number above 0");
-  refused({"--target", "host", "--trials", "99999999999999999999"}, "too large a number");
+  refused({"--target", "host", "--trials", "99999999999999999999"}, "is too large");
   refused({"--target", "host", "--seed", "-1"}, "'-1' is below 0");
   refused({"--target", "host", "--strategy", ""}, "--strategy: the value is empty");
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
@@ -123,7 +123,7 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
   expect_refusal("tuner", {"doctor", "--db", ""}, kUsage, "--db: the value is empty");
   expect_refusal("tuner", {"import", file("mlp.onnx"), "--db", file("new.db")}, kUsage, "mlp.onnx:1");
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "nor does an import of junk";
-  expect_refusal("tuner", {"pause", "99999999999999999999"}, kUsage, "too large a number");
+  expect_refusal("tuner", {"pause", "99999999999999999999"}, kUsage, "is too large");
 }
 
 TEST_F(BadInput, ATunerDoesNotServeWithACertificateThatMayLeaseNothing) {
@@ -137,13 +137,13 @@ TEST_F(BadInput, ATunerDoesNotServeWithACertificateThatMayLeaseNothing) {
 
 TEST_F(BadInput, WhatIsReadAsSomethingElseIsNotMadeADatabase) {
   const std::string lines = file("x.jsonl"), model = file("mlp.onnx");
-  expect_refusal("tuner", {"tune", model, "--target", "host", "--db", lines}, kUsage, "read as JSON lines");
+  expect_refusal("tuner", {"tune", model, "--target", "host", "--db", lines}, kUsage, "means JSON lines");
   expect_refusal("tuner", {"tune", model, "--target", "host", "--db", "tuner://127.0.0.1:1"}, kUsage,
                  "`tuner submit` to that tuner");
   expect_refusal(
       "tuner",
       {"serve", "--db", lines, "--tracker", farm_test::free_endpoint().text(), "--listen", "127.0.0.1:0"},
-      kUsage, "read as JSON lines");
+      kUsage, "means JSON lines");
   EXPECT_FALSE(std::filesystem::exists(lines)) << "a mistake makes no database";
 }
 
@@ -361,7 +361,7 @@ TEST_F(Tuning, EveryTunerCommandHasHelpWithAnExample) {
     EXPECT_THAT(help.out, testing::HasSubstr("Example: tuner " + std::string(command)));
   }
   expect_refusal("tuner", {"watch", "x"}, kUsage,
-                 "tuner watch: job: 'x' is no whole number; see `tuner watch --help`");
+                 "tuner watch: job: 'x' is not a whole number; see `tuner watch --help`");
 }
 
 TEST_F(Tuning, ATunerThatIsNotThereIsNamed) {

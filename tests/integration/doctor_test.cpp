@@ -23,7 +23,7 @@ TEST_F(ServedTuning, TheDoctorFindsEverythingInOrderWhereAJobWouldBe) {
   EXPECT_EQ(found.code, 0) << found.out << found.err;
   for (const std::string& line : std::initializer_list<std::string>{
            "ok      tracker ", "ok      protocol ", "ok      clock ", "keys, ten at most: box",
-           tuner_at_.text() + " is in use; if not by the very program"})
+           tuner_at_.text() + " is in use; unless by the program"})
     EXPECT_THAT(found.out, HasSubstr(line));
 }
 

@@ -66,7 +66,7 @@ TEST_F(Tuning, TunerWithoutTlsSaysAtOnceThatItsTrackerSpeaksTls) {
       start("tuner", {"serve", "--db", file("t.db"), "--tracker", at.text(), "--listen", "127.0.0.1:0"},
             "tuner.log");
   wait_until("a warning",
-             [&] { return logged("tuner.log", "speaks TLS, and this is plain text: give --tls DIR"); });
+             [&] { return logged("tuner.log", "requires TLS: give --tls DIR"); });
 }
 
 TEST_F(Tuning, ATunerWhoseCertificateIsRevokedSaysWhyItStops) {

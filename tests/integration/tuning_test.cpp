@@ -91,7 +91,7 @@ TEST_F(Tuning, ARunWaitsForAProgramThatHoldsItsDatabaseLocked) {
     const auto other = database::Connection::open(file("t.db"), database::Access::kWrite);
     ASSERT_TRUE(other.ok() && (*other)->execute("BEGIN IMMEDIATE").ok());
     wait_until("the tuner's word of it", [&] {
-      return read_file(file("tune.log")).value_or("").find("holds it locked; waiting for it") !=
+      return read_file(file("tune.log")).value_or("").find("has locked it; waiting for it") !=
              std::string::npos;
     });
   }

@@ -91,7 +91,7 @@ TEST_F(HostileFile, WithATriggerThatIsNoneOfOursIsRefused) {
     ASSERT_TRUE(write_file(path_, clean).ok());
     execute(change);
     const std::string changed = *read_file(path_);
-    expect_refused("in it is none of ours");
+    expect_refused("in it is not Tunefarm's");
     EXPECT_TRUE(*read_file(path_) == changed) << change;
   }
 }
@@ -105,7 +105,7 @@ TEST_F(HostileFile, WithAViewOrAVirtualTableInThePlaceOfATableIsRefused) {
                               "DROP TABLE fences; CREATE VIRTUAL TABLE fences USING fts5(slot, epoch)"}) {
     ASSERT_TRUE(write_file(path_, clean).ok());
     execute(endless);
-    expect_refused("fences in it is none of ours");
+    expect_refused("fences in it is not Tunefarm's");
   }
 }
 
@@ -115,7 +115,7 @@ TEST_F(HostileFile, WithATableThatSwallowsRowsIsRefused) {
       "DROP TABLE lease_results; CREATE TABLE lease_results (lease INTEGER NOT NULL ON CONFLICT IGNORE, "
       "sequence INTEGER NOT NULL, measurement_id INTEGER NOT NULL, PRIMARY KEY (lease, sequence)) WITHOUT "
       "ROWID");
-  expect_refused("lease_results in it is none of ours");
+  expect_refused("lease_results in it is not Tunefarm's");
 }
 
 TEST_F(HostileFile, MayHaveTablesIndicesAndViewsOfItsReaders) {

@@ -127,7 +127,7 @@ TEST_F(HostileRows, OfOtherTypesThanTheirColumnsAreRefused) {
 TEST_F(HostileRows, OfOtherTablesAreRefused) {
   execute("UPDATE workloads SET text = 'compute something else'");
   EXPECT_THAT(std::string(open_records(path_).value()->workloads().status().message()),
-              HasSubstr("row 1 of workloads: its key is not that of its text"));
+              HasSubstr("row 1 of workloads: its key does not match its text"));
   auto store = open_sqlite_store(path_);
   ASSERT_TRUE(store.ok()) << store.status();
   ASSERT_EQ((*store)->jobs()->size(), 1u);
@@ -154,8 +154,8 @@ TEST_F(HostileRows, OfRatesThatNoCoreReachesAreRefused) {
       {"l2_bytes_per_s = 9e999", "its l2_bytes_per_s is inf"},
       {"shared_bytes_per_s = 1e30", "its shared_bytes_per_s is 1e+30"},
       {"memory_bytes_per_s = 1e-300", "its memory_bytes_per_s is 1e-300"},
-      {"memory_bytes_per_s = 'fast'", "its memory_bytes_per_s is of a type that it cannot have"},
-      {"fingerprint = x'00ff'", "its fingerprint is of a type that it cannot have"},
+      {"memory_bytes_per_s = 'fast'", "its memory_bytes_per_s has an invalid type"},
+      {"fingerprint = x'00ff'", "its fingerprint has an invalid type"},
       {"fingerprint = printf('%.*c', 5000000, 'x')", "its fingerprint has 5000000 bytes"},
   };
   const std::string clean = *read_file(path_);

@@ -48,7 +48,7 @@ TEST(Jsonl, AnExportThatDoesNotFitNamesItsFile) {
   const absl::Status full = export_jsonl_file(**from, {}, "/dev/full").status();
   EXPECT_TRUE(absl::IsDataLoss(full)) << full;
   EXPECT_EQ(std::string(full.message()),
-            "cannot write the whole export to /dev/full: free some space there, or give another -o");
+            "the export is incomplete: cannot write to /dev/full: free some space there, or give another -o");
 }
 
 TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
@@ -162,14 +162,14 @@ TEST(Jsonl, ATimeThatNoCoreReachesIsRefused) {
     EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it has a sample of "));
   }
   m.samples.clear();
-  EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it is ok without a sample"));
+  EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it is ok but has no sample"));
   m.outcome = Outcome::kTimedOut;
   EXPECT_EQ(refusal(m), "");
   m = measured(100);
   m.match = Match{.began_unix_ns = 1, .ns = 100, .interval_ns = {99, 101}};
   EXPECT_EQ(refusal(m), "");
   m.match = Match{.began_unix_ns = 1, .ns = 1e-9, .interval_ns = {1e-9, 1e-9}};
-  EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it took 1e-09 ns in a match"));
+  EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it took 1e-09 ns in a final re-measurement"));
 }
 
 TEST(Jsonl, ARecordDatedInTheFutureIsRefusedAndNothingIsImported) {
@@ -209,9 +209,9 @@ TEST(Jsonl, AForeignOrNewerOrEmptyFileIsRefused) {
   const std::string path = folder.file("r.jsonl");
   ASSERT_TRUE(write_file(path, "{\"type\": \"tunefarm-records\", \"version\": 99}\n").ok());
   EXPECT_THAT(std::string(open_records(path).status().message()),
-              HasSubstr("version 99, this program knows up to 1"));
+              HasSubstr("version 99, but this program reads up to 1"));
   ASSERT_TRUE(write_file(path, to_json(conv_workload()) + "\n").ok());
-  EXPECT_THAT(std::string(open_records(path).status().message()), HasSubstr("first line is no header"));
+  EXPECT_THAT(std::string(open_records(path).status().message()), HasSubstr("first line is not a header"));
   ASSERT_TRUE(write_file(path, "").ok());
   EXPECT_THAT(std::string(open_records(path).status().message()), HasSubstr("is empty"));
   EXPECT_THAT(std::string(open_records(folder.file("no.jsonl")).status().message()),

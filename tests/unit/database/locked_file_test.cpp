@@ -36,7 +36,7 @@ TEST(LockedFile, AWriteWaitsAsLongAsItIsToldToForAProgramThatHoldsTheFileLocked)
   };
   lock();
   EXPECT_TRUE((*store)->insert(measured(100)).ok());
-  EXPECT_THAT(told, testing::ElementsAre(HasSubstr("another program holds it locked")));
+  EXPECT_THAT(told, testing::ElementsAre(HasSubstr("another program has locked it")));
   lock();
   waits = false;
   EXPECT_TRUE(absl::IsUnavailable((*store)->insert(measured(200)).status()));

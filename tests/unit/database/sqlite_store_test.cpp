@@ -233,7 +233,7 @@ TEST(SqliteStore, AFileThatIsNoDatabaseIsRefusedAndLeftAsItWas) {
   ASSERT_TRUE(write_file(path, text).ok());
   for (absl::Status status : {open_sqlite_store(path).status(), open_records(path).status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(message(status), HasSubstr("it is not a database file; give another path"));
+    EXPECT_THAT(message(status), HasSubstr("the file is not a database; give another path"));
   }
   EXPECT_EQ(*read_file(path), text);
   EXPECT_THAT(names_in(folder), testing::ElementsAre("notes.txt"));
@@ -281,7 +281,7 @@ TEST(OpenRecords, OnlyAFileIsWrittenTo) {
   const absl::Status lines = check_writable("tune.jsonl"), tuner = check_writable("tuner://127.0.0.1:7191");
   EXPECT_EQ(lines.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(tuner.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(message(lines), HasSubstr(".jsonl is read as JSON lines; give it another name"));
+  EXPECT_THAT(message(lines), HasSubstr(".jsonl means JSON lines; give it another name"));
   EXPECT_THAT(message(tuner), HasSubstr("`tuner submit` to that tuner"));
 }
 
@@ -293,7 +293,7 @@ TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
   const std::string before = *read_file(path);
   for (absl::Status status : {open_sqlite_store(path).status(), open_records(path).status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(message(status), HasSubstr("its schema has version 99, this program knows up to"));
+    EXPECT_THAT(message(status), HasSubstr("its schema has version 99, but this program supports up to"));
   }
   EXPECT_EQ(*read_file(path), before);
 }

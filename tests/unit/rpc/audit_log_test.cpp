@@ -154,7 +154,7 @@ TEST_F(AuditLogTest, KeepsABoundedNumberOfLinesThatCannotBeWrittenAndCountsTheOt
   EXPECT_LT(read_file(path_)->size(), AuditLog::kMostWaiting + 1000);
   const std::vector<nlohmann::json> lines = lines_of(path_);
   EXPECT_EQ(lines.back()["outcome"],
-            absl::StrCat(20'001 - (lines.size() - 1), " lines were lost while it could not be written"));
+            absl::StrCat(20'001 - (lines.size() - 1), " lines were lost while it was not writable"));
 }
 
 TEST_F(AuditLogTest, WhatWasLeftOutIsToldAlsoIfNoDenialFollows) {

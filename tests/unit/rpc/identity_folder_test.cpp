@@ -33,7 +33,7 @@ TEST(PrivateFolder, OneThatOthersUseIsRefusedAndStaysAsItIs) {
   ASSERT_EQ(::chmod(shared.c_str(), 01777), 0);
   const absl::Status made = make_member_key(shared).status();
   EXPECT_TRUE(absl::IsPermissionDenied(made)) << made;
-  EXPECT_THAT(std::string(made.message()), testing::HasSubstr("not there yet"));
+  EXPECT_THAT(std::string(made.message()), testing::HasSubstr("give a new folder"));
   EXPECT_EQ(mode_of(shared), 01777u);
   EXPECT_TRUE(fs::is_empty(shared));
 }

@@ -130,8 +130,8 @@ TEST(IdentityFolder, WhatIsMissingIsSaidWithWhatToDo) {
   EXPECT_THAT(said("nonesuch"), HasSubstr("nonesuch is not there: make one with `tuner join`"));
   ASSERT_TRUE(make_member_key(dir.file("ca/admin")).ok());
   ASSERT_TRUE(write_secret(ca_key_file(dir.file("ca")), "a CA's").ok());
-  EXPECT_THAT(said("ca"), HasSubstr(dir.file("ca") + " is the CA's folder, and a member's is wanted here: " +
-                                    "give --tls " + dir.file("ca/admin")));
+  EXPECT_THAT(said("ca"), HasSubstr(dir.file("ca") + " is the CA's folder, not a member's: " + "give --tls " +
+                                    dir.file("ca/admin")));
 }
 
 TEST(IdentityFolder, NobodyJoinsIntoTheFolderOfTheCa) {

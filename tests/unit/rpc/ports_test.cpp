@@ -33,10 +33,10 @@ TEST(Ports, AreRefusedWhereOneIsAskedForTwice) {
   server->reset();
   const absl::Status twice = check_ports({free, free}, "");
   EXPECT_TRUE(absl::IsInvalidArgument(twice)) << twice;
-  EXPECT_THAT(std::string(twice.message()), HasSubstr(free.text() + " is there twice"));
+  EXPECT_THAT(std::string(twice.message()), HasSubstr(free.text() + " is given twice"));
   const absl::Status both = check_ports({free}, free.text());
   EXPECT_TRUE(absl::IsInvalidArgument(both)) << both;
-  EXPECT_THAT(std::string(both.message()), HasSubstr("is where --listen is"));
+  EXPECT_THAT(std::string(both.message()), HasSubstr("is the same as --listen"));
 }
 
 }  // namespace

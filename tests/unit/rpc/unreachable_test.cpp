@@ -27,11 +27,11 @@ TEST(EndOfAConnection, IsToldInOurWords) {
   EXPECT_EQ(told("recvmsg:Connection reset by peer"),
             "the connection to the tracker at 127.0.0.1:7190 has broken");
   EXPECT_EQ(told("recvmsg:Connection timed out"),
-            "the connection to the tracker at 127.0.0.1:7190 has broken: nothing comes through any more");
-  EXPECT_EQ(told("Cancelled on the server side"), "the tracker at 127.0.0.1:7190 has ended the call");
-  EXPECT_EQ(told("keepalive watchdog timeout"), "the tracker at 127.0.0.1:7190 has been silent for too long");
+            "the connection to the tracker at 127.0.0.1:7190: no data gets through");
+  EXPECT_EQ(told("Cancelled on the server side"), "the tracker at 127.0.0.1:7190 ended the call");
+  EXPECT_EQ(told("keepalive watchdog timeout"), "the tracker at 127.0.0.1:7190 stopped responding");
   EXPECT_EQ(told("Received RST_STREAM with error code 8"),
-            "the tracker at 127.0.0.1:7190 has ended the call (Received RST_STREAM with error code 8)");
+            "the tracker at 127.0.0.1:7190 ended the call (Received RST_STREAM with error code 8)");
   EXPECT_EQ(told("GOAWAY received; Error code: 11; Debug Text: too_many_pings"),
             "the connection to the tracker at 127.0.0.1:7190 has broken (GOAWAY received; Error code: 11; "
             "Debug Text: too_many_pings)");
@@ -111,8 +111,8 @@ TEST(Unreachable, SecuredCallerHearsThatNoTlsIsSpokenAndWhichPortsToCompare) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("what answers at " + (*server)->endpoint().text() +
                         " does not speak TLS, so it is no tracker of a secured farm: compare the port with "
-                        "`tracker serve --listen` (7190 by default)"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("without --tls, leave it out here, too"));
+                        "that of `tracker serve --listen` (7190 by default)"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("without --tls, omit --tls here too"));
   EXPECT_THAT(std::string(unreachable("tuner", (*server)->endpoint(), true).message()),
               HasSubstr("`tuner serve --listen` (7191 by default)"));
 }
@@ -131,7 +131,7 @@ TEST(Unreachable, CallerInPlainTextHearsThatNoTrackerIsThere) {
   std::thread speaks([&] { other.greet("HTTP/1.1 400 Bad Request\r\n\r\n"); });
   const absl::Status status = unreachable("tracker", other.endpoint(), false);
   speaks.join();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("does not speak as a tracker does: compare the port"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("does not respond like a tracker: compare the port"));
 }
 
 TEST(Unreachable, AHandshakeThatCameToNoEndIsNoStrangersAndNoCertificates) {
@@ -144,12 +144,12 @@ TEST(Unreachable, AHandshakeThatCameToNoEndIsNoStrangersAndNoCertificates) {
     return std::string(status.message());
   };
   for (const std::string reason : {"Handshake read failed", "tcp handshaker shutdown"}) {
-    EXPECT_THAT(told(reason), HasSubstr("speaks TLS, but ended no handshake in time (failed to connect"));
+    EXPECT_THAT(told(reason), HasSubstr("did not finish the TLS handshake in time (failed to connect"));
     EXPECT_THAT(told(reason),
-                HasSubstr(": try again; if it stays so, see how busy it is, and compare the port"));
+                HasSubstr(": try again; if that does not help, check its load and compare the port"));
   }
   EXPECT_THAT(told("Peer verification failed"),
-              HasSubstr("is no tuner of this farm, or a certificate has ended"));
+              HasSubstr("is no tuner of this farm, or a certificate has expired"));
 }
 
 TEST(FromGrpc, AServerWithoutAFreeThreadSaysWhatToDo) {
@@ -157,7 +157,7 @@ TEST(FromGrpc, AServerWithoutAFreeThreadSaysWhatToDo) {
   const absl::Status status = from_grpc(full, "tuner", {.host = "127.0.0.1", .port = 7191}, false);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_EQ(status.message(),
-            "the tuner at 127.0.0.1:7191 serves as many calls as it may: try again when others have ended");
+            "the tuner at 127.0.0.1:7191 is at its limit of concurrent calls: try again later");
   const absl::Status own = from_grpc(grpc::Status(full.error_code(), "2000 jobs wait"));
   EXPECT_EQ(own.message(), "2000 jobs wait");
 }
@@ -165,7 +165,7 @@ TEST(FromGrpc, AServerWithoutAFreeThreadSaysWhatToDo) {
 TEST(FromGrpc, AServiceThatIsNotThereIsSaidInWords) {
   const absl::Status status = from_grpc(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("check that the port is a tuner's"));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("check that the address is"));
 }
 
 TEST(FromGrpc, AServiceThatIsNotAtAnAddressIsSaidWithBoth) {

@@ -362,7 +362,7 @@ TEST_F(MembersTest, CertificateOfAnotherCaIsRefused) {
   const auto foreign = (*other)->issue({Role::kAdmin, "eve"}, request(), {});
   const absl::Status status = foreign->check_issued_by(members_->ca(), clock_.now());
   EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("not of this farm's CA"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("not issued by this farm's CA"));
 }
 
 TEST_F(MembersTest, GuardSaysWhoIsRefusedAndWhichRoleIsNeeded) {
@@ -372,7 +372,7 @@ TEST_F(MembersTest, GuardSaysWhoIsRefusedAndWhichRoleIsNeeded) {
   const absl::Status denied = guard.check(drain, &*viewer);
   EXPECT_TRUE(absl::IsPermissionDenied(denied)) << denied;
   EXPECT_EQ(denied.message(),
-            "viewer vera may not call Operators/SetAdmission: it needs the role device-owner or admin");
+            "viewer vera may not call Operators/SetAdmission: that needs the role device-owner or admin");
   const absl::Status nobody = guard.check(drain, nullptr);
   EXPECT_TRUE(absl::IsUnauthenticated(nobody));
   EXPECT_EQ(trouble_of(heard(nobody)).remedy, "join the farm and give --tls");
@@ -411,7 +411,7 @@ TEST_F(MembersTest, FolderWhoseCertificateHasEndedSaysSo) {
   EXPECT_EQ(member->tracker, "127.0.0.1:1");
   const absl::Status ended = rpc::load_member(folder, clock_.now() + absl::Hours(24 * 31)).status();
   EXPECT_TRUE(absl::IsUnauthenticated(ended)) << ended;
-  EXPECT_THAT(std::string(ended.message()), HasSubstr("ended at"));
+  EXPECT_THAT(std::string(ended.message()), HasSubstr("expired at"));
   chmod(rpc::identity_files(folder).key.c_str(), 0644);
   EXPECT_TRUE(absl::IsPermissionDenied(rpc::load_member(folder, clock_.now()).status()));
 }

@@ -59,11 +59,11 @@ TEST_F(SilentStreamTest, OneWithoutAHelloIsEndedAndOneWithAHelloIsNot) {
   const auto silent_agent = agents->Synchronize(&synchronizing);
   const grpc::Status agent_ended = end_of<pb::TrackerMessage>(*silent_agent);
   EXPECT_EQ(agent_ended.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_THAT(agent_ended.error_message(), testing::HasSubstr("nothing came for 20s"));
+  EXPECT_THAT(agent_ended.error_message(), testing::HasSubstr("no data received for 20s"));
   const auto silent_tuner = pb::Tuners::NewStub(channel_)->Measure(&measuring);
   const grpc::Status tuner_ended = end_of<pb::MeasureReply>(*silent_tuner);
   EXPECT_EQ(tuner_ended.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_THAT(tuner_ended.error_message(), testing::HasSubstr("nothing came for 20s"));
+  EXPECT_THAT(tuner_ended.error_message(), testing::HasSubstr("no data received for 20s"));
 
   ASSERT_EQ(farm_->devices().size(), 1u);
   EXPECT_TRUE(farm_->devices()[0].online);

@@ -176,7 +176,7 @@ TEST_F(DaemonTest, TakesNoMoreThreadsThanItMayHoweverManyWatch) {
           rpc::from_grpc(watch->reader->Finish(), "tuner", daemon_->endpoint(), false);
       EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
       EXPECT_THAT(std::string(refused.message()),
-                  testing::EndsWith("serves as many calls as it may: try again when others have ended"));
+                  testing::EndsWith("is at its limit of concurrent calls: try again later"));
     }
   }
   EXPECT_GE(served.size(), 1u);

@@ -120,7 +120,7 @@ TEST(UploadMemory, SlowModelsTakeNoMoreTogetherThanTheyMay) {
     if (!slow->goes_on()) slow = std::make_unique<Upload>(*stub, "ada");  // it came after the other
   } while (status.error_code() != grpc::StatusCode::UNAVAILABLE && absl::Now() < deadline);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
-  EXPECT_THAT(status.error_message(), testing::HasSubstr("MiB would be in transfer here at once: try again"));
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("MiB would be in transfer; try again"));
 }
 
 TEST(UploadMemory, OfOneSubmitterTwoSubmissionsHaveTheTrackerAsked) {
@@ -134,7 +134,7 @@ TEST(UploadMemory, OfOneSubmitterTwoSubmissionsHaveTheTrackerAsked) {
   const absl::Status third =
       make_job_client(address, nullptr, "ada").value()->submit(spec_for("desk"), "m").status();
   EXPECT_TRUE(absl::IsUnavailable(third)) << third;
-  EXPECT_THAT(std::string(third.message()), testing::HasSubstr("ada already has 2 uploads in progress here"));
+  EXPECT_THAT(std::string(third.message()), testing::HasSubstr("ada already has 2 uploads in progress"));
   EXPECT_EQ(served->executor->wait_for_checks(2), 2);
   const absl::Status others =
       make_job_client(address, nullptr, "bob").value()->submit(spec_for("desk"), "m").status();
