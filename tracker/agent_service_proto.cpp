@@ -144,7 +144,7 @@ class SynchronizeStream final : public DuplexStream<pb::AgentMessage, pb::Tracke
   absl::Status greet(const pb::AgentHello& hello) {
     const absl::Status version = rpc::check_protocol("the agent", hello.protocol_version(), "this tracker");
     if (!version.ok()) {
-      spdlog::warn(absl::StrCat("agent ", printable(hello.agent_id()), " is refused: ", version.message()));
+      spdlog::warn(absl::StrCat("agent ", printable(hello.agent_id()), " was refused: ", version.message()));
       return version;
     }
     absl::StatusOr<DeviceInfo> device = device_from_proto(hello);
@@ -249,7 +249,7 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
   absl::Status load() {
     // Whoever waited for too long asks again, and on a slow disk all would: those who are there still are
     // served.
-    if (context_.IsCancelled()) return absl::CancelledError("its caller has gone");
+    if (context_.IsCancelled()) return absl::CancelledError("its caller disconnected");
     TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name_));
     const std::optional<rpc::Identity> caller = rpc::caller(context_);
     TF_ASSIGN_OR_RETURN(
@@ -290,7 +290,7 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
   }
 
   void OnWriteDone(bool ok) override {
-    if (!ok) return finish(absl::CancelledError("its reader has gone, or takes nothing"));
+    if (!ok) return finish(absl::CancelledError("its reader disconnected or stopped reading"));
     if (const absl::Status paced = pace_->moved(message_.content().size()); !paced.ok()) {
       context_.TryCancel();  // or what is written already would hold all for as long again
       return finish(paced);

@@ -18,8 +18,9 @@ std::string convicted_reply(const Conviction& conviction, const std::string& can
   result.set_outcome(conviction.end == TrialEnd::kTimedOut ? pb::OUTCOME_TIMED_OUT : pb::OUTCOME_CRASHED);
   result.set_signal(conviction.signal);
   result.set_artifact_digest(candidate);
-  result.set_detail(absl::StrCat("not run: it failed on ", absl::StrJoin(conviction.devices, " and "),
-                                 conviction.detail.empty() ? "" : ", at last: ", conviction.detail));
+  result.set_detail(absl::StrCat("blocked, not run: it failed on ",
+                                 absl::StrJoin(conviction.devices, " and "),
+                                 conviction.detail.empty() ? "" : "; the last failure: ", conviction.detail));
   result.set_lease_id(lease_id);
   result.set_epoch(epoch);
   result.set_sequence(sequence);

@@ -39,7 +39,7 @@ std::string name_of(int capability) {
 absl::Status add_slots(const pb::AgentHello& hello, DeviceInfo& device) {
   if (hello.slots().empty() || hello.slots_size() > kMostSlots) {
     return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " offers ", hello.slots_size(),
-                                                   " slots: offer 1 to ", kMostSlots));
+                                                   " slots: offer from 1 to ", kMostSlots));
   }
   std::set<uint32_t> seen;
   for (const auto& offer : hello.slots()) {
@@ -53,9 +53,9 @@ absl::Status add_slots(const pb::AgentHello& hello, DeviceInfo& device) {
     }
     if (offer.highest_epoch() > kHighestEpoch) {
       return absl::InvalidArgumentError(
-          absl::StrCat("agent ", hello.agent_id(), " says that slot ", offer.slot(), " has accepted epoch ",
-                       offer.highest_epoch(), ", but epochs end at ", kHighestEpoch,
-                       ": give it another --id and an empty --state-dir"));
+          absl::StrCat("agent ", hello.agent_id(), " reports that slot ", offer.slot(),
+                       " has accepted epoch ", offer.highest_epoch(), ", but the largest epoch is ",
+                       kHighestEpoch, ": give it another --id and an empty --state-dir"));
     }
     device.slots.push_back({offer.slot(), static_cast<uint32_t>(offer.cpus_size()), offer.highest_epoch()});
   }
@@ -101,8 +101,8 @@ absl::StatusOr<DeviceInfo> device_from_proto(const pb::AgentHello& hello) {
       check_key(absl::StrCat("the --key of agent ", hello.agent_id(), ","), hello.device_key()));
   if (hello.ByteSizeLong() > kMostHelloBytes) {
     return absl::InvalidArgumentError(absl::StrCat("agent ", hello.agent_id(), " says ", hello.ByteSizeLong(),
-                                                   " bytes of its device: at most ", kMostHelloBytes,
-                                                   " are kept; give it fewer labels"));
+                                                   " bytes about its device, but at most ", kMostHelloBytes,
+                                                   " are accepted; give it fewer labels"));
   }
   const pb::DeviceFacts& facts = hello.facts();
   DeviceInfo device{.id = hello.agent_id(),
@@ -145,8 +145,8 @@ absl::StatusOr<Requirements> requirements_from_proto(const pb::Requirements& mes
   for (const int capability : message.capabilities()) {
     const std::string name = name_of(capability);
     if (name.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("this tracker knows no capability ", capability, ": ask for others, or upgrade it"));
+      return absl::InvalidArgumentError(absl::StrCat("this tracker does not know the capability ", capability,
+                                                     ": ask for others, or upgrade it"));
     }
     requirements.capabilities.insert(name);
   }

@@ -37,7 +37,7 @@ absl::StatusOr<absl::Duration> parse_duration(std::string_view option, std::stri
   }
   if (*duration > absl::ZeroDuration()) return *duration;
   return absl::InvalidArgumentError(
-      absl::StrCat(given, " is not above zero: give how long, as in 2d or 1h30m"));
+      absl::StrCat(given, " is not above zero: give a duration such as 2d or 1h30m"));
 }
 
 }  // namespace tf::tracker

@@ -83,7 +83,8 @@ void Farm::take_over(StoredState state) {
   for (Lease& lease : state.leases) take_over(std::move(lease));
   for (StoredReservation& stored : state.reservations) {
     const absl::Status taken = take_over(std::move(stored));
-    if (!taken.ok()) spdlog::error(absl::StrCat("a reservation is left out: ", code_and_message(taken)));
+    if (!taken.ok())
+      spdlog::error(absl::StrCat("a stored reservation was skipped: ", code_and_message(taken)));
   }
   reservations_change_ = reservations_.next_change(clock_.now());
 }
@@ -132,7 +133,7 @@ void Farm::end_lease(Locked& lock, const LeaseId& id, const absl::Status& why) {
   log_lease("lease_ended", *lease);
   const rpc::LogFields about({{"device", lease->slot.device_id}, {"lease", lease->id.text}});
   spdlog::info(absl::StrCat("lease ", lease->id.text, " on ", lease->slot.device_id, "/", lease->slot.slot,
-                            " ends: ", why.message()));
+                            " ended: ", why.message()));
   relays_.erase(lease->id);
   unanswered_.erase(lease->id);
   failures_told_.erase(lease->id);
@@ -250,7 +251,7 @@ absl::StatusOr<Farm::SessionId> Farm::open_stream(const LeaseId& id, uint64_t ep
   Locked lock(*this);
   TF_ASSIGN_OR_RETURN(const Lease lease, leases_.find(id, epoch));
   Stream& stream = streams_[id];
-  lock.close(stream.link, absl::AbortedError("a newer stream of this lease has begun"));
+  lock.close(stream.link, absl::AbortedError("a newer stream of this lease replaced it"));
   lease_of_.erase(stream.id);
   stream = {.id = ++last_session_, .link = std::move(link)};
   lease_of_[stream.id] = id;
@@ -293,11 +294,11 @@ bool Farm::submit(SessionId stream, uint64_t sequence, std::string trial, TrialF
 void Farm::end_if_stuck(Locked& lock, const LeaseId& id) {
   const auto relay = relays_.find(id);
   if (relay == relays_.end() || relay->second.takes_trials() || relay->second.takes_replies()) return;
-  end_lease(
-      lock, id,
-      absl::ResourceExhaustedError(absl::StrCat(
-          "its holder has ", relay->second.unanswered(), " trials unanswered and has acknowledged none of ",
-          relay->second.unacknowledged(), " results: acknowledge results while sending trials")));
+  end_lease(lock, id,
+            absl::ResourceExhaustedError(absl::StrCat("its holder has ", relay->second.unanswered(),
+                                                      " unanswered trials and has not acknowledged any of ",
+                                                      relay->second.unacknowledged(),
+                                                      " results: acknowledge results while sending trials")));
 }
 
 bool Farm::has_room(SessionId stream) {
@@ -318,9 +319,9 @@ void Farm::acknowledge(SessionId stream, const std::vector<uint64_t>& sequences)
   }
   if (!relay.is_in_order()) {
     end_lease(lock, id,
-              absl::InvalidArgumentError(absl::StrCat("its holder has left out sequences at more than ",
+              absl::InvalidArgumentError(absl::StrCat("its holder skipped sequence numbers more than ",
                                                       Relay::kMostRuns,
-                                                      " places: give each trial of a lease the next one")));
+                                                      " times: number the trials of a lease without gaps")));
     match(lock);
     return;
   }

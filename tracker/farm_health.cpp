@@ -25,7 +25,7 @@ std::string end_text(TrialEnd end) {
     case TrialEnd::kTimedOut:
       return "timed out";
     case TrialEnd::kNotMeasured:
-      return "could not be run";
+      return "could not run";
     case TrialEnd::kMeasured:
     case TrialEnd::kOther:
       break;
@@ -41,8 +41,8 @@ void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   if (verdict.convicted) {
     const rpc::LogFields about({{"device", id}});
     spdlog::warn(absl::StrCat("candidate ", outcome.candidate, " ", end_text(outcome.end),
-                              " on two boards and is not run for ",
-                              absl::FormatDuration(Blame::kConvictedFor), "; the last was ", id));
+                              " on two boards and is blocked for ",
+                              absl::FormatDuration(Blame::kConvictedFor), "; the last board was ", id));
   }
   bool changed = false;
   if (outcome.end == TrialEnd::kMeasured) {
@@ -156,12 +156,11 @@ void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample
   }
   const std::string what =
       sample.time_ns > 0
-          ? absl::StrFormat(
-                "%.3f ms on slot %d, of which the baseline is %.3f ms, its runs %.0f%% apart, at "
-                "%.0f MHz and %.0f C",
-                static_cast<double>(sample.time_ns) * 1e-6, sample.slot, trend.baseline().time_ns * 1e-6,
-                sample.spread * 100, sample.clock_mhz, sample.temperature_c)
-          : absl::StrCat("it could not be run on slot ", sample.slot, ": ", sample.detail);
+          ? absl::StrFormat("%.3f ms on slot %d (baseline %.3f ms; spread of runs %.0f%%; %.0f MHz, %.0f C)",
+                            static_cast<double>(sample.time_ns) * 1e-6, sample.slot,
+                            trend.baseline().time_ns * 1e-6, sample.spread * 100, sample.clock_mhz,
+                            sample.temperature_c)
+          : absl::StrCat("it could not run on slot ", sample.slot, ": ", sample.detail);
   if (device.health.golden_off(what, word == GoldenWord::kOffAgain)) health_changed(lock, device);
 }
 

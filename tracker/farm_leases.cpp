@@ -101,16 +101,17 @@ absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
                 is_newer(asker.request.holder_run, asker.request.run_number);
   }
   if (outdated) {
-    spdlog::warn(absl::StrCat(printable(request.holder), " asks for a lease, but a newer run of it is here"));
+    spdlog::warn(absl::StrCat(printable(request.holder), " requested a lease from an old run"));
     return absl::AbortedError(
-        "a newer run of this holder is at work: stop one of them, or give it a database of its own");
+        "a newer run of this tuner is active: stop one of them, or give each its own database");
   }
-  const absl::Status why = absl::NotFoundError("its holder has been started again");
+  const absl::Status why = absl::NotFoundError("its holder was restarted");
   for (const Lease& lease : leases) {
     if (lease.holder_run == request.holder_run) continue;
     const rpc::LogFields about({{"device", lease.slot.device_id}, {"lease", lease.id.text}});
-    spdlog::warn(absl::StrCat(printable(request.holder), " has been started again: what its run ",
-                              printable(lease.holder_run), " holds ends. Do two tuners go by one name?"));
+    spdlog::warn(absl::StrCat(printable(request.holder), " was restarted: the leases of its run ",
+                              printable(lease.holder_run),
+                              " end. If it was not restarted, two tuners share this name"));
     end_lease(lock, lease.id, why);
   }
   for (const WaiterId id : waiting) {
@@ -191,11 +192,11 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
   if (saved.ok()) {
     leases_.raise_epoch(lease.slot, lease.epoch);
     unsaved_.ended.push_back(lease.id);
-    absl::Status why = asker.mapped().superseded ? absl::AbortedError("its holder has been started again")
+    absl::Status why = asker.mapped().superseded ? absl::AbortedError("its holder was restarted")
                                                  : check_not_revoked(lease.certificate);
     if (why.ok()) {
       why = absl::UnavailableError(
-          absl::StrCat("device ", lease.slot.device_id, " has just been taken out: ask again"));
+          absl::StrCat("device ", lease.slot.device_id, " has just been leased: try again"));
     }
     lock.answer(std::move(asker.mapped().waiter), std::move(why));
   } else {
@@ -203,7 +204,7 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
     // event: at once, the next in line would only meet the same fate.
     lock.answer(std::move(asker.mapped().waiter),
                 absl::UnavailableError(
-                    absl::StrCat("the tracker cannot make a lease durable: ", std::string(saved.message()))));
+                    absl::StrCat("the tracker cannot save the lease: ", std::string(saved.message()))));
   }
   matchmaker_.end(match.slot, match.request.user);
   const auto device = devices_.find(match.slot.device_id);
@@ -254,7 +255,7 @@ absl::StatusOr<Grant> Farm::renew(const LeaseId& id, uint64_t epoch, const std::
 void Farm::release(const LeaseId& id, uint64_t epoch) {
   Locked lock(*this);
   if (!leases_.find(id, epoch).ok()) return;
-  end_lease(lock, id, absl::NotFoundError("its holder has released it"));
+  end_lease(lock, id, absl::NotFoundError("its holder released it"));
   match(lock);
 }
 
@@ -277,7 +278,7 @@ absl::Status Farm::check_member(const LeaseId& id, uint64_t epoch, const std::st
   const absl::StatusOr<Lease> lease = leases_.find(id, epoch);
   if (!lease.ok() || user_of(lease->holder) == member) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat("the lease ", id.text, " is not held by ", member, ": acquire one of your own"));
+      absl::StrCat("the lease ", id.text, " is not held by ", member, ": acquire your own lease"));
 }
 
 }  // namespace tf::tracker

@@ -20,8 +20,8 @@ namespace {
 
 absl::Status written(const absl::Status& saved) {
   if (saved.ok()) return saved;
-  return absl::UnavailableError(absl::StrCat("it is done, but a restart of the tracker undoes it as long as ",
-                                             "that cannot be written down: ", std::string(saved.message())));
+  return absl::UnavailableError(absl::StrCat("done, but a restart of the tracker will undo it, because ",
+                                             "it cannot be saved: ", std::string(saved.message())));
 }
 
 std::string_view admission_text(Admission admission, uint32_t leases) {
@@ -50,7 +50,7 @@ absl::Status Farm::nothing_called(const std::string& name, std::string_view what
   const std::set<std::string>& of_key = matchmaker_.slots().devices_with(name);
   if (!of_key.empty()) {
     return absl::NotFoundError(absl::StrCat(asked, "that is the key of ", of_key.size(),
-                                            of_key.size() == 1 ? " device, " : " devices, the first of them ",
+                                            of_key.size() == 1 ? " device, " : " devices, for example ",
                                             *of_key.begin(), "; name the device"));
   }
   if (const std::optional<SlotKey> slot = slot_called(name))
@@ -77,7 +77,7 @@ absl::Status Farm::set_admission(const std::string& device_id, Admission admissi
       const rpc::LogFields about({{"device", device_id}});
       spdlog::info(absl::StrCat("device ", device_id, " is ",
                                 std::string(admission_text(admission, leases_on(*device))),
-                                ", says an operator"));
+                                " (by an operator)"));
     }
     device->admission = admission;
     unsaved_.devices.insert(device_id);
@@ -110,7 +110,7 @@ absl::Status Farm::readmit(const std::string& device_id) {
       unsaved_.golden.insert({device_id, slot});
     }
     const rpc::LogFields about({{"device", device_id}});
-    spdlog::info(absl::StrCat("device ", device_id, " is readmitted by an operator"));
+    spdlog::info(absl::StrCat("device ", device_id, " was readmitted by an operator"));
     if (device->health.readmit()) health_changed(lock, *device);
     saved = when_saved(lock);
     match(lock);
@@ -122,7 +122,7 @@ absl::Status Farm::readmit(const std::string& device_id) {
 void Farm::drop(Locked& lock, const std::string& device_id) {
   const auto found = devices_.find(device_id);
   const Device& device = found->second;
-  end_leases(lock, device, absl::NotFoundError(absl::StrCat("device ", device_id, " is forgotten")));
+  end_leases(lock, device, absl::NotFoundError(absl::StrCat("device ", device_id, " was forgotten")));
   away_.erase({device.since + options_.agent_grace, device_id});
   missing_.erase({device.since + options_.missing_after, device_id});
   long_away_.erase({device.forget_at, device_id});
@@ -132,7 +132,7 @@ void Farm::drop(Locked& lock, const std::string& device_id) {
   unsaved_.forgotten.insert(device_id);
   lock.save();
   const rpc::LogFields about({{"device", device_id}});
-  spdlog::info(absl::StrCat("device ", device_id, " is forgotten"));
+  spdlog::info(absl::StrCat("device ", device_id, " was forgotten"));
   devices_.erase(found);
 }
 
@@ -141,7 +141,7 @@ absl::Status Farm::check_room(const std::string& device_id) const {
   if (devices_.contains(device_id)) return absl::OkStatus();
   if (devices_.size() >= options_.most_devices) {
     return absl::ResourceExhaustedError(absl::StrCat("the farm has ", devices_.size(),
-                                                     " devices, as many as it may: forget those that are ",
+                                                     " devices, which is its limit: forget those that are ",
                                                      "gone with `tracker forget`"));
   }
   const std::string board = board_of(device_id);
@@ -152,9 +152,9 @@ absl::Status Farm::check_room(const std::string& device_id) const {
     ++present;
   }
   if (present < options_.most_devices_of_a_board) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat(board, " has ", present, " devices, as many as one may: forget those that are gone ",
-                   "with `tracker forget '", board, "/*'`"));
+  return absl::ResourceExhaustedError(absl::StrCat(
+      board, " has ", present, " devices, which is the limit of a member: forget those that are gone ",
+      "with `tracker forget '", board, "/*'`"));
 }
 
 // What a name of `tracker forget` stands for, as far as it is away.
@@ -184,11 +184,11 @@ absl::Status Farm::forget(const std::string& name) {
     const std::vector<std::string> ids = forgettable(name);
     if (ids.empty() && !is_one) {
       return absl::NotFoundError(
-          absl::StrCat("no device that is away is called ", printable(name), ": see `tracker devices`"));
+          absl::StrCat("no absent device is called ", printable(name), ": see `tracker devices`"));
     }
     if (ids.empty()) {
       return absl::FailedPreconditionError(
-          absl::StrCat("device ", name, " is online and would be back at once: stop its agent first"));
+          absl::StrCat("device ", name, " is online and would reappear at once: stop its agent first"));
     }
     for (const std::string& id : ids) drop(lock, id);
     saved = when_saved(lock);
@@ -199,8 +199,7 @@ absl::Status Farm::forget(const std::string& name) {
 absl::Status Farm::pardon(const std::string& candidate) {
   const std::scoped_lock lock(mutex_);
   if (blame_.pardon(candidate)) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat("no candidate ", printable(candidate), " is known to be bad: its trials are run"));
+  return absl::NotFoundError(absl::StrCat("no candidate ", printable(candidate), " is blocked"));
 }
 
 absl::StatusOr<std::vector<LeaseId>> Farm::force_release(const std::string& name) {
@@ -209,7 +208,7 @@ absl::StatusOr<std::vector<LeaseId>> Farm::force_release(const std::string& name
   {
     Locked lock(*this);
     TF_ASSIGN_OR_RETURN(ids, leases_called(name));
-    for (const LeaseId& id : ids) end_lease(lock, id, absl::NotFoundError("an operator has ended it"));
+    for (const LeaseId& id : ids) end_lease(lock, id, absl::NotFoundError("an operator ended it"));
     saved = when_saved(lock);
     match(lock);
   }
@@ -227,7 +226,7 @@ absl::StatusOr<std::vector<LeaseId>> Farm::leases_called(const std::string& name
   } else if (const std::optional<SlotKey> slot = slot_called(name)) {
     if (const Lease* lease = leases_.on(*slot)) ids.push_back(lease->id);
   } else if (ids.empty()) {
-    return nothing_called(name, "device, slot or lease that goes on");
+    return nothing_called(name, "device, slot or active lease");
   }
   return ids;
 }
@@ -270,8 +269,8 @@ absl::StatusOr<ReservationStatus> Farm::reserve(const ReservationRequest& reques
     Locked lock(*this);
     if (reservations_.all().size() >= options_.most_reservations) {
       return absl::ResourceExhaustedError(absl::StrCat("there are ", reservations_.all().size(),
-                                                       " reservations, as many as there may be: end those ",
-                                                       "that nobody needs with `tracker unreserve`"));
+                                                       " reservations, which is the limit: end those ",
+                                                       "that are not needed with `tracker unreserve`"));
     }
     StoredReservation stored{.id = reservations_.next_id(),
                              .user = request.user,
@@ -331,7 +330,7 @@ void Farm::tick_devices(Locked& lock) {
     away_.erase(away_.begin());
     lost(lock, device);
     end_leases(lock, device,
-               absl::NotFoundError(absl::StrCat("device ", device.info->id, " has been away too long")));
+               absl::NotFoundError(absl::StrCat("device ", device.info->id, " was away too long")));
     if (options_.forget_after > absl::ZeroDuration()) count_absence(lock, device);
   }
   while (!long_away_.empty() && long_away_.begin()->first <= clock_.now()) {

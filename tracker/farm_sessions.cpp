@@ -19,19 +19,19 @@ std::string place_of(const std::string& address) {
 
 absl::Status newcomer_refused(const std::string& id, const std::string& present,
                               const std::string& newcomer) {
-  return absl::AlreadyExistsError(absl::StrCat(
-      "another agent serves the device ", id, ": the one at ", place_of(present),
-      " answers, so this one, at ", place_of(newcomer),
-      ", is refused; stop one of them, or give each its own --id and --state-dir (boards made from one "
-      "disk image share them) and, on a secured farm, its own certificate"));
+  return absl::AlreadyExistsError(
+      absl::StrCat("another agent serves the device ", id, ": the one at ", place_of(present),
+                   " responds, so the one at ", place_of(newcomer),
+                   " is refused; stop one of them, or give each its own --id, --state-dir and, on a secured "
+                   "farm, certificate (boards cloned from one disk image share them)"));
 }
 
 absl::Status taken_over(const std::string& id, const std::string& present, const std::string& newcomer,
                         absl::Duration silence) {
-  return absl::AlreadyExistsError(absl::StrCat(
-      "another agent, at ", place_of(newcomer), ", has taken over the device ", id, ": this one, at ",
-      place_of(present), ", did not answer the tracker for ", absl::FormatDuration(silence),
-      "; stop one of them, or give each its own --id and --state-dir"));
+  return absl::AlreadyExistsError(
+      absl::StrCat("another agent at ", place_of(newcomer), " took over the device ", id, ": the one at ",
+                   place_of(present), " did not respond for ", absl::FormatDuration(silence),
+                   "; stop one of them, or give each its own --id and --state-dir"));
 }
 
 }  // namespace
@@ -126,16 +126,16 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
   Contender agent{.session = session, .info = info, .run = run, .address = address, .link = std::move(link)};
   if (device.session == 0 || device.run == run) {
     if (device.session != 0)
-      lock.close(device.link, absl::AbortedError("a newer stream of this agent has begun"));
+      lock.close(device.link, absl::AbortedError("a newer stream of this agent replaced it"));
     admit(lock, device, std::move(agent));
     return session;
   }
   if (device.contender && device.contender->run != run) {
     return absl::UnavailableError(absl::StrCat("the agent at ", place_of(device.contender->address),
-                                               " is asking for the device ", info.id, " too"));
+                                               " also claims the device ", info.id));
   }
   if (device.contender)
-    lock.close(drop_contender(device)->link, absl::AbortedError("a newer stream of this agent has begun"));
+    lock.close(drop_contender(device)->link, absl::AbortedError("a newer stream of this agent replaced it"));
   agent.deadline = clock_.now() + options_.ping_patience;
   contenders_.insert({agent.deadline, info.id});
   contends_for_[session] = info.id;

@@ -50,7 +50,7 @@ bool DeviceHealth::suspect(const std::string& reason) {
 bool DeviceHealth::candidates_failed(size_t in_a_row, const std::string& last) {
   if (options_.quarantine_after == 0) return false;
   const std::string reason =
-      absl::StrCat(in_a_row, " different candidates failed here in a row, the last: ", last);
+      absl::StrCat(in_a_row, " different candidates failed in a row on this device, the last: ", last);
   if (!knows_golden_ && (stored_.health == Health::kProbation || in_a_row >= options_.quarantine_after))
     return become(Health::kQuarantined, reason);
   return in_a_row >= std::max<size_t>(1, options_.quarantine_after / 2) && suspect(reason);
@@ -68,7 +68,7 @@ bool DeviceHealth::passed() {
       return become(Health::kHealthy, "");
     case Health::kQuarantined:
       return become(Health::kProbation,
-                    absl::StrCat("out of quarantine; it was there because ", stored_.reason));
+                    absl::StrCat("released from quarantine; the reason had been: ", stored_.reason));
     case Health::kProbation:
       return ++passes_ >= options_.golden_passes && become(Health::kHealthy, "");
   }
@@ -91,7 +91,7 @@ bool DeviceHealth::golden_in_place() {
 
 bool DeviceHealth::golden_off(const std::string& what, bool again) {
   knows_golden_ = true;
-  const std::string reason = absl::StrCat("the golden kernel is off: ", what);
+  const std::string reason = absl::StrCat("the golden kernel's time is abnormal: ", what);
   if (again || stored_.health == Health::kProbation) return become(Health::kQuarantined, reason);
   const bool changed = suspect(reason);
   golden_suspects_ = true;
@@ -101,7 +101,7 @@ bool DeviceHealth::golden_off(const std::string& what, bool again) {
 bool DeviceHealth::readmit() {
   if (stored_.health == Health::kSuspect) return become(Health::kHealthy, "");
   if (stored_.health != Health::kQuarantined) return false;
-  return become(Health::kProbation, "an operator has readmitted it");
+  return become(Health::kProbation, "an operator readmitted it");
 }
 
 absl::Duration DeviceHealth::quarantine() const {
@@ -113,7 +113,7 @@ bool DeviceHealth::tick() {
   const std::optional<rpc::Instant> next = next_tick();
   return next && clock_.now() >= *next &&
          become(Health::kProbation,
-                absl::StrCat("its quarantine is over; it was there because ", stored_.reason));
+                absl::StrCat("its quarantine ended; the reason had been: ", stored_.reason));
 }
 
 std::optional<rpc::Instant> DeviceHealth::next_tick() const {

@@ -24,9 +24,9 @@ bool is_name(std::string_view text) {
 }
 
 absl::Status refuse(std::string_view what, std::string_view text) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(std::string(what), " '", printable(text.substr(0, 150)),
-                   "' is not up to 63 letters, digits, '-', '_', '.' and '/' between two letters or digits"));
+  return absl::InvalidArgumentError(absl::StrCat(std::string(what), " '", printable(text.substr(0, 150)),
+                                                 "' is not valid: use up to 63 letters, digits, '-', '_', "
+                                                 "'.' and '/', beginning and ending with a letter or digit"));
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -9,7 +9,7 @@
 namespace tf::tracker {
 
 Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, absl::Duration term) const {
-  TF_CHECK(!by_slot_.contains(slot)) << slot.device_id << "/" << slot.slot << " is leased already";
+  TF_CHECK(!by_slot_.contains(slot)) << slot.device_id << "/" << slot.slot << " is already leased";
   return {.id = std::move(id),
           .slot = slot,
           .epoch = epoch(slot) + 1,
@@ -27,7 +27,7 @@ Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, a
 
 void LeaseTable::commit(const Lease& lease) {
   TF_CHECK(!by_slot_.contains(lease.slot))
-      << lease.slot.device_id << "/" << lease.slot.slot << " is leased already";
+      << lease.slot.device_id << "/" << lease.slot.slot << " is already leased";
   TF_CHECK(lease.epoch > epoch(lease.slot))
       << "epoch " << lease.epoch << " is not above " << epoch(lease.slot);
   epochs_[lease.slot] = lease.epoch;

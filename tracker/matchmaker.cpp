@@ -41,13 +41,13 @@ absl::Status Matchmaker::check_quota(const UserPolicy& policy, const std::string
   if (policy.max_waiting != 0 && requests >= policy.max_waiting) {
     return absl::ResourceExhaustedError(
         absl::StrCat("user ", user, " has ", policy.max_waiting,
-                     " requests waiting, as many as its quota allows: ask again when one is answered"));
+                     " requests waiting, which is its quota: try again when one is answered"));
   }
   const bool is_new = !demand || !waiting.contains(*demand);
   if (policy.max_demands != 0 && is_new && waiting.size() >= policy.max_demands) {
     return absl::ResourceExhaustedError(
         absl::StrCat("user ", user, " waits with ", policy.max_demands,
-                     " different requirements, as many as its quota allows: ask again when one is answered"));
+                     " different requirements, which is its quota: try again when one is answered"));
   }
   return absl::OkStatus();
 }

@@ -31,10 +31,9 @@ absl::Status check_device_id(std::string_view id) {
   const bool named =
       std::ranges::all_of(parts, [](const std::string& part) { return rpc::check_identity_name(part).ok(); });
   if (named && id.size() <= kLongestName) return absl::OkStatus();
-  return refuse(
-      "the device id", id,
-      "give --id 1 to 128 letters, digits, '.', '_' and '-', with '/' between names that begin with "
-      "a letter or a digit");
+  return refuse("the device id", id,
+                "use 1 to 128 letters, digits, '.', '_' and '-' in --id; '/' separates names, each beginning "
+                "with a letter or digit");
 }
 
 absl::Status check_key(std::string_view what, std::string_view key) {

@@ -74,8 +74,9 @@ absl::StatusOr<std::vector<std::string>> devices_called(const TrackerLink& track
       matched = true;
     }
     if (matched) continue;
-    return absl::NotFoundError(absl::StrCat("no device ", presence == Presence::kAway ? "that is away " : "",
-                                            "is like ", printable(name), ": `tracker devices` lists them"));
+    return absl::NotFoundError(absl::StrCat("no device ",
+                                            presence == Presence::kAway ? "that is absent " : "", "matches ",
+                                            printable(name), ": `tracker devices` lists them"));
   }
   return found;
 }

@@ -84,8 +84,8 @@ absl::Status devices(const TrackerLink& tracker, const OperatorArguments& argume
   const bool is_asked_for = !arguments.key.empty() || !arguments.selector.empty();
   if (is_asked_for && !arguments.json && listed.devices == 0) {
     std::fprintf(stderr,
-                 "tracker devices: no device has that key and those labels: `tracker devices` without them "
-                 "shows which there are\n");
+                 "tracker devices: no device matches the key and labels; run `tracker devices` without them "
+                 "to list all devices\n");
   }
   return absl::OkStatus();
 }
@@ -102,23 +102,22 @@ absl::Status cordon(const TrackerLink& tracker, const OperatorArguments& argumen
   return for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& id) {
     return say(
         set_admission(tracker, id, Admission::kCordoned).status(),
-        absl::StrCat(device_text(id), " is cordoned: it gets no new lease, and a present one goes on"));
+        absl::StrCat(device_text(id), " is cordoned: it gets no new lease; the current one continues"));
   });
 }
 
 absl::Status uncordon(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& id) {
-    return say(
-        set_admission(tracker, id, Admission::kOpen).status(),
-        absl::StrCat(device_text(id), " is open: neither a cordon nor a drain keeps it from being leased"));
+    return say(set_admission(tracker, id, Admission::kOpen).status(),
+               absl::StrCat(device_text(id), " is open: it can be leased again"));
   });
 }
 
 // A tracker of before does not say how many leases the device has.
 std::string draining_text(std::optional<uint32_t> leases) {
-  if (!leases) return "is draining: it gets no new lease, and a present one is not renewed";
+  if (!leases) return "is draining: it gets no new lease; a current one is not renewed";
   if (*leases == 0) return "is drained: it has no lease and gets no new one";
-  return absl::StrCat("is draining: it gets no new lease, and the present ",
+  return absl::StrCat("is draining: it gets no new lease, and the current ",
                       *leases == 1 ? "one is" : "ones are",
                       " not renewed; `tracker devices` shows when it is drained");
 }
@@ -137,7 +136,7 @@ absl::Status readmit(const TrackerLink& tracker, const OperatorArguments& argume
     return say(
         readmit_device(tracker, id),
         absl::StrCat(device_text(id),
-                     " is readmitted: it is not in quarantine, and its golden kernel sets a new baseline"));
+                     " is readmitted: it has left quarantine, and its golden kernel sets a new baseline"));
   });
 }
 
@@ -148,9 +147,8 @@ absl::Status forget(const TrackerLink& tracker, const OperatorArguments& argumen
 }
 
 absl::Status pardon(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  return say(
-      pardon_candidate(tracker, arguments.name),
-      absl::StrCat("candidate ", printable(arguments.name), " is pardoned: it is run when it comes again"));
+  return say(pardon_candidate(tracker, arguments.name),
+             absl::StrCat("candidate ", printable(arguments.name), " is unblocked: it can run again"));
 }
 
 absl::Status release(const TrackerLink& tracker, const OperatorArguments& arguments) {
@@ -162,7 +160,7 @@ absl::Status release(const TrackerLink& tracker, const OperatorArguments& argume
         if (ids.empty()) {
           std::fprintf(
               stderr,
-              "tracker release: %s has no lease, so none was ended: `tracker devices` shows who holds what\n",
+              "tracker release: nothing was released: %s has no lease; `tracker devices` shows all holders\n",
               printable(name).c_str());
         }
         return absl::OkStatus();
@@ -185,7 +183,7 @@ absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& argume
   if (!arguments.from.empty() &&
       !absl::ParseTime(absl::RFC3339_full, arguments.from, &options.from, &error)) {
     return absl::InvalidArgumentError(absl::StrCat("--from ", printable(arguments.from),
-                                                   " is no time: give one as in 2026-05-01T09:00:00Z"));
+                                                   " is not a time: write it as in 2026-05-01T09:00:00Z"));
   }
   TF_ASSIGN_OR_RETURN(const absl::Duration duration, parse_duration("--for", arguments.duration));
   options.until = options.from + duration;
@@ -194,18 +192,16 @@ absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& argume
   if (arguments.json) return absl::OkStatus();
   // It is made all the same, for one who is yet to come; nor does it depend on this second call.
   if (!knows_user(tracker, arguments.user).value_or(true)) {
-    std::fprintf(
-        stderr,
-        "tracker reserve: no user %s holds or waits for a device, or has lately held one: a user is a "
-        "person by the name under which they submit jobs, or a tuner; see user in `tracker waiting`\n",
-        printable(arguments.user).c_str());
+    std::fprintf(stderr,
+                 "tracker reserve: warning: user %s neither holds nor waits for a device; see the column "
+                 "user in `tracker waiting` for names of submitters and tuners\n",
+                 printable(arguments.user).c_str());
   }
   if (made.devices == 0) {
-    std::fprintf(
-        stderr,
-        "tracker reserve: no device has that key and those labels now; reservation %llu keeps those that "
-        "come: `tracker devices` shows which there are, `tracker unreserve %llu` ends it\n",
-        static_cast<unsigned long long>(made.id), static_cast<unsigned long long>(made.id));
+    std::fprintf(stderr,
+                 "tracker reserve: warning: no device matches the key and labels yet; reservation %llu "
+                 "applies to matching devices that join later (`tracker unreserve %llu` ends it)\n",
+                 static_cast<unsigned long long>(made.id), static_cast<unsigned long long>(made.id));
   }
   return absl::OkStatus();
 }
@@ -239,11 +235,10 @@ class Adder {
 
   CLI::App& add_listing(const std::string& name, const std::string& what, const std::string& example,
                         Command command) {
-    CLI::App& added = add_printing(name, what, example, command, "JSON instead of a table");
-    added.footer(
-        absl::StrCat(added.get_footer(),
-                     "\nLong texts are shortened where that makes the table fit the terminal; --json, "
-                     "and a pipe, have all of them."));
+    CLI::App& added = add_printing(name, what, example, command, "Print JSON instead of a table");
+    added.footer(absl::StrCat(
+        added.get_footer(),
+        "\nLong texts are shortened to fit the terminal; --json and piped output show them in full."));
     return added;
   }
 
@@ -258,7 +253,7 @@ class Adder {
     CLI::App& added = add(name, what, absl::StrCat(name, " box-1a2b3c4d"), command);
     added
         .add_option("DEVICE", arguments_->names,
-                    "Ids of devices, without the slot, or patterns of ids, as in 'rack1-*'")
+                    "Device ids (without the slot), or patterns such as 'rack1-*'")
         ->required();
     return added;
   }
@@ -273,53 +268,46 @@ void add_listings(Adder& adder) {
   OperatorArguments& arguments = adder.arguments();
   CLI::App& listing = adder.add_listing("devices", "List devices: state, holder, temperature, drift, labels",
                                         "devices --tracker 127.0.0.1:7190 --json", devices);
-  listing.footer(
-      absl::StrCat(listing.get_footer(),
-                   "\nqueued and done: trials of the present lease. Those that tuners send straight to the "
-                   "agent count as it last told, when one ended."));
+  listing.footer(absl::StrCat(listing.get_footer(),
+                              "\nThe columns queued and done count trials of the current lease. Trials sent "
+                              "directly to the agent are counted when the agent reports one finished."));
   listing.add_option("--key", arguments.key, "Only devices with this key");
   listing.add_option("--selector", arguments.selector,
                      "Only devices with these labels, as in room=lab3,!shared");
-  adder.add_listing("waiting", "List who waits for a lease, first the next one, and what each user holds",
+  adder.add_listing("waiting", "List waiting lease requests in order, and the slots that each user holds",
                     "waiting", waiting);
   adder.add_listing("reservations", "List reservations", "reservations --json", reservations);
 }
 
 void add_device_commands(Adder& adder) {
-  adder.add_of_device("cordon", "Give a device no new lease; the present one goes on", cordon);
-  adder.add_of_device("uncordon", "Let a device be leased again after cordon or drain", uncordon);
-  adder
-      .add_of_device(
-          "drain",
-          "Give a device no new lease and do not renew the present one; it is drained once it has none",
-          drain)
-      .add_flag("--undo", adder.arguments().undo, "The same as uncordon");
+  adder.add_of_device("cordon", "Stop granting leases of a device; the current lease continues", cordon);
+  adder.add_of_device("uncordon", "Allow leases of a device again, after cordon or drain", uncordon);
+  adder.add_of_device("drain", "Stop granting and renewing leases of a device", drain)
+      .add_flag("--undo", adder.arguments().undo, "Same as uncordon");
   adder.add_of_device(
-      "readmit",
-      "Take a device for what it is now: its quarantine becomes a probation, and its golden kernel "
-      "sets a new baseline",
-      readmit);
-  adder.add_of_device("forget", "Forget devices that are gone; a pattern passes over those that are here",
-                      forget);
+      "readmit", "Move a device from quarantine to probation, with a new golden-kernel baseline", readmit);
+  adder.add_of_device("forget",
+                      "Remove absent devices from the list; a pattern skips devices that are online", forget);
 }
 
 void add_reservation_commands(Adder& adder) {
   OperatorArguments& arguments = adder.arguments();
   CLI::App& making =
-      adder.add_printing("reserve", "Keep devices for one user; prints the reservation's id",
+      adder.add_printing("reserve", "Reserve devices for one user; prints the reservation's id",
                          "reserve --user alice --key pi4 --selector room=lab3 --for 2h", reserve,
                          "Print the reservation as a JSON object, as `tracker reservations` does");
   making
-      .add_option("--user", arguments.user,
-                  "For whom: the name of a person who submits jobs, or of a tuner; `tracker waiting` and "
-                  "`tracker devices` list them in the column user")
+      .add_option(
+          "--user", arguments.user,
+          "Name of a submitter or a tuner, as in the column user of `tracker waiting` and `tracker devices`")
       ->required();
-  making.add_option("--key", arguments.key, "Devices with this key; default: any");
-  making.add_option("--selector", arguments.selector, "Devices with these labels, as in room=lab3,!shared");
-  making.add_option("--from", arguments.from, "When it begins, as in 2026-05-01T09:00:00Z; default: now");
-  making.add_option("--for", arguments.duration, "How long, as in 1h30m or 2d; at most 366 days")->required();
+  making.add_option("--key", arguments.key, "Only devices with this key [any]");
+  making.add_option("--selector", arguments.selector,
+                    "Only devices with these labels, as in room=lab3,!shared");
+  making.add_option("--from", arguments.from, "Start time, as in 2026-05-01T09:00:00Z [now]");
+  making.add_option("--for", arguments.duration, "Duration, as in 1h30m or 2d; at most 366 days")->required();
   adder.add("unreserve", "End a reservation", "unreserve 3", unreserve)
-      .add_option("ID", arguments.id, "As `tracker reservations` lists it")
+      .add_option("ID", arguments.id, "Id of the reservation (`tracker reservations`)")
       ->required();
 }
 
@@ -331,17 +319,16 @@ void add_operator_commands(CLI::App& app, std::function<absl::Status()>& run) {
   add_device_commands(adder);
   add_reservation_commands(adder);
   adder
-      .add("pardon", "Let a candidate that failed on two boards be run again",
+      .add("pardon", "Remove a candidate from the blocklist, so that it can run again",
            absl::StrCat("pardon ", std::string(64, '0')), pardon)
-      .add_option("DIGEST", adder.arguments().name, "Its SHA-256, as results name it")
+      .add_option("DIGEST", adder.arguments().name, "The candidate's SHA-256, as in its results")
       ->required();
   adder
-      .add_printing("release", "End leases against their holder's will; prints their ids",
-                    "release box-1a2b3c4d/0", release, "Print them as a JSON object: \"leases\"")
+      .add_printing("release", "End leases by force; prints their ids", "release box-1a2b3c4d/0", release,
+                    "Print a JSON object with the list \"leases\"")
       .add_option(
           "NAME", adder.arguments().names,
-          "Slots, devices or patterns of devices' ids, as `tracker devices` lists them, or leases' ids (its "
-          "--json)")
+          "Slots, devices or id patterns (`tracker devices`), or lease ids (`tracker devices --json`)")
       ->required();
 }
 

@@ -41,7 +41,7 @@ absl::StatusOr<Admission> from_proto(pb::Admission admission) {
     case pb::ADMISSION_DRAINING:
       return Admission::kDraining;
     default:
-      return absl::InvalidArgumentError("an admission of no known kind: upgrade this tracker");
+      return absl::InvalidArgumentError("unknown kind of admission: upgrade this tracker");
   }
 }
 
@@ -187,7 +187,7 @@ struct WaitingToken {
     const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(' ', 2));
     if (parts.size() != 3 || !absl::SimpleAtoi(parts[0], &token.place.number) ||
         !absl::SimpleAtoi(parts[1], &token.place.id)) {
-      return absl::InvalidArgumentError("the page token is not one of ListWaitingReply's");
+      return absl::InvalidArgumentError("the page token does not come from a ListWaitingReply");
     }
     token.user = parts[2];
     return token;
@@ -312,7 +312,7 @@ class OperatorService final : public pb::Operators::CallbackService {
                                  pb::ListReservationsReply& reply) {
     uint64_t after = 0;
     if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after))
-      return absl::InvalidArgumentError("the page token is not one of ListReservationsReply's");
+      return absl::InvalidArgumentError("the page token does not come from a ListReservationsReply");
     const size_t most = request.page_size() == 0 ? std::numeric_limits<size_t>::max() : request.page_size();
     size_t bytes = 0;
     while (bytes < kPageBytes && static_cast<size_t>(reply.reservations_size()) < most) {

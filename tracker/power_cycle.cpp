@@ -86,8 +86,8 @@ absl::Status check_program(const std::string& program, std::string_view search_p
       search_path.remove_prefix(end + 1);
     }
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "no program ", printable(program), " is there that could be run: give its path, and chmod +x it"));
+  return absl::FailedPreconditionError(absl::StrCat("cannot find an executable program ", printable(program),
+                                                    ": give its path and chmod +x it"));
 }
 
 bool PowerCycleLimit::take(const std::string& device_id) {
@@ -113,8 +113,7 @@ void PowerCycler::request(const std::string& device_id, const std::string& reaso
   const std::scoped_lock lock(mutex_);
   if (!limit_.take(device_id)) return;
   if (device_id.starts_with('-')) {
-    spdlog::error(
-        absl::StrCat("no power cycle of ", device_id, ": its id would be read as an option of the command"));
+    spdlog::error(absl::StrCat("no power cycle of ", device_id, ": its id begins like an option"));
     return;
   }
   spdlog::warn(absl::StrCat("power cycle of ", device_id, ": ", reason));
@@ -174,7 +173,7 @@ void PowerCycler::run(const std::string& device_id) {
     kill(-pid, SIGKILL);
     wait_for_end(pid);
     spdlog::error(absl::StrCat("power cycle of ", device_id, ": ", options_.command[0],
-                               " did not end in time and was killed"));
+                               " took too long and was killed"));
   } else if (!WIFEXITED(*ended) || WEXITSTATUS(*ended) != 0) {
     spdlog::error(absl::StrCat("power cycle of ", device_id, ": ", options_.command[0], " failed with ",
                                WIFEXITED(*ended) ? WEXITSTATUS(*ended) : -WTERMSIG(*ended)));

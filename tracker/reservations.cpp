@@ -22,7 +22,7 @@ absl::Status ReservationBook::check_names(const std::string& user, const std::st
 absl::Status ReservationBook::check_window(absl::Time from, absl::Time until, absl::Time now) {
   if (until <= from) return absl::InvalidArgumentError("the reservation's window is empty: give a later end");
   if (until <= now)
-    return absl::InvalidArgumentError("the reservation's window is over already: give a later end");
+    return absl::InvalidArgumentError("the reservation's window is in the past: give a later end");
   if (until - from > kLongestReservation) {
     return absl::InvalidArgumentError(absl::StrCat("the reservation's window is longer than ",
                                                    kLongestReservation / absl::Hours(24),

@@ -58,7 +58,7 @@ absl::StatusOr<FarmOptions> farm_options(const tunefarm::config::v1::Tracker& co
     if (user.name().empty()) return absl::InvalidArgumentError("an entry of `users` has no name");
     TF_ASSIGN_OR_RETURN(const UserPolicy policy, policy_of(user));
     if (!farm.policies.users.emplace(user.name(), policy).second) {
-      return absl::InvalidArgumentError(absl::StrCat("user ", user.name(), " stands in `users` twice"));
+      return absl::InvalidArgumentError(absl::StrCat("user ", user.name(), " appears twice in `users`"));
     }
   }
   return farm;
@@ -134,7 +134,7 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
   manager.ready();
   const int signal = signals.wait();
   manager.stopping();
-  spdlog::info(absl::StrCat("stopping on ", rpc::signal_text(signal), "; leases go on after a restart"));
+  spdlog::info(absl::StrCat("stopping on ", rpc::signal_text(signal), "; leases continue after a restart"));
   daemon->stop();
   return absl::OkStatus();
 }
@@ -142,36 +142,37 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
 void add_serve_command(CLI::App& app, ServeArguments& arguments) {
   CLI::App& serve = *app.add_subcommand("serve", "Run a tracker until SIGINT, SIGTERM or SIGHUP");
   tunefarm::config::v1::Tracker& config = arguments.config;
-  serve.add_option(
-      "--config", arguments.config_path,
-      "File in protobuf text format (proto/config/v1/farm.proto), also of users' shares and quotas; "
-      "flags override it");
-  serve.add_option("--listen", *config.mutable_listen(), "HOST:PORT to listen on; port 0 takes a free one")
+  serve.add_option("--config", arguments.config_path,
+                   "File in protobuf text format (proto/config/v1/farm.proto), which can also set shares and "
+                   "quotas; flags override it");
+  serve.add_option("--listen", *config.mutable_listen(), "HOST:PORT to listen on; port 0 picks a free one")
       ->capture_default_str();
   serve.add_option("--state", *config.mutable_state(), "State file; artifacts go to FILE.artifacts")
       ->capture_default_str();
-  add_number(serve, "--artifact-mib", "Bound of the artifact store", CLI::Range(1, 1 << 20),
+  add_number(serve, "--artifact-mib", "Size limit of the artifact store, in MiB", CLI::Range(1, 1 << 20),
              config.artifact_mib(), [&](uint32_t value) { config.set_artifact_mib(value); });
-  add_number(serve, "--lease-seconds", "Term of a lease that asks for none", CLI::Range(1, 600),
+  add_number(serve, "--lease-seconds", "Default lease term in seconds", CLI::Range(1, 600),
              config.lease_seconds(), [&](uint32_t value) { config.set_lease_seconds(value); });
-  add_number(serve, "--agent-grace-seconds", "An agent that is away longer loses its lease",
+  add_number(serve, "--agent-grace-seconds", "Seconds that an agent may be away before its lease ends",
              CLI::Range(1, 3600), config.agent_grace_seconds(),
              [&](uint32_t value) { config.set_agent_grace_seconds(value); });
-  add_number(serve, "--forget-days", "A device that is away for longer is forgotten; 0: none",
+  add_number(serve, "--forget-days", "Days after which an absent device is removed; 0: never",
              CLI::Range(0, 36500), config.forget_days(),
              [&](uint32_t value) { config.set_forget_days(value); });
-  add_number(serve, "--slice-seconds", "A lease for whose slot others wait is not renewed beyond this",
+  add_number(serve, "--slice-seconds",
+             "Longest time in seconds that a lease is renewed while others wait for its slot",
              CLI::Range(1, 86400), config.slice_seconds(),
              [&](uint32_t value) { config.set_slice_seconds(value); });
-  add_number(serve, "--quarantine-after",
-             "Different candidates that crash or time out in a row on one device; 0: never",
-             CLI::Range(0, 10000), config.quarantine_after(),
-             [&](uint32_t value) { config.set_quarantine_after(value); });
+  add_number(
+      serve, "--quarantine-after",
+      "Quarantine a device after this many different candidates in a row crash or time out on it; 0: never",
+      CLI::Range(0, 10000), config.quarantine_after(),
+      [&](uint32_t value) { config.set_quarantine_after(value); });
   serve
       .add_option_function<int32_t>(
           "--highest-priority",
           [&](int32_t value) { config.mutable_everyone()->set_highest_priority(value); },
-          "Priority that requests may have at most, of users whom the configuration does not name")
+          "Highest priority of users that the configuration does not name")
       ->check(CLI::Range(kLowestPriority, kHighestPriority))
       ->default_str(absl::StrCat(kHighestPriority));
   serve
@@ -183,11 +184,11 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments) {
               config.add_power_cycle_command(std::string(word));
             }
           },
-          "Program and arguments, split at spaces, run with a device's id as the last argument when it is "
-          "quarantined, or was lost while it measured and does not come back")
+          "Command that power-cycles a device, split at spaces; the device's id is appended. Runs when a "
+          "device is quarantined or disappears during a trial")
       ->type_name("COMMAND");
   serve.add_option("--tls", *config.mutable_tls(),
-                   "Folder of the farm's CA (`tracker ca init`): mutual TLS, needed beyond loopback");
+                   "Folder of the farm's CA (`tracker ca init`), for mutual TLS; required beyond loopback");
   serve
       .add_option_function<std::vector<std::string>>(
           "--advertise",
@@ -195,11 +196,10 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments) {
             config.clear_advertise();
             for (const std::string& host : hosts) config.add_advertise(host);
           },
-          "A further name or address under which it is reached, for its certificate; may be repeated [this "
-          "machine's "
-          "name and addresses]")
+          "Additional name or address of the tracker, for its certificate; repeatable [this machine's name "
+          "and addresses]")
       ->type_name("HOST");
-  add_number(serve, "--certificate-days", "Life of the certificates that it issues", CLI::Range(1, 3650),
+  add_number(serve, "--certificate-days", "Lifetime of issued certificates, in days", CLI::Range(1, 3650),
              config.certificate_days(), [&](uint32_t value) { config.set_certificate_days(value); });
   rpc::add_operating_options(serve, {.log_level = config.mutable_log_level(),
                                      .log_format = config.mutable_log_format(),

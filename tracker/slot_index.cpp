@@ -127,7 +127,7 @@ void SlotIndex::use(DemandId id) {
 
 void SlotIndex::unuse(DemandId id) {
   Class& demand = demands_.at(id);
-  TF_CHECK(demand.uses > 0) << "nobody waits with this demand";
+  TF_CHECK(demand.uses > 0) << "no request waits with this demand";
   if (--demand.uses > 0) return;
   demand.idle_since = ++last_idle_;
   idle_[demand.idle_since] = id;
@@ -191,7 +191,7 @@ std::vector<std::string> SlotIndex::keys_like(const std::string& key, size_t mos
 absl::Status SlotIndex::why_unsatisfiable(const Demand& demand) const {
   if (by_key_.empty()) {
     return absl::NotFoundError(absl::StrCat("no device has the key ", demand.key,
-                                            ": no device has ever registered here; start ",
+                                            ": no device has registered yet; start ",
                                             "`device_agent --tracker HOST:PORT --key ", demand.key, "`"));
   }
   const std::set<std::string>& devices = devices_with(demand.key);

@@ -70,9 +70,9 @@ absl::Status check_sound(database::Connection& db) {
   TF_ASSIGN_OR_RETURN(std::string verdict, db.query_text("PRAGMA integrity_check(1)"));
   if (verdict == "ok") return absl::OkStatus();
   std::replace(verdict.begin(), verdict.end(), '\n', ' ');
-  return absl::DataLossError(absl::StrCat("tracker state ", db.path(), " is damaged (", printable(verdict),
-                                          "): restore a copy, or remove it (agents tell their epochs again, ",
-                                          "and leases end)"));
+  return absl::DataLossError(absl::StrCat(
+      "tracker state ", db.path(), " is damaged (", printable(verdict),
+      "): restore a copy, or remove it (agents report their epochs again, ", "and current leases end)"));
 }
 
 // Whether it is a tracker's state, or nothing yet. It is left as it is.
@@ -96,7 +96,7 @@ absl::Status prepare_schema(database::Connection& db) {
   TF_RETURN_IF_ERROR(check_ours(db, application, version));
   if (version > kSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat("tracker state ", db.path(), " has version ", version,
-                                                      ", this tracker knows up to ", kSchemaVersion,
+                                                      ", but this tracker supports up to ", kSchemaVersion,
                                                       ": run the newer tracker"));
   }
   // Leases write the same pages again and again: the longer the log before they go to their places, the fewer
@@ -135,7 +135,7 @@ absl::Status load_devices(database::Connection& db, StoredState& state) {
     if (!info.ok()) {
       // Of an earlier tracker, which let through what this one does not. Its agent will say who it is.
       spdlog::error(absl::StrCat("device ", printable(devices.text(5)), " in ", db.path(),
-                                 " is left out until its agent comes: ", info.status().message()));
+                                 " is not listed until its agent connects: ", info.status().message()));
       continue;
     }
     state.devices.push_back({.info = std::make_shared<const DeviceInfo>(*std::move(info)),
@@ -295,8 +295,8 @@ absl::StatusOr<std::unique_ptr<StateStore>> StateStore::open(const std::string& 
     return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ", folder.string(), ": ",
                                                     error.message(), "; give another --state"));
   }
-  TF_ASSIGN_OR_RETURN(
-      auto lock, database::FileLock::acquire(path, "stop that tracker, or give this one another --state"));
+  TF_ASSIGN_OR_RETURN(auto lock, database::FileLock::acquire(
+                                     path, "stop that tracker, or give this one a different --state"));
   TF_ASSIGN_OR_RETURN(auto db,
                       database::Connection::open(path, database::Access::kWrite, "the tracker state"));
   TF_RETURN_IF_ERROR(prepare_schema(*db));

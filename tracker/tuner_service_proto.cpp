@@ -61,7 +61,7 @@ absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message
   TF_RETURN_IF_ERROR(check_holder_name("the holder", holder));
   TF_RETURN_IF_ERROR(check_holder_name("the holder's run", message.holder_run()));
   TF_RETURN_IF_ERROR(
-      check_holder_name("the user on whose behalf a lease is asked for", message.on_behalf_of()));
+      check_holder_name("the user for whom the lease is requested", message.on_behalf_of()));
   TF_RETURN_IF_ERROR(check_holder_name("the purpose of a lease", message.purpose()));
   TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
   return AcquireRequest{.key = message.device_key(),
@@ -237,7 +237,7 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
       case pb::MeasureRequest::KIND_NOT_SET:
         break;
     }
-    return absl::InvalidArgumentError("a MeasureRequest of no known kind");
+    return absl::InvalidArgumentError("unknown kind of MeasureRequest");
   }
 
   absl::Status greet(const pb::MeasureHello& hello) {

@@ -222,7 +222,7 @@ class Agent::Impl {
         backoff.reset();
         told_.clear();
       }
-      tell(status.ok() ? "the tracker has ended the stream" : std::string(status.message()));
+      tell(status.ok() ? "the tracker ended the stream" : std::string(status.message()));
       changed_.wait_for(lock, absl::ToChronoMilliseconds(backoff.next()), [this] { return stop_; });
       if (stop_) return absl::OkStatus();
     }
@@ -249,7 +249,7 @@ class Agent::Impl {
   // The same trouble is told once, not at each attempt.
   void tell(const std::string& trouble) {
     const rpc::LogFields about({{"device", id_}});
-    if (trouble != told_) spdlog::warn(absl::StrCat(trouble, "; trying again until it answers"));
+    if (trouble != told_) spdlog::warn(absl::StrCat(trouble, "; retrying until it answers"));
     told_ = trouble;
   }
 
@@ -410,8 +410,7 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::create(AgentOptions options, const
   if (options.listen)
     TF_RETURN_IF_ERROR(rpc::require_protection(*options.listen, "--listen", options.credentials));
   if (options.credentials && options.id.empty()) options.id = options.credentials->identity().name;
-  if (options.key.empty())
-    return absl::InvalidArgumentError("a device needs a key that tuners ask for: give --key");
+  if (options.key.empty()) return absl::InvalidArgumentError("a device needs a key: give --key");
   TF_RETURN_IF_ERROR(check_offered(options.slots));
   TF_ASSIGN_OR_RETURN(auto state, StateDir::open(options.state_dir));
   TF_ASSIGN_OR_RETURN(std::string id, state->agent_id(options.id));

@@ -19,7 +19,7 @@ absl::StatusOr<std::string> ArtifactFetcher::get(const std::string& name, const 
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name));
   if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
   const std::optional<rpc::TransferTurns::Turn> turn = turns_.wait(name, end);
-  if (!turn) return absl::CancelledError("nobody waits for the artifact any more");
+  if (!turn) return absl::CancelledError("the artifact is no longer needed");
   if (absl::StatusOr<std::string> cached = cache_->get(digest); cached.ok()) return cached;
   return download(digest, end);
 }

@@ -70,8 +70,7 @@ std::vector<std::string> shared_cpu_warnings(const CpuClaims& claims) {
                                            : absl::StrCat("the agent with the process id ", other.pid);
     lines.push_back(absl::StrCat(
         who, " offers ", other.cpus.size() == 1 ? "CPU " : "CPUs ", absl::StrJoin(other.cpus, ","),
-        " too: both measure wrong times while the other works; stop one of them, or give each "
-        "its own --slots"));
+        " too: they disturb each other's measurements; stop one of them, or give each its own --slots"));
   }
   return lines;
 }

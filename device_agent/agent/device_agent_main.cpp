@@ -102,7 +102,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   }
   const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
   if (!without.empty())
-    spdlog::warn(absl::StrCat("candidates are confined without ", absl::StrJoin(without, ",")));
+    spdlog::warn(absl::StrCat("candidates are confined without these layers: ", absl::StrJoin(without, ",")));
   facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
   tf::agent::add_sandbox(served.workers.front()->without_sandbox(), facts);
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
@@ -140,10 +140,10 @@ std::vector<tf::rpc::MetricFamily> metrics_of(const std::vector<Served>& all,
       trials.families("tunefarm_agent_trial", "trials and golden kernels");
   std::map<std::string, double> devices = {{"connected", 0}, {"away", 0}};
   for (const Served& served : all) ++devices[served.agent->is_connected() ? "connected" : "away"];
-  families.push_back(tf::rpc::by_label(
-      tf::rpc::gauge("tunefarm_agent_devices",
-                     "devices that it offers, by state: connected to the tracker, or away", 0),
-      "state", devices));
+  families.push_back(
+      tf::rpc::by_label(tf::rpc::gauge("tunefarm_agent_devices",
+                                       "offered devices by state: connected to the tracker, or away", 0),
+                        "state", devices));
   return families;
 }
 
@@ -170,7 +170,7 @@ absl::Status serve_all(std::vector<Served>& all, tf::rpc::StopSignals& signals) 
   if (const int signal = signals.wait(); signal != 0) {
     spdlog::info(
         absl::StrCat("stopping on ", tf::rpc::signal_text(signal),
-                     " once the running trials have ended; a second SIGINT or SIGTERM stops at once"));
+                     " when the running trials have finished; a second SIGINT or SIGTERM stops at once"));
   }
   manager.stopping();
   for (Served& served : all) stopping.emplace_back([&] { served.agent->stop(); });
@@ -214,7 +214,7 @@ absl::Status serve(const DeviceAgent& config) {
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   TF_ASSIGN_OR_RETURN(const auto credentials, tf::rpc::Credentials::load_if_given(config.tls()));
   TF_RETURN_IF_ERROR(
-      tf::rpc::require_role(credentials, tf::rpc::Role::kAgent, "devices are an agent's to offer"));
+      tf::rpc::require_role(credentials, tf::rpc::Role::kAgent, "only an agent may offer devices"));
   TF_RETURN_IF_ERROR(tf::rpc::require_protection(tracker, "--tracker", credentials));
   TF_ASSIGN_OR_RETURN(
       std::vector<tf::agent::Offer> offers,
@@ -254,11 +254,11 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
                  "File in protobuf text format (proto/config/v1/farm.proto); flags override it");
   app.add_option("--tracker", *config.mutable_tracker(), "The tracker's HOST:PORT")->capture_default_str();
   app.add_option("--key", *config.mutable_key(),
-                 "What tuners ask for, as in --device KEY; devices that are alike share one");
-  app.add_option("--cpus", *config.mutable_cpus(), "CPUs of its one slot, as in 0-3,6 [all]");
+                 "Device class, which tuners request with --device KEY; equal devices share it");
+  app.add_option("--cpus", *config.mutable_cpus(), "CPUs of a single slot, as in 0-3,6 [all]");
   app.add_option("--slots", *config.mutable_slots(),
-                 "CPUs of each slot, as in 0-1,2-3 or 0+4,1+5; slots measure at the same time");
-  app.add_option("--device", *config.mutable_device(), "What to measure on")
+                 "CPUs of each slot, as in 0-1,2-3 or 0+4,1+5; slots run trials in parallel");
+  app.add_option("--device", *config.mutable_device(), "Kind of device to measure on")
       ->check(CLI::IsMember({"cpu"}))
       ->capture_default_str();
   app.add_option_function<std::vector<std::string>>(
@@ -266,44 +266,44 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
          [&](const std::vector<std::string>& labels) {
            for (const std::string& label : labels) {
              const size_t sign = label.find('=');
-             if (sign == std::string::npos) throw CLI::ValidationError("--label", label + " is no KEY=VALUE");
+             if (sign == std::string::npos)
+               throw CLI::ValidationError("--label", label + " is not KEY=VALUE");
              (*config.mutable_labels())[label.substr(0, sign)] = label.substr(sign + 1);
            }
          },
-         "What requests may select by, as in room=lab3; may be repeated")
+         "Label for selectors, as in room=lab3; repeatable")
       ->type_name("KEY=VALUE");
   app.add_option("--id", *config.mutable_id(),
-                 "Unique name of this device [made on the first start, kept in the state folder]");
+                 "Unique name of this device [generated at the first start and kept in the state folder]");
   app.add_option("--state-dir", *config.mutable_state_dir(),
-                 "Newest leases and artifact cache [~/.local/state/tunefarm/agent-KEY]");
-  app.add_option(
-      "--listen", *config.mutable_listen(),
-      "HOST:PORT where tuners that can reach this machine send trials and artifacts straight [nowhere]");
+                 "Folder for lease state and the artifact cache [~/.local/state/tunefarm/agent-KEY]");
+  app.add_option("--listen", *config.mutable_listen(),
+                 "HOST:PORT on which tuners can send trials and artifacts directly [off]");
   app.add_option("--advertise", *config.mutable_advertise(),
-                 "HOST:PORT under which they reach it, if that is another");
+                 "HOST:PORT under which tuners reach it, if different from --listen");
   app.add_option_function<uint32_t>(
          "--golden-seconds", [&](uint32_t value) { config.set_golden_seconds(value); },
-         "Between two runs of the golden kernel while the device is idle; 0: it never runs")
+         "Seconds between two runs of the golden kernel on an idle device; 0: never")
       ->check(CLI::Range(0, 86400))
       ->default_str(std::to_string(config.golden_seconds()));
   app.add_option_function<uint32_t>(
-         "--cache-mib", [&](uint32_t value) { config.set_cache_mib(value); }, "Bound of the artifact cache")
+         "--cache-mib", [&](uint32_t value) { config.set_cache_mib(value); },
+         "Size limit of the artifact cache, in MiB")
       ->check(CLI::Range(1, 1 << 20))
       ->default_str(std::to_string(config.cache_mib()));
   app.add_option("--without-sandbox", *config.mutable_without_sandbox(),
-                 "Leave out these layers of the sandbox, as in seccomp,cgroup; missing: every layer that "
-                 "this machine lacks [refuse to start unless all are there]");
+                 "Run without these sandbox layers, as in seccomp,cgroup; missing: every layer that this "
+                 "machine lacks [all layers are required]");
   app.add_option("--tls", *config.mutable_tls(),
-                 "Folder of this agent's certificate (`device_agent join`), for a secured tracker");
+                 "Folder of the agent's certificate (`device_agent join`), for a secured tracker");
   tf::rpc::add_operating_options(app, {.log_level = config.mutable_log_level(),
                                        .log_format = config.mutable_log_format(),
                                        .metrics = config.mutable_metrics()});
   app.footer(
       "Example: device_agent --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
       "Example: device_agent join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"
-      "Reconnects to its tracker for ever. SIGINT, SIGTERM or SIGHUP: the running trials end, then the "
-      "leases are "
-      "handed back.\n"
+      "Reconnects to the tracker indefinitely. On SIGINT, SIGTERM or SIGHUP, finishes running trials and "
+      "releases its leases.\n"
       "Exit codes: 0 stopped, 1 failed or refused by the tracker, 2 usage or another agent has its id, 130 "
       "second Ctrl-C.");
 }
@@ -321,13 +321,14 @@ struct Arguments {
 std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
   CLI::App app("Offers this machine to a tracker and measures candidate kernels on it", "device_agent");
   build(app, arguments.config, arguments.config_path);
-  CLI::App& doctor = *app.add_subcommand("doctor", "Check what an agent with these options would need here");
+  CLI::App& doctor =
+      *app.add_subcommand("doctor", "Check that this machine meets the needs of an agent with these options");
   doctor.fallthrough();
-  doctor.add_flag("--json", arguments.json, "A JSON array instead of a table");
+  doctor.add_flag("--json", arguments.json, "Print a JSON array instead of a table");
   doctor.footer(
       "Example: device_agent doctor --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
-      "Without --key it examines the machine all the same, and fails, as an agent would.\n"
-      "Exit codes: 0 nothing failed, 1 something did, 2 usage.");
+      "Without --key it still checks the machine, but fails, because an agent needs a key.\n"
+      "Exit codes: 0 all checks passed, 1 a check failed, 2 usage.");
   tf::rpc::add_join_command(app, "device_agent", [&arguments](std::function<absl::Status()> join) {
     arguments.join = std::move(join);
   });

@@ -145,7 +145,7 @@ class DirectService final : public pb::Tuners::Service {
         std::string trial = assignment.trial().SerializeAsString();
         TF_RETURN_IF_ERROR(rpc::check_trial_bytes(trial.size()));
         if (!slot.submit_direct(lease, &link, {assignment.sequence(), std::move(trial)}))
-          return absl::AbortedError("go on through the tracker");
+          return absl::AbortedError("continue through the tracker");
       } else if (message.has_acknowledgement()) {
         const auto& sequences = message.acknowledgement().sequences();
         slot.acknowledge_direct(lease, {sequences.begin(), sequences.end()});
@@ -190,9 +190,9 @@ class DirectService final : public pb::Tuners::Service {
     std::optional<Serving> serving = find(lease);
     if (!serving) serving = wait_for(lease);
     if (!serving) {
-      return absl::UnavailableError(absl::StrCat("the tracker has told this agent of no lease ",
+      return absl::UnavailableError(absl::StrCat("the tracker has not announced to this agent a lease ",
                                                  printable(lease.id), " with epoch ", lease.epoch,
-                                                 ": go on through the tracker"));
+                                                 ": continue through the tracker"));
     }
     const std::optional<rpc::Identity> caller = rpc::caller(context);  // nothing: plain text
     if (!caller || caller->name == serving->user) return serving->slot;

@@ -69,7 +69,7 @@ Check examine_cpus(const std::vector<Offer>& offers) {
       check.health = Health::kWeak;
       check.detail =
           absl::StrCat("CPUs ", cpu, " and ", sibling, " are threads of one core, but in two slots");
-      check.remedy = "put them into the same slot, or leave one out: they slow each other down";
+      check.remedy = "they slow each other down: put them into one slot, or omit one";
       return check;
     }
   }
@@ -84,23 +84,23 @@ Check examine_governor(const std::vector<Offer>& offers) {
   }
   governors.erase("");
   Check check{.what = "governor", .detail = absl::StrJoin(governors, ", ")};
-  if (governors.empty()) check.detail = "the system does not tell; its clock is not ours to set";
+  if (governors.empty()) check.detail = "unknown: the system does not report it";
   if (governors.empty() || governors == std::set<std::string>{"performance"}) return check;
   check.health = Health::kWeak;
-  check.remedy = "clocks that follow the load make times vary: `cpupower frequency-set -g performance`";
+  check.remedy = "clocks that follow the load make times vary: run `cpupower frequency-set -g performance`";
   return check;
 }
 
 Check examine_memory(size_t slots) {
   const uint64_t available = available_bytes();
   Check check{.what = "memory", .detail = mib(available) + " available"};
-  if (available == 0) check.detail = "the system does not tell";
+  if (available == 0) check.detail = "unknown: the system does not report it";
   if (available == 0 || available >= slots * kSlotBytes) return check;
   check.health = Health::kWeak;
-  check.remedy = absl::StrCat(counted(static_cast<int64_t>(slots), "slot"), " should find ", mib(kSlotBytes),
-                              slots == 1 ? "" : " each",
-                              ", or large kernels cannot be measured: ", slots == 1 ? "" : "offer fewer, or ",
-                              "end other programs");
+  check.remedy =
+      absl::StrCat(counted(static_cast<int64_t>(slots), "slot"), " should have ", mib(kSlotBytes),
+                   slots == 1 ? "" : " each",
+                   " for large kernels: ", slots == 1 ? "" : "offer fewer slots, or ", "end other programs");
   return check;
 }
 
@@ -119,7 +119,7 @@ Check examine_disk(const std::string& state_dir, uint64_t cache_bytes) {
   check.detail = absl::StrCat(state_dir, ", ", mib(free), " free");
   if (free >= cache_bytes) return check;
   check.health = Health::kWeak;
-  check.remedy = absl::StrCat("the cache may take ", mib(cache_bytes), ": make room or lower --cache-mib");
+  check.remedy = absl::StrCat("the cache may take ", mib(cache_bytes), ": free space or lower --cache-mib");
   return check;
 }
 

@@ -28,7 +28,7 @@ void examine_farm(const DeviceAgent& config, CheckList& checks) {
   const auto credentials = rpc::Credentials::load_if_given(config.tls());
   if (!config.tls().empty()) {
     checks.add(rpc::examine_certificate(
-        credentials, {.role = rpc::Role::kAgent, .why = "devices are an agent's to offer"}, absl::Now()));
+        credentials, {.role = rpc::Role::kAgent, .why = "only an agent may offer devices"}, absl::Now()));
   }
   if (!credentials.ok()) return;
   for (const Check& check :
@@ -99,18 +99,16 @@ std::vector<Offer> examined_offers(const DeviceAgent& config, const CpuSet& allo
   if (is_nameless) named.set_key("KEY");
   absl::StatusOr<std::vector<Offer>> offers = offers_of(named, allowed, state_folder);
   if (!offers.ok()) {
-    Check check =
-        check_of("device", offers.status(), "give what `device_agent --help` shows, or leave the option out");
-    absl::StrAppend(&check.detail, "; its slots, state folder and port are left out here");
+    Check check = check_of("device", offers.status(), "see `device_agent --help`, or omit the option");
+    absl::StrAppend(&check.detail, "; its slots, state folder and port were not checked");
     checks.add(std::move(check));
     return {};
   }
   if (is_nameless) {
     checks.add({.what = "device",
                 .health = Health::kFailed,
-                .detail = "it has no key, without which no agent starts; all else is examined as if it "
-                          "were KEY",
-                .remedy = "give --key KEY, by which tuners will ask for it"});
+                .detail = "it has no key, which an agent needs; the other checks assume the key KEY",
+                .remedy = "give --key KEY, the name under which tuners request it"});
   }
   return *std::move(offers);
 }
@@ -123,7 +121,9 @@ Check examine_worker(const CpuSet& cpus) {
               .detail = golden_text(static_cast<double>(sample->time_ns()) * 1e-6, sample->spread())};
   if (sample->spread() <= kSpreadTolerance) return check;
   check.health = Health::kWeak;
-  check.remedy = "other programs share these CPUs, or their clock changes: end them, or offer other CPUs";
+  check.remedy =
+      "other programs share these CPUs, or their clock changes: stop those programs, fix the clock, or offer "
+      "other CPUs";
   return check;
 }
 
@@ -132,7 +132,7 @@ Check examine_worker(const CpuSet& cpus) {
 std::string golden_text(double time_ms, double spread) {
   const std::string takes = absl::StrFormat("the golden kernel takes %.3f ms, ", time_ms);
   return takes + (spread < 1 ? absl::StrFormat("%.1f%% between its fastest and slowest run", 100 * spread)
-                             : absl::StrFormat("and its runs differ by %.3g times that", spread));
+                             : absl::StrFormat("and its runs differ %.3g times as much", spread));
 }
 
 void examine(const DeviceAgent& config, const std::string& state_folder, CheckList& checks) {

@@ -116,7 +116,7 @@ std::string program_arch() {
 #elif defined(__riscv) && __riscv_xlen == 64
   return "riscv64";
 #else
-#error "name this architecture as uname -m does"
+#error "give the architecture's name as in uname -m"
 #endif
 }
 

@@ -72,8 +72,7 @@ void set_times(const farm::TrialResult& result, farm::GoldenSample& sample) {
   *sample.mutable_device() = result.device();
   const std::vector<int64_t> times_ns = sorted_times_ns(result);
   if (result.outcome() != farm::OUTCOME_OK || times_ns.empty() || times_ns.front() <= 0) {
-    sample.set_detail(
-        absl::StrCat("it ended as ", farm::Outcome_Name(result.outcome()), ": ", result.detail()));
+    sample.set_detail(absl::StrCat("outcome: ", farm::Outcome_Name(result.outcome()), ": ", result.detail()));
     return;
   }
   const int64_t median_ns = times_ns[times_ns.size() / 2];

@@ -37,17 +37,15 @@ absl::StatusOr<std::vector<CpuSet>> slots_of(const Device& device, const CpuSet&
 
 absl::StatusOr<Offer> offer_of(const Device& device, const CpuSet& allowed) {
   if (device.key().empty())
-    return with_remedy(absl::StatusCode::kInvalidArgument, "a device needs a key that tuners ask for",
-                       "give --key");
+    return with_remedy(absl::StatusCode::kInvalidArgument, "a device needs a key", "give --key");
   Offer offer{.key = device.key(), .id = device.id(), .advertise = device.advertise()};
   TF_ASSIGN_OR_RETURN(offer.slots, slots_of(device, allowed));
   if (!device.listen().empty()) {
     TF_ASSIGN_OR_RETURN(offer.listen, rpc::parse_endpoint(device.listen()));
   } else if (!device.advertise().empty()) {
-    return with_remedy(
-        absl::StatusCode::kInvalidArgument,
-        absl::StrCat("--advertise ", device.advertise(), " without --listen: nobody would answer there"),
-        "give both, or neither", Between::kSemicolon);
+    return with_remedy(absl::StatusCode::kInvalidArgument,
+                       absl::StrCat("--advertise ", device.advertise(), " has no effect without --listen"),
+                       "give both or neither", Between::kSemicolon);
   }
   if (!device.advertise().empty()) TF_RETURN_IF_ERROR(rpc::parse_endpoint(device.advertise()).status());
   return offer;

@@ -42,13 +42,13 @@ absl::Status check_slots(const std::vector<CpuSet>& slots, const CpuSet& allowed
     for (const uint32_t cpu : cpus) {
       if (!taken.insert(cpu).second)
         return with_remedy(absl::StatusCode::kInvalidArgument,
-                           absl::StrCat(said, ": CPU ", cpu, " comes twice"), "name each CPU once",
+                           absl::StrCat(said, ": CPU ", cpu, " is given twice"), "name each CPU once",
                            Between::kSemicolon);
       if (std::ranges::find(allowed, cpu) == allowed.end()) {
         return with_remedy(
             absl::StatusCode::kInvalidArgument,
             absl::StrCat(said, ": this process may run on ", absl::StrJoin(allowed, ","), " only"),
-            "name some of those", Between::kSemicolon);
+            "choose from those", Between::kSemicolon);
       }
     }
   }

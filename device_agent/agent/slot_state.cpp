@@ -84,7 +84,7 @@ absl::Status SlotState::open_direct(const LeaseRef& lease) {
   if (serves(lease)) {
     if (relayed_) {
       return absl::FailedPreconditionError(
-          absl::StrCat("lease ", lease.id, " is served through the tracker by now: go on there"));
+          absl::StrCat("lease ", lease.id, " is now served through the tracker: continue there"));
     }
     route_ = Route::kDirect;
     acknowledged_directly_ = acknowledged_directly_.value_or(0);
@@ -92,11 +92,12 @@ absl::Status SlotState::open_direct(const LeaseRef& lease) {
     return absl::OkStatus();
   }
   if (lease.epoch > newest_.epoch || (lease == newest_ && !lease_)) {
-    return absl::UnavailableError(absl::StrCat("the tracker has not told this agent of lease ", lease.id,
-                                               ": try again, or through the tracker"));
+    return absl::UnavailableError(absl::StrCat("the tracker has not announced to this agent lease ", lease.id,
+                                               ": try again, or use the tracker"));
   }
-  return absl::FailedPreconditionError(absl::StrCat("lease ", lease.id, " with epoch ", lease.epoch,
-                                                    " is not the present one of this slot: ask the tracker"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("lease ", lease.id, " with epoch ", lease.epoch,
+                   " is not the current lease of this slot: ask the tracker"));
 }
 
 void SlotState::close_direct(const LeaseRef& lease) {

@@ -25,9 +25,8 @@ absl::StatusOr<absl::Duration> TrackerSession::age_of(const pb::DesiredState& st
   const absl::Duration age = rpc::real_clock().now() - absl::Nanoseconds(state.agent_clock_ns());
   // The tracker says what our clock showed at the least, so that nothing is from after now.
   if (age < -kLong) {
-    return absl::UnavailableError(absl::StrCat("this machine's clock has stood still for ",
-                                               absl::FormatDuration(-age),
-                                               " while the tracker's went on, as if it had been paused"));
+    return absl::UnavailableError(absl::StrCat("this machine was suspended: its clock stood still for ",
+                                               absl::FormatDuration(-age), " while the tracker's advanced"));
   }
   if (age > kLong) {
     pb::AgentMessage still_here;

@@ -62,7 +62,7 @@ std::string success(const StartedTrial& started, pb::TrialResult result) {
   if (bytes.size() > kMostReplyBytes) {
     return failure(started.trial.sequence, pb::FAILURE_KIND_DEVICE,
                    absl::InternalError(absl::StrCat("the trial's result takes ", bytes.size(),
-                                                    " bytes; at most ", kMostReplyBytes, " are told")));
+                                                    " bytes; at most ", kMostReplyBytes, " are accepted")));
   }
   // What nobody can read would never be answered, and be sent again for ever: its holder hears of it instead.
   if (reply.ParseFromString(bytes)) return bytes;

@@ -197,7 +197,7 @@ absl::Status check_magnitudes(const Expected& expected) {
       if (std::isfinite(bound) || !std::isfinite(answer)) continue;
       return absl::FailedPreconditionError(absl::StrCat("the reference's output ", o, coordinates(ref, i),
                                                         " is ", answer, ", but its magnitude is ", bound,
-                                                        ": no answer could be told from a wrong one"));
+                                                        ": answers cannot be checked against it"));
     }
   }
   return absl::OkStatus();

@@ -124,14 +124,14 @@ void sweep(const std::string& folder) {
 absl::Status delegate(const std::string& folder, std::string_view controller) {
   if (lists(first_line(folder + "/cgroup.subtree_control"), ' ', controller)) return absl::OkStatus();
   if (!lists(first_line(folder + "/cgroup.controllers"), ' ', controller)) {
-    return absl::NotFoundError(absl::StrCat("the system does not offer it in ", folder));
+    return absl::NotFoundError(absl::StrCat("the system does not delegate it in ", folder));
   }
   const std::string control = folder + "/cgroup.subtree_control";
   const std::string enable = absl::StrCat("+", absl::string_view(controller.data(), controller.size()));
   absl::Status enabled = write_to(control, enable);
   if (enabled.ok() || ::access(control.c_str(), W_OK) != 0) return enabled;
   if (processes_in(folder) != std::vector<pid_t>{::getpid()}) {
-    return absl::FailedPreconditionError(absl::StrCat("other processes are in ", folder, " as well"));
+    return absl::FailedPreconditionError(absl::StrCat("other processes are in ", folder, " too"));
   }
   const std::string leaf = folder + kOwnLeaf;
   if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return absl::ErrnoToStatus(errno, leaf);

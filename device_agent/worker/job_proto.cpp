@@ -128,7 +128,7 @@ absl::Status set_shape(const kernel::Port& port, PortJob* job) {
   TF_RETURN_IF_ERROR(set_maps(port, job, stored));
   if (tf_layout_parse(port.layout().c_str(), job->rank, &job->layout) != 0) {
     return bad_port(port, absl::StrCat("has the layout '", printable(port.layout()),
-                                       "', which is none of rank ", job->rank));
+                                       "', which does not have rank ", job->rank));
   }
   tf_layout row_major;
   tf_layout_parse("", job->rank, &row_major);
@@ -145,8 +145,9 @@ absl::Status set_shape(const kernel::Port& port, PortJob* job) {
   }
   job->logical_bytes = static_cast<uint64_t>(logical) * static_cast<uint64_t>(job->element_bytes);
   if (port.size_bytes() != static_cast<uint64_t>(physical) * width) {
-    return bad_port(port, absl::StrCat("states ", port.size_bytes(), " bytes, its extents and layout give ",
-                                       static_cast<uint64_t>(physical) * width));
+    return bad_port(port,
+                    absl::StrCat("states ", port.size_bytes(), " bytes, but its extents and layout give ",
+                                 static_cast<uint64_t>(physical) * width));
   }
   job->size_bytes = port.size_bytes();
   return absl::OkStatus();
@@ -165,7 +166,7 @@ absl::StatusOr<PortJob> make_port(const kernel::Port& port) {
       job.role = Role::kOutput;
       break;
     default:
-      return bad_port(port, "has no role");
+      return bad_port(port, "does not have a role");
   }
   job.element = static_cast<int32_t>(port.element());
   job.element_bytes = element_bytes(port.element());
@@ -182,20 +183,21 @@ absl::Status set_sums(const kernel::Port& port, const Job& before, PortJob* job)
   const kernel::ConstantSums& sums = port.sums();
   if (sums.port() >= before.port_count || job->role != Role::kConstant || !job->row_major ||
       job->map_count != 0 || port.element() != kernel::ELEMENT_TYPE_INT32 || sums.axes_size() == 0)
-    return bad_port(port, "is sums, but no row-major i32 constant after what it sums, or along no axis");
+    return bad_port(
+        port, "is a constant of sums, but is not a row-major i32 constant after its source, or has no axis");
   const PortJob& source = before.ports[sums.port()];
   const bool bytes =
       source.element == kernel::ELEMENT_TYPE_INT8 || source.element == kernel::ELEMENT_TYPE_UINT8;
   int64_t extents[TF_LAYOUT_MAX_RANK];
   std::copy(source.extents, source.extents + source.rank, extents);
   for (const uint32_t axis : sums.axes()) {
-    if (axis >= static_cast<uint32_t>(source.rank)) return bad_port(port, "sums an axis that is none");
+    if (axis >= static_cast<uint32_t>(source.rank)) return bad_port(port, "sums an axis that does not exist");
     job->sum_axes |= 1u << axis;
     extents[axis] = 1;
   }
   if (!bytes || source.role != Role::kConstant || source.rank != job->rank ||
       !std::equal(extents, extents + source.rank, job->extents))
-    return bad_port(port, "is no sums of a constant of bytes: its extents do not follow from that one's");
+    return bad_port(port, "is not a valid sum of a constant of bytes: the extents do not match");
   job->summed = sums.port();
   return absl::OkStatus();
 }
@@ -276,19 +278,18 @@ std::vector<const PortJob*> ports_with(const Job& job, bool outputs) {
 
 absl::StatusOr<LoadedArtifact> load_artifact(std::string_view serialized, std::string_view digest) {
   if (const std::string actual = sha256(serialized).hex(); actual != digest) {
-    return absl::InvalidArgumentError(absl::StrCat("artifact ",
-                                                   absl::string_view(digest.data(), digest.size()),
-                                                   " arrived with other content: its digest is ", actual));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "artifact ", absl::string_view(digest.data(), digest.size()), " is damaged: its digest is ", actual));
   }
   kernel::Artifact artifact;
   if (!artifact.ParseFromArray(serialized.data(), static_cast<int>(serialized.size()))) {
-    return absl::InvalidArgumentError("the bytes are no serialized kernel.v1.Artifact");
+    return absl::InvalidArgumentError("the bytes are not a serialized kernel.v1.Artifact");
   }
   const kernel::Manifest& manifest = artifact.manifest();
   if (manifest.abi_version() != TF_ABI_VERSION) {
-    return absl::FailedPreconditionError(absl::StrCat("the artifact is for kernel ABI ",
-                                                      manifest.abi_version(), ", this worker runs ABI ",
-                                                      TF_ABI_VERSION, ": build both from one version"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the artifact is for kernel ABI ", manifest.abi_version(),
+                     ", but this worker supports ABI ", TF_ABI_VERSION, ": use one version of both"));
   }
   LoadedArtifact loaded;
   TF_RETURN_IF_ERROR(add_ports(manifest, &loaded));
@@ -328,9 +329,9 @@ absl::Status check_trial(const farm::Trial& trial, int64_t longest_run_ns) {
   }
   if (trial.limits().run_timeout_ns() <= 0) return wrong("a run timeout above 0");
   if (trial.limits().run_timeout_ns() > longest_run_ns) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a trial that may run for ", trial.limits().run_timeout_ns() / 1'000'000'000,
-        " s; none runs here for longer than ", longest_run_ns / 1'000'000'000, " s: ask for less"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a trial of up to ", trial.limits().run_timeout_ns() / 1'000'000'000,
+                     " s is too long; the limit is ", longest_run_ns / 1'000'000'000, " s"));
   }
   if (trial.limits().memory_bytes() == 0) return wrong("a memory limit above 0");
   return absl::OkStatus();

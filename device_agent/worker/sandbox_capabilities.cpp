@@ -19,13 +19,12 @@ constexpr std::string_view kNames[sandbox::kCapabilityCount] = {
     "uts-namespace",  "pids-cgroup",   "memory-cgroup", "seccomp",       "landlock"};
 
 constexpr std::string_view kNamespaceAdvice =
-    "let users have namespaces (sysctl user.max_user_namespaces above 0; on Debian "
-    "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; a "
-    "container needs a "
-    "seccomp profile that allows unshare; qemu-user has none)";
+    "allow user namespaces (sysctl user.max_user_namespaces above 0; on Debian "
+    "kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; "
+    "containers need a seccomp profile that allows unshare; qemu-user has none)";
 constexpr std::string_view kCgroupAdvice =
-    "start it in a control group of its own: Delegate=yes in its systemd unit, or "
-    "systemd-run --user --scope -p Delegate=yes COMMAND; or start it as root";
+    "start it in its own control group: Delegate=yes in its systemd unit, or systemd-run --user --scope -p "
+    "Delegate=yes COMMAND; or start it as root";
 
 std::string_view advice_for(Capability capability) {
   switch (capability) {
@@ -110,7 +109,7 @@ absl::StatusOr<SandboxPolicy> parse_without_sandbox(std::string_view list, const
     if (!set.empty() || name == "missing") continue;
     return absl::InvalidArgumentError(
         absl::StrCat("the sandbox has no layer '", name,
-                     "'; --without-sandbox takes nothing, missing, or a list of namespaces, cgroup, ",
+                     "'; --without-sandbox accepts nothing, missing, or a list of namespaces, cgroup, ",
                      absl::StrJoin(capability_names(all_capabilities()), ", ")));
   }
   return policy;
@@ -130,8 +129,8 @@ MissingText missing_text(const std::vector<CapabilityState>& missing) {
 absl::Status refuse_missing(const std::vector<CapabilityState>& missing) {
   const MissingText text = missing_text(missing);
   return with_remedy(absl::StatusCode::kFailedPrecondition,
-                     absl::StrCat("candidates must be confined, and this machine lacks ", text.truth),
-                     absl::StrCat(text.remedy, "; or go on without: --without-sandbox ", text.names));
+                     absl::StrCat("candidates run in a sandbox, but this machine lacks ", text.truth),
+                     absl::StrCat(text.remedy, "; or run without it: --without-sandbox ", text.names));
 }
 
 absl::Status check_missing(const SandboxPolicy& policy, const std::vector<CapabilityState>& missing) {

@@ -56,7 +56,7 @@ std::optional<ChildRun> does_not_fit(const LoadedArtifact& loaded) {
   ChildRun run = {};
   run.result.end = sandbox::ChildEnd::kBuffersDoNotFit;
   std::snprintf(run.result.detail, sizeof run.result.detail,
-                "its buffers need %llu MiB, the limit is %llu MiB",
+                "its buffers need %llu MiB, but the limit is %llu MiB",
                 static_cast<unsigned long long>(needed_bytes >> 20),
                 static_cast<unsigned long long>(job.memory_bytes >> 20));
   return run;

@@ -66,7 +66,7 @@ bool ran_out_of_memory(const ChildRun& run, const sandbox::Job& job) {
 }
 
 std::string memory_detail(const sandbox::Job& job) {
-  return absl::StrCat("it ran out of memory; the limit is ", job.memory_bytes >> 20, " MiB");
+  return absl::StrCat("out of memory; the limit is ", job.memory_bytes >> 20, " MiB");
 }
 
 void judge_signal(const ChildRun& run, const sandbox::Job& job, farm::TrialResult* result) {
@@ -149,14 +149,14 @@ absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, farm::Trial
       if (!run.cpu_before_loading_ns) return absl::ResourceExhaustedError(detail_of(run.result));
       // From then on the candidate could say so, or see to it: it is not measured again for that.
       set(result, farm::OUTCOME_IMPLAUSIBLE,
-          absl::StrCat("what measures it did not work once it was loaded: ", detail_of(run.result)));
+          absl::StrCat("the measurement harness failed after it was loaded: ", detail_of(run.result)));
       break;
     default:
       if (ran_out_of_memory(run, job)) {
         set(result, farm::OUTCOME_OUT_OF_MEMORY, memory_detail(job));
       } else {
         set(result, farm::OUTCOME_CRASHED,
-            absl::StrCat("it ended its process with status ", WEXITSTATUS(run.reply.wait_status)));
+            absl::StrCat("it exited with status ", WEXITSTATUS(run.reply.wait_status)));
       }
   }
   return absl::OkStatus();

@@ -39,7 +39,7 @@ constexpr uint64_t kReadyAheadBytes = 32 << 20;
 absl::Status check_cpus(const std::vector<int>& cpus) {
   for (int cpu : cpus) {
     if (cpu < 0 || cpu >= static_cast<int>(sandbox::kCpuWords * 64)) {
-      return absl::InvalidArgumentError(absl::StrCat("there is no CPU ", cpu, ": CPUs are 0 to 1023"));
+      return absl::InvalidArgumentError(absl::StrCat("invalid CPU ", cpu, ": CPUs are 0 to 1023"));
     }
   }
   return absl::OkStatus();
@@ -227,7 +227,7 @@ class Worker::Impl {
     }
     if (reference.empty()) {
       return absl::FailedPreconditionError(absl::StrCat("the answers of reference ", trial.reference_digest(),
-                                                        " are not known here: send the artifact"));
+                                                        " are unknown here: send the artifact"));
     }
     TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(reference, trial.reference_digest()));
     TF_ASSIGN_OR_RETURN(ChildRun run, run_reference(trial, &loaded, end));
@@ -266,9 +266,9 @@ class Worker::Impl {
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(judge_end(run, job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) return run;
-    return absl::FailedPreconditionError(
-        absl::StrCat("the reference ", trial.reference_digest(),
-                     " gave no answer: ", farm::Outcome_Name(result.outcome()), ", ", result.detail()));
+    return absl::FailedPreconditionError(absl::StrCat("the reference ", trial.reference_digest(),
+                                                      " failed: ", farm::Outcome_Name(result.outcome()), ", ",
+                                                      result.detail()));
   }
 
   // The FMA rate is what no candidate changes: when it falls, the machine is hot or throttled, and what it
@@ -295,7 +295,7 @@ class Worker::Impl {
     none.job.ready_cpus = ready_cpus_;
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, end));
     if (run.result.end != sandbox::ChildEnd::kDone || run.result.peak_gflops <= 0) {
-      return absl::UnavailableError("the FMA rate could not be measured: try again");
+      return absl::UnavailableError("cannot measure the FMA rate: try again");
     }
     peak_gflops_ = std::max(peak_gflops_, run.result.peak_gflops);
     return run.result.peak_gflops;

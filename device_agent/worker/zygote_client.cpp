@@ -107,7 +107,7 @@ absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::str
                                                                   std::vector<CapabilityState>* missing) {
   const std::string program = program_or_default.empty() ? program_beside_this_one() : program_or_default;
   if (::access(program.c_str(), X_OK) != 0) {
-    return with_remedy(absl::StatusCode::kNotFound, absl::StrCat("there is no program ", program),
+    return with_remedy(absl::StatusCode::kNotFound, absl::StrCat("cannot find the program ", program),
                        "build the target trial_worker");
   }
   Cgroup cgroup;
@@ -168,7 +168,7 @@ void ZygoteClient::kill() {
 }
 
 absl::Status ZygoteClient::gone() {
-  return absl::UnavailableError("the process that runs candidates has died: try again");
+  return absl::UnavailableError("the process that runs candidates died: try again");
 }
 
 absl::Status ZygoteClient::send(const sandbox::Request& request, std::span<const int> fds) {

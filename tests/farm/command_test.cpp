@@ -105,7 +105,7 @@ TEST_F(CommandTest, UsageMistakesExitWithTwo) {
   EXPECT_EQ(run({"device_agent", "--key", "box", "--cpus", "0,0"}), 2);
   expect_one_line_with("name each CPU once");
   EXPECT_EQ(run({"device_agent", "--key", "box", "--slots", "0,0"}), 2);
-  expect_one_line_with("CPU 0 comes twice");
+  expect_one_line_with("CPU 0 is given twice");
   EXPECT_EQ(run({"device_agent", "--key", "box", "--slots", "0,1023"}), 2);
   expect_one_line_with("this process may run on");
   EXPECT_EQ(run({"device_agent", "--key", "box", "--slots", "0", "--cpus", "0"}), 2);
@@ -123,13 +123,13 @@ TEST_F(CommandTest, WhatIsNoNumberNoTimeOrNoDurationIsOneLineThatSaysSo) {
   expect_one_line_with("tracker unreserve: ID: '-1' is below 0; see `tracker unreserve --help`");
   for (const char* length : {"0s", "-1h", "0d"}) {
     EXPECT_EQ(run({"tracker", "reserve", "--user", "ada", "--for", length}), 2) << length;
-    expect_one_line_with(" is not above zero: give how long, as in 2d or 1h30m\n");
+    expect_one_line_with(" is not above zero: give a duration such as 2d or 1h30m\n");
   }
   const auto reserve = [this](const std::string& option, const std::string& value) {
     return run({"tracker", "reserve", "--user", "ada", "--for", "1h", option, value});
   };
   EXPECT_EQ(reserve("--from", "yesterday"), 2);
-  expect_one_line_with("--from yesterday is no time: give one as in 2026-05-01T09:00:00Z\n");
+  expect_one_line_with("--from yesterday is not a time: write it as in 2026-05-01T09:00:00Z\n");
   for (const char* length : {"10", "d", "1.5d", "2d-1h", "2dd"}) {
     EXPECT_EQ(run({"tracker", "reserve", "--user", "ada", "--for", length}), 2) << length;
     expect_one_line_with(" is not a duration: give numbers with their units (d, h, m, s), as in 2d or 1h30m");
@@ -193,7 +193,7 @@ TEST_F(CommandTest, DoctorWithoutAKeyExaminesEverythingElse) {
   EXPECT_EQ(nameless["CPUs"].value("detail", ""), "slots: 0");
   auto wrong = examined({"--cpus", "x"});
   EXPECT_THAT(wrong["device"].value("detail", ""),
-              HasSubstr("its slots, state folder and port are left out"));
+              HasSubstr("its slots, state folder and port were not checked"));
   for (const char* check : {"governor", "memory", "sandbox", "measuring"})
     EXPECT_TRUE(wrong.contains(check)) << check;
 }
@@ -259,7 +259,7 @@ TEST_F(CommandTest, MistakesInUsersPoliciesAreNamed) {
   EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--config",
                  write("twice.txtpb", "users { name: \"ci\" }\nusers { name: \"ci\" }\n")}),
             2);
-  expect_one_line_with("user ci stands in `users` twice");
+  expect_one_line_with("user ci appears twice in `users`");
   EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--config",
                  write("low.txtpb", "users { name: \"ci\" highest_priority: -11 }\n")}),
             2);
@@ -336,7 +336,7 @@ TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   EXPECT_EQ(run({"tracker", "drain", "nobody", "--tracker", endpoint.text()}), 3);
   expect_one_line_with("nobody");
   EXPECT_EQ(run({"tracker", "release", "nobody", "--tracker", endpoint.text()}), 3);
-  expect_one_line_with("no device, slot or lease that goes on is called nobody: see `tracker devices`");
+  expect_one_line_with("no device, slot or active lease is called nobody: see `tracker devices`");
   EXPECT_EQ(run({"tracker", "unreserve", "7", "--tracker", endpoint.text()}), 3);
   expect_one_line_with("no reservation 7");
   EXPECT_EQ(run({"tracker", "devices", "--json", "--tracker", endpoint.text()}), 0);
@@ -344,7 +344,7 @@ TEST_F(CommandTest, UnknownDeviceOrLeaseExitsWithThree) {
   EXPECT_EQ(run({"tracker", "devices", "--key", "nope", "--json", "--tracker", endpoint.text()}), 0);
   EXPECT_EQ(output(), "[]\n");
   EXPECT_EQ(run({"tracker", "devices", "--key", "nope", "--tracker", endpoint.text()}), 0);
-  EXPECT_THAT(output(), HasSubstr("tracker devices: no device has that key and those labels"));
+  EXPECT_THAT(output(), HasSubstr("tracker devices: no device matches the key and labels"));
 }
 
 TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
@@ -355,9 +355,8 @@ TEST_F(CommandTest, ReservationsAreMadeListedAndEnded) {
             0);
   EXPECT_EQ(lines_of(dir_.path() + "/out").size(), 3u) << output();
   EXPECT_THAT(output(), HasSubstr("1\n"));
-  EXPECT_THAT(output(),
-              HasSubstr("no user alice holds or waits for a device, or has lately held one: a user"));
-  EXPECT_THAT(output(), HasSubstr("no device has that key and those labels now; reservation 1 keeps"));
+  EXPECT_THAT(output(), HasSubstr("user alice neither holds nor waits for a device"));
+  EXPECT_THAT(output(), HasSubstr("no device matches the key and labels yet; reservation 1 applies"));
   EXPECT_EQ(run({"tracker", "reservations", "--tracker", endpoint.text()}), 0);
   EXPECT_THAT(output(),
               HasSubstr("1   alice  -    room=lab3  2099-05-01T09:00:00Z  2099-05-01T10:30:00Z  no"));

@@ -418,7 +418,7 @@ TEST_F(DirectCalls, HolderThatAcknowledgesNothingHearsThatItGoesOnThroughTheTrac
   }
   const grpc::Status ended = end_of_stream(messages);
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::ABORTED) << ended.error_message();
-  EXPECT_EQ(ended.error_message(), "go on through the tracker");
+  EXPECT_EQ(ended.error_message(), "continue through the tracker");
 }
 
 // A holder that sends and never reads: the agent stops reading it, and its slot stops.

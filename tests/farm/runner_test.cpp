@@ -68,7 +68,7 @@ class SupersedingTracker final : public GrantingTracker {
  public:
   grpc::Status AcquireLease(grpc::ServerContext* context, const pb::AcquireLeaseRequest* request,
                             pb::LeaseGrant* grant) override {
-    if (++asked > 1) return {grpc::StatusCode::ABORTED, "a newer run of this holder is at work: stop one"};
+    if (++asked > 1) return {grpc::StatusCode::ABORTED, "a newer run of this tuner is active: stop one"};
     return GrantingTracker::AcquireLease(context, request, grant);
   }
   grpc::Status Measure(grpc::ServerContext*,
@@ -302,7 +302,7 @@ TEST(FarmRunnerTest, ARunThatANewerOneHasSupersededHearsItInsteadOfWaitingForEve
   for (const absl::Status& refused :
        {(*runner)->run(request(pb::Trial(), "candidate")).status(), FarmRunner::connect(options).status()}) {
     EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("a newer run of this holder is at work"));
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("a newer run of this tuner is active"));
   }
   EXPECT_EQ(tracker.asked, 3) << "and asks no more";
 }

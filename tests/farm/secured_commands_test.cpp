@@ -107,12 +107,12 @@ TEST_F(SecuredCommands, FarmFromNothing) {
   EXPECT_EQ(
       run({"tracker", "drain", "box-1", "--undo", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
       0);
-  EXPECT_EQ(output(), "device box-1 is open: neither a cordon nor a drain keeps it from being leased\n");
+  EXPECT_EQ(output(), "device box-1 is open: it can be leased again\n");
   EXPECT_EQ(run({"tracker", "release", "box-1/0", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
             0);
   EXPECT_EQ(
       output(),
-      "tracker release: box-1/0 has no lease, so none was ended: `tracker devices` shows who holds what\n");
+      "tracker release: nothing was released: box-1/0 has no lease; `tracker devices` shows all holders\n");
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text()}), 1) << "plain text";
   EXPECT_THAT(output(), HasSubstr("requires TLS: give --tls DIR"));
   EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << "and nothing of gRPC's own: " << output();
@@ -123,7 +123,7 @@ TEST_F(SecuredCommands, FarmFromNothing) {
   ASSERT_TRUE(wait_for("agent.log", "is revoked"));
   EXPECT_EQ(run({"tracker", "ca", "revoke", "box-1", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}),
             0);
-  EXPECT_THAT(output(), HasSubstr("box-1 was revoked already"));
+  EXPECT_THAT(output(), HasSubstr("box-1 is already revoked"));
   EXPECT_EQ(run({"tracker", "ca", "list", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 0);
   EXPECT_THAT(output(), HasSubstr("revoked 20"));
 }
@@ -139,14 +139,14 @@ TEST_F(SecuredCommands, MistakesAreOneClearLine) {
   EXPECT_THAT(output(), HasSubstr("not a join token"));
   ASSERT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 0);
   EXPECT_EQ(run({"device_agent", "--key", "box", "--tls", ca_ + "/admin", "--tracker", "10.0.0.1:7190"}), 1);
-  EXPECT_THAT(output(), HasSubstr("is of admin admin, and devices are an agent's to offer"));
+  EXPECT_THAT(output(), HasSubstr("belongs to admin admin, but only an agent may offer devices"));
   EXPECT_EQ(run({"tracker", "ca", "init", "--dir", ca_}), 1) << "a CA is never replaced";
-  EXPECT_THAT(output(), HasSubstr("serve with `tracker serve --tls " + ca_));
+  EXPECT_THAT(output(), HasSubstr("use it with `tracker serve --tls " + ca_));
   const std::string admin = ca_ + "/admin";
   EXPECT_EQ(
       run({"tracker", "serve", "--tls", admin, "--listen", endpoint_.text(), "--state", dir_.file("t.db")}),
       1);
-  EXPECT_THAT(output(), HasSubstr("is a member's folder: --tls wants the CA's"));
+  EXPECT_THAT(output(), HasSubstr("is a member's folder: give the CA's folder"));
   EXPECT_EQ(run({"tracker", "ca", "init", "--dir", admin}), 1) << "nor is an admin's";
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "agent", "--tls", ca_}), 1) << "no device is missing";
   EXPECT_THAT(output(), HasSubstr("give --tls " + admin));

@@ -95,7 +95,7 @@ TEST_F(SecuredFarm, AnswersOnlyJoiningWithoutACertificate) {
   }
   // Its token is none, but it was heard.
   const absl::Status join = call(channel, "/tunefarm.identity.v1.Members/Join").status();
-  EXPECT_THAT(std::string(join.message()), HasSubstr("token is not known")) << join;
+  EXPECT_THAT(std::string(join.message()), HasSubstr("token is unknown")) << join;
 }
 
 // An empty message mostly is a mistake, and some methods are another server's: but never is it the caller

@@ -58,7 +58,7 @@ TEST_F(OrdinaryUser, TunesWithoutControlGroupsAndIsToldSoInOneLine) {
 TEST_F(OrdinaryUser, WhoAsksForTheWholeSandboxIsRefused) {
   const Result result = tune({"--without-sandbox", "nothing"});
   EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, HasSubstr("candidates must be confined"));
+  EXPECT_THAT(result.err, HasSubstr("candidates run in a sandbox"));
   EXPECT_EQ(measured("t.db"), 0);
 }
 

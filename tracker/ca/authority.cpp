@@ -40,11 +40,11 @@ bool has_certificate(const std::string& folder) {
 absl::Status no_ca(const std::string& folder) {
   if (rpc::folder_of(folder) == rpc::FolderOf::kMember) {
     return absl::FailedPreconditionError(
-        absl::StrCat(folder, " is a member's folder: --tls wants the CA's, as made by `tracker ca init`"));
+        absl::StrCat(folder, " is a member's folder: give the CA's folder, which `tracker ca init` made"));
   }
   if (has_certificate(folder)) {
-    return absl::FailedPreconditionError(absl::StrCat(folder, " holds a CA without its key: bring ",
-                                                      rpc::ca_key_file(folder), " back from a copy"));
+    return absl::FailedPreconditionError(absl::StrCat(folder, " holds a CA without its key: restore ",
+                                                      rpc::ca_key_file(folder), " from a copy"));
   }
   return absl::NotFoundError(
       absl::StrCat(folder, " holds no CA: make one with `tracker ca init --dir ", folder, "`"));
@@ -55,7 +55,7 @@ absl::Status check_empty(const std::string& folder) {
   switch (rpc::folder_of(folder)) {
     case rpc::FolderOf::kCa:
       return absl::AlreadyExistsError(absl::StrCat(
-          folder, " holds a CA already, which is not overwritten: serve with `tracker serve --tls ", folder,
+          folder, " already holds a CA, which is not overwritten: use it with `tracker serve --tls ", folder,
           "`, or give another --dir"));
     case rpc::FolderOf::kMember:
       return absl::AlreadyExistsError(
@@ -64,8 +64,8 @@ absl::Status check_empty(const std::string& folder) {
       break;
   }
   if (!has_certificate(folder)) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(
-      certificate_path(folder), " is there already, and is not overwritten: give another --dir"));
+  return absl::AlreadyExistsError(
+      absl::StrCat(certificate_path(folder), " already exists and is not overwritten: give another --dir"));
 }
 
 void add_extension(X509* certificate, X509* issuer, int nid, const std::string& value) {
@@ -130,11 +130,11 @@ absl::StatusOr<std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>> requested_ke
       d2i_X509_REQ(nullptr, &at, static_cast<long>(der.size())), X509_REQ_free);
   if (!request) {
     return absl::InvalidArgumentError(
-        absl::StrCat("no certificate request (PKCS #10 in DER): ", rpc::openssl_reason()));
+        absl::StrCat("not a certificate request (PKCS #10 in DER): ", rpc::openssl_reason()));
   }
   std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(X509_REQ_get_pubkey(request.get()), EVP_PKEY_free);
   if (!key || !rpc::is_p256(key.get()))
-    return absl::InvalidArgumentError("a member's key must be an ECDSA key on P-256");
+    return absl::InvalidArgumentError("a member's key must be an ECDSA P-256 key");
   if (X509_REQ_verify(request.get(), key.get()) != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("the certificate request is not signed with its own key: ", rpc::openssl_reason()));
@@ -167,8 +167,8 @@ absl::StatusOr<std::unique_ptr<Authority>> Authority::open(const std::string& fo
   absl::StatusOr<rpc::KeyPair> key = rpc::KeyPair::from_pem(*key_text);
   absl::StatusOr<rpc::Certificate> certificate = rpc::Certificate::from_pem(certificate_text);
   if (!key.ok() || !certificate.ok() || !certificate->matches(*key)) {
-    return absl::DataLossError(
-        absl::StrCat("ca.pem and ca-key.pem in ", folder, " are damaged, or not of one CA: restore them"));
+    return absl::DataLossError(absl::StrCat("ca.pem and ca-key.pem in ", folder,
+                                            " are damaged or do not belong together: restore them"));
   }
   return std::unique_ptr<Authority>(new Authority(*std::move(key), *std::move(certificate)));
 }

@@ -51,7 +51,7 @@ absl::Status init(const CaArguments& arguments) {
         {{"fingerprint", members->ca().fingerprint().hex()}, {"ca", arguments.dir}, {"admin", admin}},
         arguments);
   std::fprintf(stderr,
-               "The CA is in %s: start `tracker serve --tls %s`, and keep its ca-key.pem to yourself.\n"
+               "The CA is in %s: start `tracker serve --tls %s`, and keep its ca-key.pem secret.\n"
                "An admin's certificate is in %s: give it to admin commands with --tls.\n",
                arguments.dir.c_str(), arguments.dir.c_str(), admin.c_str());
   return absl::OkStatus();
@@ -59,7 +59,7 @@ absl::Status init(const CaArguments& arguments) {
 
 absl::StatusOr<TokenOptions> token_options(const CaArguments& arguments) {
   if (arguments.role.empty()) {
-    return with_remedy(absl::StatusCode::kInvalidArgument, "a token is for a role",
+    return with_remedy(absl::StatusCode::kInvalidArgument, "a token needs a role",
                        absl::StrCat("give --role: ", absl::StrJoin(rpc::joinable_roles(), ", ")));
   }
   TokenOptions options{.name = arguments.name,
@@ -74,11 +74,10 @@ absl::StatusOr<TokenOptions> token_options(const CaArguments& arguments) {
 // Such a certificate lets its member pass for the tracker, to programs that look at the host alone.
 void warn_of(const std::vector<std::string>& tracker_hosts) {
   if (tracker_hosts.empty()) return;
-  std::fprintf(
-      stderr,
-      "tracker ca token: %s is also a host of the tracker: this member will be able to pass for the tracker "
-      "to programs that check the host name alone\n",
-      absl::StrJoin(tracker_hosts, ", ").c_str());
+  std::fprintf(stderr,
+               "tracker ca token: warning: %s is also a host of the tracker; programs that check only the "
+               "host name cannot tell this member from the tracker\n",
+               absl::StrJoin(tracker_hosts, ", ").c_str());
 }
 
 absl::Status token(const CaArguments& arguments) {
@@ -107,7 +106,7 @@ absl::Status tokens(const CaArguments& arguments) {
       const std::string text,
       render_tokens(link, arguments.json ? MembersFormat::kJson : MembersFormat::kTable, terminal_width()));
   std::fputs(text.c_str(), stdout);
-  if (text.empty()) std::fprintf(stderr, "tracker ca tokens: no token can be used now\n");
+  if (text.empty()) std::fprintf(stderr, "tracker ca tokens: there are no valid tokens\n");
   return absl::OkStatus();
 }
 
@@ -116,11 +115,10 @@ absl::Status revoke(const CaArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> serials, revoke_member(link, arguments.name));
   print(absl::StrJoin(serials, "\n"), {{"serials", serials}}, arguments);
   if (serials.empty() && !arguments.json) {
-    std::fprintf(
-        stderr,
-        "tracker ca revoke: %s was revoked already, or has ended, so nothing was revoked: `tracker ca "
-        "list` shows all certificates\n",
-        printable(arguments.name).c_str());
+    std::fprintf(stderr,
+                 "tracker ca revoke: nothing was revoked: %s is already revoked or expired; `tracker ca "
+                 "list` shows all certificates\n",
+                 printable(arguments.name).c_str());
   }
   return absl::OkStatus();
 }
@@ -137,28 +135,28 @@ absl::Status list(const CaArguments& arguments) {
 }  // namespace
 
 void add_token_options(CLI::App& command, CaArguments& arguments) {
-  CLI::Option& role = *command.add_option("--role", arguments.role, "What the member may do")
-                           ->check(CLI::IsMember(rpc::joinable_roles()));
+  CLI::Option& role =
+      *command.add_option("--role", arguments.role, "Role of the member, which sets its permissions")
+           ->check(CLI::IsMember(rpc::joinable_roles()));
   command.add_option("--name", arguments.name,
-                     "Its name; whoever has it now is replaced [the joiner chooses one that is free]");
-  command.add_option("--uses", arguments.uses, "How many members it lets in, 1 to 1000")
+                     "Member name; replaces a member with this name [the new member chooses a free one]");
+  command.add_option("--uses", arguments.uses, "Number of members it admits, 1 to 1000")
       ->capture_default_str();
-  command.add_option("--valid", arguments.valid, "For how long, as in 24h; at most 7d")
+  command.add_option("--valid", arguments.valid, "Lifetime of the token, as in 24h; at most 7d")
       ->capture_default_str();
   command.add_option("--name-pattern", arguments.pattern,
-                     "What the joiner's choice must match, as in 'rack1-*'");
-  command.add_option(
-      "--host", arguments.hosts,
-      "DNS name or address of the member's machine, for programs that check a server's host; may be "
-      "repeated [the address from which it joins]");
+                     "Pattern that a chosen name must match, as in 'rack1-*'");
+  command.add_option("--host", arguments.hosts,
+                     "DNS name or address of the member's machine, for its certificate; repeatable [the "
+                     "address from which it joins]");
   command
       .add_option("--revoke", arguments.revoked,
-                  "Issue none: let nobody join any more with the token of this id (`tracker ca tokens`)")
+                  "Revoke the token with this id (`tracker ca tokens`) instead of issuing one")
       ->excludes(&role);
 }
 
 void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
-  CLI::App& ca = *app.add_subcommand("ca", "Make the farm's CA; let members in and revoke them");
+  CLI::App& ca = *app.add_subcommand("ca", "Create the farm's CA; admit and revoke members");
   ca.require_subcommand(1);
   ca.footer("Example: tracker ca init --dir farm/ca && tracker serve --tls farm/ca --listen 0.0.0.0:7190");
   const auto arguments = std::make_shared<CaArguments>();
@@ -176,12 +174,12 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
     command.add_option("--tls", arguments->tls, "Folder of an admin's certificate")->required();
   };
 
-  CLI::App& making = add("init", "Make a CA and the first admin; prints the CA's fingerprint",
+  CLI::App& making = add("init", "Create a CA and the first admin; prints the CA's fingerprint",
                          "tracker ca init --dir farm/ca", init);
-  making.add_option("--dir", arguments->dir, "Folder to make them in")->required();
+  making.add_option("--dir", arguments->dir, "Folder to create")->required();
 
   CLI::App& letting_in =
-      add("token", "Print a token that lets members join: one, within 15 minutes, unless told otherwise",
+      add("token", "Print a token with which members can join; by default one member, within 15 minutes",
           "tracker ca token --role agent --tls farm/ca/admin\n"
           "Example: tracker ca token --role agent --uses 40 --valid 24h --name-pattern 'rack1-*' --tls "
           "farm/ca/admin",
@@ -189,11 +187,10 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
   add_token_options(letting_in, *arguments);
   asks_tracker(letting_in);
 
-  CLI::App& open = add("tokens", "List the tokens that can still be used",
-                       "tracker ca tokens --tls farm/ca/admin", tokens);
+  CLI::App& open = add("tokens", "List valid tokens", "tracker ca tokens --tls farm/ca/admin", tokens);
   asks_tracker(open);
 
-  CLI::App& revoking = add("revoke", "Refuse a member from now on; prints the serials of its certificates",
+  CLI::App& revoking = add("revoke", "Revoke a member at once; prints the serials of its certificates",
                            "tracker ca revoke agent/box --tls farm/ca/admin", revoke);
   revoking
       .add_option("NAME", arguments->name,
@@ -202,7 +199,7 @@ void add_ca_commands(CLI::App& app, std::function<absl::Status()>& run) {
   asks_tracker(revoking);
 
   CLI::App& listing =
-      add("list", "List all certificates that were ever issued", "tracker ca list --tls farm/ca/admin", list);
+      add("list", "List all certificates ever issued", "tracker ca list --tls farm/ca/admin", list);
   asks_tracker(listing);
 }
 

@@ -60,7 +60,7 @@ class MemberService final : public membership::Members::CallbackService {
                                   membership::Credential* reply) override {
     return rpc::finished_on(calls_, context, [=, this]() -> absl::Status {
       const std::optional<rpc::Certificate> present = rpc::caller_certificate(*context);
-      if (!present) return absl::UnauthenticatedError("only a member renews its certificate");
+      if (!present) return absl::UnauthenticatedError("only a member can renew its certificate");
       return answer(members_.renew(*present, request->request(), host_of(*context)), *reply);
     });
   }
@@ -148,7 +148,7 @@ class MemberService final : public membership::Members::CallbackService {
   absl::Status list(const membership::ListMembersRequest& request, membership::ListMembersReply& reply) {
     int64_t after = 0;
     if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after))
-      return absl::InvalidArgumentError("the page token is not one of ListMembersReply's");
+      return absl::InvalidArgumentError("the page token does not come from a ListMembersReply");
     const size_t asked = request.page_size() == 0 ? kPage : request.page_size();
     TF_ASSIGN_OR_RETURN(const CertificatePage page, members_.list(after, std::min(asked, kPage)));
     if (page.end != 0) reply.set_next_page_token(absl::StrCat(page.end));

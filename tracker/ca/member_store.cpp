@@ -47,8 +47,8 @@ absl::Status prepare_member_schema(database::Connection& db) {
   TF_ASSIGN_OR_RETURN(const int64_t version, db.query_int("PRAGMA user_version"));
   if (version > kMemberSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat(db.path(), " has version ", version,
-                                                      ", this tracker knows up to ", kMemberSchemaVersion,
-                                                      ": run the newer tracker"));
+                                                      ", but this tracker supports up to ",
+                                                      kMemberSchemaVersion, ": run the newer tracker"));
   }
   for (int64_t next = version; next < kMemberSchemaVersion; ++next) {
     TF_ASSIGN_OR_RETURN(database::Transaction transaction, database::Transaction::begin(db));
@@ -92,8 +92,8 @@ MemberStore::MemberStore(std::unique_ptr<database::FileLock> lock, std::unique_p
 MemberStore::~MemberStore() = default;
 
 absl::StatusOr<std::unique_ptr<MemberStore>> MemberStore::open(const std::string& path) {
-  TF_ASSIGN_OR_RETURN(auto lock,
-                      database::FileLock::acquire(path, "stop that tracker, or give this one another CA"));
+  TF_ASSIGN_OR_RETURN(
+      auto lock, database::FileLock::acquire(path, "stop that tracker, or give this one a different CA"));
   TF_ASSIGN_OR_RETURN(auto db,
                       database::Connection::open(path, database::Access::kWrite, "the list of members"));
   TF_RETURN_IF_ERROR(prepare_member_schema(*db));

@@ -22,9 +22,9 @@ constexpr size_t kMostHosts = 32;
 absl::Status check_wanted(rpc::Role role, const std::vector<std::string>& wanted) {
   const std::string name(rpc::role_name(role));
   if (wanted.empty() || std::ranges::find(wanted, name) != wanted.end()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "this join token is for the role ", name, ", which this command has no use for: join with `",
-      std::string(rpc::joining_program(role)), " join`; the token is not used up"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("this join token is for the role ", name, ", which this command does not accept: use `",
+                   std::string(rpc::joining_program(role)), " join`; the token stays valid"));
 }
 
 absl::Status check_bounds(const TokenOptions& options) {
@@ -41,32 +41,31 @@ absl::Status check_bounds(const TokenOptions& options) {
   if (options.uses == 1 || !is_powerful) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("a join token for the role ",
                                                  std::string(rpc::role_name(options.role)),
-                                                 " lets in one member: issue one for each"));
+                                                 " admits one member: issue one token for each"));
 }
 
 absl::Status check_pattern(const TokenOptions& options) {
   if (options.name_pattern.empty()) return absl::OkStatus();
   if (!options.name.empty())
-    return absl::InvalidArgumentError("a join token has a name or a name pattern, not both");
+    return absl::InvalidArgumentError("a join token can have a name or a name pattern, not both");
   const std::string name = absl::StrReplaceAll(options.name_pattern, {{"*", "x"}});
   if (rpc::check_identity_name(name).ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the name pattern ", printable(options.name_pattern),
-                   " matches no name: give one as in rack1-*, of letters, digits, "
-                   "'.', '_', '-' and '*'"));
+                   " is not valid: use letters, digits, '.', '_', '-' and '*', as in rack1-*"));
 }
 
 // What is kept of it, but for its end.
 absl::StatusOr<StoredToken> stored_token(const TokenOptions& options) {
-  if (options.role == rpc::Role::kTracker) return absl::InvalidArgumentError("nobody joins as a tracker");
+  if (options.role == rpc::Role::kTracker)
+    return absl::InvalidArgumentError("no member can join as a tracker");
   TF_RETURN_IF_ERROR(check_bounds(options));
   TF_RETURN_IF_ERROR(check_pattern(options));
   if (!options.name.empty()) TF_RETURN_IF_ERROR(rpc::check_identity_name(options.name));
   if (options.uses > 1 && !(options.name.empty() && options.hosts.empty())) {
     return absl::InvalidArgumentError(
-        "a join token for several members gives none of them a name or a host: issue one token for each, or "
-        "leave these "
-        "out; names may have a pattern");
+        "a join token for several members cannot set a name or host: issue one token for each member, or use "
+        "a name pattern");
   }
   StoredToken token{.role = options.role,
                     .name = options.name,
@@ -75,12 +74,12 @@ absl::StatusOr<StoredToken> stored_token(const TokenOptions& options) {
                     .ends = {},
                     .uses = options.uses};
   if (!options.hosts.empty() && !rpc::may_serve(options.role)) {
-    return absl::InvalidArgumentError(absl::StrCat("nobody connects to a ",
+    return absl::InvalidArgumentError(absl::StrCat("no program connects to a ",
                                                    std::string(rpc::role_name(options.role)),
-                                                   ": a token for this role takes no host"));
+                                                   ": omit the host for this role"));
   }
   if (options.hosts.size() > kMostHosts)
-    return absl::InvalidArgumentError(absl::StrCat("a join token takes at most ", kMostHosts, " hosts"));
+    return absl::InvalidArgumentError(absl::StrCat("a join token can have at most ", kMostHosts, " hosts"));
   for (const std::string& host : options.hosts) {
     TF_ASSIGN_OR_RETURN(std::string canonical, rpc::canonical_host(host));
     token.hosts.push_back(std::move(canonical));
@@ -128,8 +127,8 @@ absl::Status Members::revoke_token(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   TF_ASSIGN_OR_RETURN(const bool revoked, store_->revoke_token(id, clock_.now()));
   if (revoked) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("no token that can still be used has the id ", printable(id),
-                                          ": see `tracker ca tokens`"));
+  return absl::NotFoundError(
+      absl::StrCat("there is no valid token with the id ", printable(id), ": see `tracker ca tokens`"));
 }
 
 std::vector<std::string> Members::tracker_hosts_among(const std::vector<std::string>& hosts) const {
@@ -147,20 +146,19 @@ absl::Status Members::check_usable(const std::optional<StoredToken>& token, cons
     return absl::UnauthenticatedError(
         absl::StrCat("this join token ", why, ": ask an admin for another (`tracker ca token`)"));
   };
-  if (!token) return refused("is not known here");
+  if (!token) return refused("is unknown");
   if (token->revoked) return refused("was revoked");
   if (token->used >= token->uses) {
-    return refused(token->uses == 1
-                       ? "was used before, and is good for one use"
-                       : absl::StrCat("was used ", token->used, " times, as often as it may be"));
+    return refused(token->uses == 1 ? "was already used"
+                                    : absl::StrCat("was used ", token->used, " times, which is its limit"));
   }
   if (clock_.now() >= token->ends) return refused("has expired");
   TF_RETURN_IF_ERROR(check_wanted(token->role, joiner.roles));
   if (token->name_pattern.empty() || matches_pattern(token->name_pattern, joiner.name))
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("this join token is for names like ", token->name_pattern,
-                                                 ", and not for ", printable(joiner.name),
-                                                 ": choose another with --name; the token is not used up"));
+                                                 ", not for ", printable(joiner.name),
+                                                 ": choose another with --name; the token stays valid"));
 }
 
 absl::StatusOr<rpc::Certificate> Members::join(const std::string& secret, const std::string& request,
@@ -193,7 +191,7 @@ absl::Status Members::check_free(const rpc::Identity& identity) {
   for (const rpc::Identity& each : alike) {
     if (roll_.good(each).empty()) continue;
     return absl::AlreadyExistsError(absl::StrCat(
-        "the name of ", each.text(), " is taken: choose another with --name, or have an admin issue a ",
+        "the name of ", each.text(), " is taken: choose another with --name, or ask an admin for a ",
         "token with --name ", identity.name));
   }
   return absl::OkStatus();
@@ -208,7 +206,7 @@ absl::StatusOr<rpc::Certificate> Members::renew(const rpc::Certificate& present,
   if (!roll_.is_good(present.serial())) {
     return absl::UnauthenticatedError(
         absl::StrCat("the certificate ", present.serial(), " of ", identity.text(),
-                     " is revoked, has ended or is not known here: ", std::string(rpc::kJoinAgain)));
+                     " is revoked, expired or unknown: ", std::string(rpc::kJoinAgain)));
   }
   if (roll_.good(identity).size() >= kMostGood) return newest(identity, request);
   TF_ASSIGN_OR_RETURN(const std::vector<std::string> granted, store_->granted_hosts(present.serial()));
@@ -225,8 +223,8 @@ absl::StatusOr<rpc::Certificate> Members::newest(const rpc::Identity& identity, 
   }
   return absl::ResourceExhaustedError(
       absl::StrCat(identity.text(), " has ", kMostGood,
-                   " certificates that are good, the last of which is not of this key: wait until one ends, ",
-                   "or have an admin revoke them (`tracker ca revoke`) and join again"));
+                   " valid certificates, the last of which has another key: wait until one expires, ",
+                   "or ask an admin to revoke them (`tracker ca revoke`), then join again"));
 }
 
 absl::StatusOr<rpc::Certificate> Members::issue(const rpc::Identity& identity, const std::string& request,
@@ -294,11 +292,11 @@ absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name
     }
     if (whose.empty()) {
       return absl::NotFoundError(
-          absl::StrCat("neither a certificate nor a member is called ", name, ": see `tracker ca list`"));
+          absl::StrCat("there is no certificate or member called ", name, ": see `tracker ca list`"));
     }
     if (whose.size() > 1) {
-      return absl::InvalidArgumentError(absl::StrCat(whose.size(), " members are called ", name,
-                                                     ": say which, as in ", whose.begin()->first));
+      return absl::InvalidArgumentError(absl::StrCat(whose.size(), " members have the name ", name,
+                                                     ": give the role too, as in ", whose.begin()->first));
     }
     if (!is_over) serials = roll_.good(whose.begin()->second);
     if (!serials.empty()) {
@@ -314,8 +312,9 @@ absl::StatusOr<std::vector<std::string>> Members::revoke(const std::string& name
 absl::Status Members::check_dispensable(const rpc::Identity& member, const CertificatePage& all) {
   if (member.role == rpc::Role::kTracker) {
     return absl::FailedPreconditionError(absl::StrCat(
-        member.text(), " is this tracker's own certificate, which is not revoked: if its key is known to ",
-        "others, so may be the CA's beside it: make a new CA (`tracker ca init`) and let all join that"));
+        member.text(),
+        " is this tracker's own certificate, which cannot be revoked: if others know its key, ",
+        "they may know the CA's key too: make a new CA (`tracker ca init`) and let all members join it"));
   }
   if (member.role != rpc::Role::kAdmin) return absl::OkStatus();
   const bool has_other = std::ranges::any_of(all.certificates, [&](const IssuedCertificate& issued) {
@@ -324,7 +323,7 @@ absl::Status Members::check_dispensable(const rpc::Identity& member, const Certi
   });
   if (has_other) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      member.text(), " is the last admin, and nobody could let in another: issue another admin's ",
+      member.text(), " is the last admin, and only an admin can admit another: issue another admin's ",
       "certificate first (`tracker ca token --role admin`, then `",
       std::string(rpc::joining_program(member.role)), " join`)"));
 }

@@ -119,7 +119,7 @@ class Harness {
   [[noreturn]] void out_of_memory() {
     uint64_t bytes = job_.workspace_bytes;
     for (uint32_t p = 0; p < job_.port_count; ++p) bytes += 2 * job_.ports[p].size_bytes;
-    finish(result_, ChildEnd::kBuffersDoNotFit, "its buffers need %llu MiB, the limit is %llu MiB",
+    finish(result_, ChildEnd::kBuffersDoNotFit, "its buffers need %llu MiB, but the limit is %llu MiB",
            static_cast<unsigned long long>(bytes >> 20),
            static_cast<unsigned long long>(job_.memory_bytes >> 20));
   }
@@ -189,7 +189,7 @@ class Harness {
 
   void make_timed_sets() {
     if (stand_ins_.size_bytes() < job_.reuse_distance_bytes) {
-      finish(result_, ChildEnd::kCannotMeasure, "no memory for the %llu MiB that its network reads meanwhile",
+      finish(result_, ChildEnd::kCannotMeasure, "no memory for the %llu MiB of the flush buffer",
              static_cast<unsigned long long>(job_.reuse_distance_bytes >> 20));
     }
     if (!sets_.allocate(job_, stand_ins_)) out_of_memory();

@@ -12,7 +12,8 @@ int main() {
   int type = 0;
   socklen_t size = sizeof type;
   if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-    std::fprintf(stderr, "trial_worker: is started by device_agent and tuner, not by hand\n");
+    std::fprintf(stderr,
+                 "trial_worker: internal program of device_agent and tuner; do not run it directly\n");
     return 2;
   }
   // The socket moves away from descriptor 0, so that candidates find /dev/null there.

@@ -216,7 +216,7 @@ TEST_P(ForeignAgent, FindsOutAKernelThatGivesAnotherAnswer) {
 TEST_P(ForeignAgent, SaysThatItServesNoMetrics) {
   Process agent(agent_command("other", {"--metrics", "127.0.0.1:0"}), dir_.path() + "/refused");
   EXPECT_EQ(agent.wait(), 1);
-  EXPECT_THAT(output("refused"), ::testing::HasSubstr("without the library"));
+  EXPECT_THAT(output("refused"), ::testing::HasSubstr("without the metrics library"));
 }
 
 TEST_P(ForeignAgent, ExaminesItsBoardAndItsPlaceInTheFarm) {

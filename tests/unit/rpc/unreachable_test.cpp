@@ -23,22 +23,21 @@ TEST(EndOfAConnection, IsToldInOurWords) {
         from_grpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, theirs), "tracker", at, false).message());
   };
   EXPECT_EQ(told("Cancelling all calls"), "the tracker at 127.0.0.1:7190 is stopping");
-  EXPECT_EQ(told("Socket closed"), "the connection to the tracker at 127.0.0.1:7190 has broken");
-  EXPECT_EQ(told("recvmsg:Connection reset by peer"),
-            "the connection to the tracker at 127.0.0.1:7190 has broken");
+  EXPECT_EQ(told("Socket closed"), "lost the connection to the tracker at 127.0.0.1:7190");
+  EXPECT_EQ(told("recvmsg:Connection reset by peer"), "lost the connection to the tracker at 127.0.0.1:7190");
   EXPECT_EQ(told("recvmsg:Connection timed out"),
-            "the connection to the tracker at 127.0.0.1:7190: no data gets through");
+            "lost the connection to the tracker at 127.0.0.1:7190: no data gets through");
   EXPECT_EQ(told("Cancelled on the server side"), "the tracker at 127.0.0.1:7190 ended the call");
   EXPECT_EQ(told("keepalive watchdog timeout"), "the tracker at 127.0.0.1:7190 stopped responding");
   EXPECT_EQ(told("Received RST_STREAM with error code 8"),
             "the tracker at 127.0.0.1:7190 ended the call (Received RST_STREAM with error code 8)");
   EXPECT_EQ(told("GOAWAY received; Error code: 11; Debug Text: too_many_pings"),
-            "the connection to the tracker at 127.0.0.1:7190 has broken (GOAWAY received; Error code: 11; "
+            "lost the connection to the tracker at 127.0.0.1:7190 (GOAWAY received; Error code: 11; "
             "Debug Text: too_many_pings)");
   EXPECT_EQ(told("no device is free"), "no device is free") << "what a server says itself";
   const absl::Status nameless = from_grpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed"));
   EXPECT_TRUE(absl::IsUnavailable(nameless)) << nameless;
-  EXPECT_EQ(nameless.message(), "the connection to the server has broken");
+  EXPECT_EQ(nameless.message(), "lost the connection to the server");
 }
 
 TEST(EndOfAConnection, IsNotWhatOnlyQuotesOne) {

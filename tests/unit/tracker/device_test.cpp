@@ -28,7 +28,7 @@ TEST(DeviceFromProto, RefusesAnEpochFromWhichTheNextOnesWouldWrap) {
                                static_cast<uint64_t>(std::numeric_limits<int64_t>::max())}) {
     const absl::Status refused = device_from_proto(hello(epoch)).status();
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("agent a1 says that slot 0 has accepted epoch"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("agent a1 reports that slot 0 has accepted epoch"));
   }
   const absl::StatusOr<DeviceInfo> device = device_from_proto(hello(uint64_t{1} << 62));
   ASSERT_TRUE(device.ok()) << device.status();

@@ -165,7 +165,7 @@ TEST_F(FarmSavingTest, DevicesThatCouldNotBeWrittenAreWrittenLater) {
   attach("a");
   const absl::Status cordoned = farm_->set_admission("a", Admission::kCordoned);
   EXPECT_TRUE(absl::IsUnavailable(cordoned)) << cordoned;
-  EXPECT_THAT(std::string(cordoned.message()), HasSubstr("a restart of the tracker undoes it"));
+  EXPECT_THAT(std::string(cordoned.message()), HasSubstr("a restart of the tracker will undo it"));
   EXPECT_EQ(farm_->devices()[0].admission, Admission::kCordoned);
   faulty_disk::mend_disk();
   attach("b");

@@ -55,7 +55,7 @@ TEST_F(FarmSessionsTest, NewcomerTakesOverFromAnAgentThatIsSilent) {
   EXPECT_TRUE(farm_->is_attached(*second.session));
   EXPECT_GT(second.link->wakes, wakes);
   EXPECT_TRUE(absl::IsAlreadyExists(first.link->closed)) << first.link->closed;
-  EXPECT_THAT(std::string(first.link->closed.message()), HasSubstr("at 10.0.0.1:5002, has taken over"));
+  EXPECT_THAT(std::string(first.link->closed.message()), HasSubstr("at 10.0.0.1:5002 took over"));
   farm_->detach(*first.session);
   EXPECT_TRUE(farm_->devices()[0].online);
   EXPECT_EQ(farm_->take_desired(*second.session).size(), 1u);

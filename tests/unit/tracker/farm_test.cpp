@@ -83,7 +83,7 @@ TEST_F(FarmTest, SlotsOfWhichMuchIsSaidAreToldInTurnAndNotAllAtOnce) {
 
 TEST_F(FarmTest, UnknownKeyNamesTheKnownOnes) {
   EXPECT_THAT(std::string(acquire("box")->grant->status().message()),
-              HasSubstr("no device has ever registered"));
+              HasSubstr("no device has registered yet"));
   attach("a", "pi");
   attach("b", "nuc");
   const auto waiter = acquire("box");
@@ -295,9 +295,9 @@ TEST_F(FarmTest, OperatorHearsWhatAWrongNameStandsFor) {
     return std::string(status.message());
   };
   EXPECT_EQ(message(farm_->force_release(over.id.text).status()),
-            "no device, slot or lease that goes on is called " + over.id.text + ": see `tracker devices`");
+            "no device, slot or active lease is called " + over.id.text + ": see `tracker devices`");
   EXPECT_THAT(message(farm_->force_release("box").status()),
-              HasSubstr("that is the key of 2 devices, the first of them a; name the device"));
+              HasSubstr("that is the key of 2 devices, for example a; name the device"));
   EXPECT_EQ(message(farm_->set_admission("a/0", Admission::kDraining)),
             "no device is called a/0: that is a slot of the device a");
 }
@@ -376,7 +376,7 @@ TEST_F(FarmTest, HolderThatLeavesOutEverySecondSequenceIsEndedBeforeItTakesMuchM
     ASSERT_LT(sequence, 100'000u);
   }
   EXPECT_TRUE(absl::IsInvalidArgument(holder->closed)) << holder->closed;
-  EXPECT_THAT(std::string(holder->closed.message()), HasSubstr("give each trial of a lease the next one"));
+  EXPECT_THAT(std::string(holder->closed.message()), HasSubstr("number the trials of a lease without gaps"));
   EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
   EXPECT_GT(lease().epoch, granted.epoch) << "the slot is free again";
 }

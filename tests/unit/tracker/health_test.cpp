@@ -30,7 +30,7 @@ TEST_F(HealthTest, FailuresInARowMakeADeviceSuspectAndThenQuarantineIt) {
   EXPECT_EQ(health.health(), Health::kQuarantined);
   EXPECT_FALSE(health.may_measure());
   EXPECT_THAT(health.reason(),
-              HasSubstr("16 different candidates failed here in a row, the last: timed out"));
+              HasSubstr("16 different candidates failed in a row on this device, the last: timed out"));
 }
 
 TEST_F(HealthTest, ZeroNeverQuarantinesForCandidates) {

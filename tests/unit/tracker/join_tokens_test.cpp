@@ -64,7 +64,7 @@ TEST_F(JoinTokensTest, FleetTokenLetsInAsManyAsItSaysAndNoMore) {
   EXPECT_TRUE(members_->join(token.secret, request(), {.name = "c"}).ok());
   const absl::Status fourth = members_->join(token.secret, request(), {.name = "d"}).status();
   EXPECT_TRUE(absl::IsUnauthenticated(fourth)) << fourth;
-  EXPECT_THAT(std::string(fourth.message()), HasSubstr("was used 3 times, as often as it may be"));
+  EXPECT_THAT(std::string(fourth.message()), HasSubstr("was used 3 times, which is its limit"));
   EXPECT_THAT(*members_->tokens(), IsEmpty());
 }
 
@@ -114,13 +114,13 @@ TEST_F(JoinTokensTest, BoundsAreTold) {
   EXPECT_THAT(refusal({.role = Role::kAgent, .uses = 1001}), HasSubstr("1 to 1000"));
   EXPECT_THAT(refusal({.role = Role::kAgent, .uses = 0}), HasSubstr("1 to 1000"));
   EXPECT_THAT(refusal({.role = Role::kAgent, .life = absl::Hours(24 * 8)}), HasSubstr("at most 168h"));
-  EXPECT_THAT(refusal({.role = Role::kAdmin, .uses = 2}), HasSubstr("lets in one member"));
-  EXPECT_THAT(refusal({.role = Role::kDeviceOwner, .uses = 2}), HasSubstr("lets in one member"));
+  EXPECT_THAT(refusal({.role = Role::kAdmin, .uses = 2}), HasSubstr("admits one member"));
+  EXPECT_THAT(refusal({.role = Role::kDeviceOwner, .uses = 2}), HasSubstr("admits one member"));
   EXPECT_THAT(refusal({.role = Role::kAgent, .name = "a", .uses = 2}), HasSubstr("several members"));
   EXPECT_THAT(refusal({.role = Role::kAgent, .uses = 2, .hosts = {"a.lab"}}), HasSubstr("several members"));
   EXPECT_THAT(refusal({.role = Role::kAgent, .name = "a", .name_pattern = "a*"}), HasSubstr("not both"));
-  EXPECT_THAT(refusal({.role = Role::kAgent, .name_pattern = "a b*"}), HasSubstr("matches no name"));
-  EXPECT_THAT(refusal({.role = Role::kUser, .hosts = {"a.lab"}}), HasSubstr("nobody connects to a user"));
+  EXPECT_THAT(refusal({.role = Role::kAgent, .name_pattern = "a b*"}), HasSubstr("is not valid"));
+  EXPECT_THAT(refusal({.role = Role::kUser, .hosts = {"a.lab"}}), HasSubstr("no program connects to a user"));
   EXPECT_THAT(refusal({.role = Role::kAgent, .hosts = {"*.lab"}}), HasSubstr("is not a host"));
 }
 
@@ -149,7 +149,7 @@ TEST_F(JoinTokensTest, AskingForAnAddressDoesNotGiveIt) {
     ASSERT_TRUE(members_->revoke("agent/b").ok());
   }
   EXPECT_THAT(join({.role = Role::kUser}, {.name = "c", .address = "10.0.0.9"})->hosts(), IsEmpty())
-      << "nobody connects to a person";
+      << "no program connects to a person";
 }
 
 TEST_F(JoinTokensTest, AddressOfOneMemberIsNotGivenToAnother) {

@@ -45,7 +45,7 @@ TEST(Selector, NamesWhatItDoesNotUnderstand) {
   for (const std::string text : {",", "a=1,", "=1", "a=b=c", "a b", "-a", "a=-", "!", "a in (b)"}) {
     const absl::Status refused = Selector::parse(text).status();
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << text;
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("is not up to 63 letters")) << text;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("use up to 63 letters")) << text;
   }
 }
 

@@ -83,7 +83,7 @@ TEST_F(MembersTest, NoCaIsMadeInAMembersFolderAndNoneIsLookedForThere) {
   const absl::Status opened = Authority::open(folder).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(opened)) << opened;
   EXPECT_THAT(std::string(opened.message()),
-              EndsWith("is a member's folder: --tls wants the CA's, as made by `tracker ca init`"));
+              EndsWith("is a member's folder: give the CA's folder, which `tracker ca init` made"));
   const rpc::IdentityFiles files = rpc::identity_files(folder);
   for (const std::string& gone : {std::string(), files.certificate, files.key}) {
     if (!gone.empty()) std::filesystem::remove(gone);
@@ -99,7 +99,7 @@ TEST_F(MembersTest, CaWhoseKeyIsMissingIsNotMadeAnew) {
   members_ = nullptr;
   std::filesystem::remove(rpc::ca_key_file(folder_));
   const absl::Status opened = Authority::open(folder_).status();
-  EXPECT_THAT(std::string(opened.message()), HasSubstr("ca-key.pem back from a copy"));
+  EXPECT_THAT(std::string(opened.message()), HasSubstr("ca-key.pem from a copy"));
   EXPECT_TRUE(absl::IsAlreadyExists(Authority::make(folder_, clock_.now())));
 }
 
@@ -161,14 +161,14 @@ TEST_F(MembersTest, TokenForAnotherRoleIsRefusedAndCanStillBeUsed) {
           .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(no_agent)) << no_agent;
   EXPECT_THAT(std::string(no_agent.message()), HasSubstr("for the role agent"));
-  EXPECT_THAT(std::string(no_agent.message()), HasSubstr("join with `device_agent join`"));
+  EXPECT_THAT(std::string(no_agent.message()), HasSubstr("use `device_agent join`"));
   EXPECT_TRUE(
       members_->join(board.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("device_agent")})
           .ok());
   const JoinToken person = *members_->issue_token({.role = Role::kViewer});
   const absl::Status no_viewer =
       members_->join(person.secret, request(), {.name = "a", .roles = {"agent"}}).status();
-  EXPECT_THAT(std::string(no_viewer.message()), HasSubstr("join with `tuner join`"));
+  EXPECT_THAT(std::string(no_viewer.message()), HasSubstr("use `tuner join`"));
   EXPECT_TRUE(
       members_->join(person.secret, request(), {.name = "a", .roles = rpc::roles_joining_by("tuner")}).ok());
 }

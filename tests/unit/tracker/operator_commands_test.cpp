@@ -50,11 +50,11 @@ TEST(OperatorCommands, DrainSaysWhatBecomesOfTheLeasesThatTheTrackerCounts) {
   const std::string shows = "; `tracker devices` shows when it is drained\n";
   EXPECT_EQ(told(0), "device box is drained: it has no lease and gets no new one\n");
   EXPECT_EQ(told(1),
-            "device box is draining: it gets no new lease, and the present one is not renewed" + shows);
+            "device box is draining: it gets no new lease, and the current one is not renewed" + shows);
   EXPECT_EQ(told(2),
-            "device box is draining: it gets no new lease, and the present ones are not renewed" + shows);
+            "device box is draining: it gets no new lease, and the current ones are not renewed" + shows);
   EXPECT_EQ(told(std::nullopt),
-            "device box is draining: it gets no new lease, and a present one is not renewed\n");
+            "device box is draining: it gets no new lease; a current one is not renewed\n");
 }
 
 // Three devices, one of which is here; notes what it is asked to change.
@@ -122,7 +122,7 @@ TEST_F(ManyDevices, PatternForgetsThoseThatAreAway) {
   EXPECT_EQ(told_, "device rack1-1 is forgotten\n");
   const absl::Status none = run("forget rack1-2*");
   EXPECT_TRUE(absl::IsNotFound(none)) << none;
-  EXPECT_THAT(std::string(none.message()), testing::HasSubstr("no device that is away is like rack1-2*"));
+  EXPECT_THAT(std::string(none.message()), testing::HasSubstr("no device that is absent is like rack1-2*"));
   EXPECT_TRUE(absl::IsNotFound(run("cordon rack3-*")));
 }
 

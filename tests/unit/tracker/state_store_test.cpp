@@ -272,7 +272,7 @@ TEST_F(StateStoreTest, RefusesASecondTracker) {
   const absl::Status second = StateStore::open(path_).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
   EXPECT_THAT(std::string(second.message()),
-              HasSubstr("stop that tracker, or give this one another --state"));
+              HasSubstr("stop that tracker, or give this one a different --state"));
 }
 
 TEST_F(StateStoreTest, RefusesAFileThatIsNoDatabase) {

@@ -57,7 +57,7 @@ TEST(Offers, EachOfSeveralDevicesHasItsKeyItsCpusAndItsFolder) {
   EXPECT_THAT((*offers)[1].slots, ElementsAre(CpuSet{0}, CpuSet{1}));
   EXPECT_EQ((*offers)[1].listen->port, 7300);
   little.set_slots("1,2");
-  EXPECT_THAT(refusal(config), HasSubstr("CPU 2 comes twice"));
+  EXPECT_THAT(refusal(config), HasSubstr("CPU 2 is given twice"));
   little.set_slots("0,1");
   little.set_key("big");
   EXPECT_THAT(refusal(config), HasSubstr("two devices with the key big"));

@@ -23,9 +23,9 @@ TEST(SlotSets, MalformedTextIsRefusedWithAnExample) {
 TEST(SlotSets, OverlappingAndAbsentCpusAreNamed) {
   EXPECT_TRUE(check_slots({{0, 1}, {2, 3}}, {0, 1, 2, 3}, "--slots 0-1,2-3").ok());
   EXPECT_EQ(check_slots({{0, 1}, {1, 2}}, {0, 1, 2}, "--slots 0-1,1-2").message(),
-            "--slots 0-1,1-2: CPU 1 comes twice; name each CPU once");
+            "--slots 0-1,1-2: CPU 1 is given twice; name each CPU once");
   EXPECT_EQ(check_slots({{0}, {7}}, {0, 1}, "--slots 0,7").message(),
-            "--slots 0,7: this process may run on 0,1 only; name some of those");
+            "--slots 0,7: this process may run on 0,1 only; choose from those");
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class TrialRunnerTest : public testing::Test {
 
 TEST_F(TrialRunnerTest, AFailureIsToldInALineThatFitsIntoAMessage) {
   const pb::MeasureReply told =
-      reply(absl::InvalidArgumentError("port '\xff\n" + std::string(kMuch, 'x') + "' has no role"));
+      reply(absl::InvalidArgumentError("port '\xff\n" + std::string(kMuch, 'x') + "' does not have a role"));
   EXPECT_EQ(told.failure().kind(), pb::FAILURE_KIND_REFUSED);
   EXPECT_THAT(told.failure().message(), testing::StartsWith("port '??xxx"));
   EXPECT_EQ(told.failure().message().size(), 4096u);

@@ -135,11 +135,11 @@ TEST_F(FarmLinkTest, SaysOfAWayThatHasBrokenWhoWasAtItsEnd) {
   const std::unique_ptr<rpc::Server> listens = *rpc::Server::start({"127.0.0.1", 0}, {&agent});
   const grpc::Status broken(grpc::StatusCode::UNAVAILABLE, "Socket closed");
   EXPECT_EQ(link_.error_on(*link_.way(), broken).message(),
-            "the connection to the tracker at " + server_->endpoint().text() + " has broken");
+            "lost the connection to the tracker at " + server_->endpoint().text());
   tracker_.direct_endpoint = listens->endpoint().text();
   ASSERT_TRUE(link_.acquire(absl::Seconds(1)).ok());
   EXPECT_EQ(link_.error_on(*link_.way(), broken).message(),
-            "the connection to the agent at " + tracker_.direct_endpoint + " has broken");
+            "lost the connection to the agent at " + tracker_.direct_endpoint);
 }
 
 TEST_F(FarmLinkTest, OfOneArtifactThatTwoTrialsNeedOneIsSent) {
