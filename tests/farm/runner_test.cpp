@@ -358,7 +358,7 @@ TEST(FarmRunnerTest, SaysThatItsDeviceIsAwayUntilItIsBack) {
                                            }});
   ASSERT_TRUE(runner.ok()) << runner.status();
   EXPECT_TRUE(says("device " + (*runner)->leased_device().device_id +
-                   " is away: unless it is back soon, its lease ends"));
+                   " is away: its lease ends unless it returns soon"));
   tracker.is_away = false;
   EXPECT_TRUE(says(""));
   (*runner)->cancel();
@@ -403,7 +403,7 @@ TEST(FarmRunnerTest, ATrialThatLosesLeaseAfterLeaseIsGivenUp) {
   over = true;
   releasing.join();
   EXPECT_TRUE(absl::IsUnavailable(given_up)) << given_up;
-  EXPECT_NE(given_up.message().find("the lease ended 3 times while the trial ran"), std::string::npos)
+  EXPECT_NE(given_up.message().find("the lease ended 3 times during the trial"), std::string::npos)
       << given_up;
   // Nothing is wrong with the runner: it measures what the farm lets it.
   if (runner.ok()) {

@@ -96,7 +96,8 @@ TEST_F(BadInput, ANetworkThatCannotBeBuiltIsRefusedBeforeItIsTuned) {
   expect_refusal("tuner",
                  {"tune", path, "--target", "host", "--db", file("new.db"), "--allow", "fp16", "--trials",
                   "1000000", "--without-sandbox", "missing"},
-                 kFailed, "large.onnx cannot be built, so it is not tuned: constant 'w' has 1 values beyond");
+                 kFailed,
+                 "large.onnx was not tuned, because it cannot be built: constant 'w' has 1 values beyond");
   EXPECT_TRUE(measurements(file("new.db")).empty()) << "something was measured";
 }
 
@@ -106,7 +107,7 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
     tune.insert(tune.end(), more.begin(), more.end());
     expect_refusal("tuner", tune, kUsage, words);
   };
-  refused({"--target", "cuda"}, "no kernels are measured on GPUs yet");
+  refused({"--target", "cuda"}, "tuning on GPUs is not supported yet");
   refused({"--target", "riscv64", "--trials", "1"}, "device_agent on a machine that does");
   refused({"--target", "host", "--threads", "4096"}, "this process may run on");
   refused({"--target", "host", "--minutes", "0"}, "'0' is not a finite number above 0");
@@ -212,7 +213,7 @@ TEST_F(BadInput, ASchedulesTextThatIsNoneIsLeftOut) {
   sqlite3_close(db);
   const Result best = run("tuner", {"best", "--db", path});
   EXPECT_EQ(best.code, kFailed);
-  EXPECT_THAT(best.err, testing::HasSubstr("its schedule is none"));
+  EXPECT_THAT(best.err, testing::HasSubstr("its schedule is not valid"));
   EXPECT_THAT(best.err, testing::Not(testing::HasSubstr("\x1b")));
   const Result built = run("compiler", {"build", model, "--db", path, "-o", file("out")});
   EXPECT_EQ(built.code, 0) << built.err;
@@ -244,7 +245,7 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   expect_refusal("tuner", submit(model, "riscv64", "box"), kNoDevice,
                  "no device with the key \"box\" runs code for riscv64: device ");
   expect_refusal("tuner", submit(model, "cuda", "box"), kNoDevice,
-                 "no device of a farm measures kernels for cuda");
+                 "farm devices cannot measure kernels for cuda");
   expect_refusal("tuner", submit(model, "z80", "box"), kUsage, "z80");
   expect_refusal("tuner", submit(file("torn.onnx"), "host", "box"), kUsage, "truncated");
   expect_refusal("tuner", submit(file("open.onnx"), "host", "box"), kUsage, "--dim n=1");
@@ -292,7 +293,7 @@ TEST_F(BadRequest, ATunerThatIsFullSaysSo) {
   large.output("weights");
   ASSERT_TRUE(write_file(file("large.onnx"), large.bytes()).ok());
   expect_refusal("tuner", submit_there(file("large.onnx")), kFailed,
-                 "the model has 33 MiB, and this tuner takes at most 32");
+                 "the model has 33 MiB, but this tuner accepts at most 32");
   ASSERT_EQ(run("tuner", submit_there(file("mlp.onnx"))).code, 0);
   ASSERT_EQ(run("tuner", {"pause", "1", "--server", at}).code, 0);
   wait_until("the pause", [&] { return jobs().out.find("paused") != std::string::npos; });
@@ -326,13 +327,12 @@ TEST_F(BadRequest, ADatabaseThatATunerHasOpenIsReadByManyAndWrittenByNobodyElse)
   const std::string db = file("tune.db");
   ASSERT_TRUE(write_file(file("r.jsonl"), "{\"type\":\"tunefarm-records\",\"version\":1}\n").ok());
   expect_refusal("tuner", {"import", file("r.jsonl"), "--db", db}, kFailed,
-                 "is writing it; wait until it ends, or stop it, import, and start it again");
-  expect_refusal(
-      "tuner", {"import", file("r.jsonl"), "--db", "tuner://" + tuner_at_.text()}, kUsage,
-      "give a database FILE; the file of a running tuner can be imported into while that is stopped");
+                 "is writing it; wait until it ends; or stop it, import and restart it");
+  expect_refusal("tuner", {"import", file("r.jsonl"), "--db", "tuner://" + tuner_at_.text()}, kUsage,
+                 "give a database FILE; to import into a tuner's file, stop the tuner first");
   expect_refusal("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", db, "--trials", "1"},
                  kFailed,
-                 "is writing it; wait until it ends, stop it, or, if it is a tuner, `tuner submit` to it");
+                 "is writing it; wait until it ends or stop it; if it is `tuner serve`, use `tuner submit`");
   expect_refusal("tuner", {"serve", "--db", db, "--tracker", tracker_at_.text(), "--listen", "127.0.0.1:0"},
                  kFailed, "is writing it");
   EXPECT_EQ(run("tuner", {"best", "--db", db}).code, 0);

@@ -22,7 +22,7 @@ TEST_F(ServedTuning, TheDoctorFindsEverythingInOrderWhereAJobWouldBe) {
       run("tuner", {"doctor", "--tracker", tracker_at_.text(), "--listen", tuner_at_.text()});
   EXPECT_EQ(found.code, 0) << found.out << found.err;
   for (const std::string& line : std::initializer_list<std::string>{
-           "ok      tracker ", "ok      protocol ", "ok      clock ", "keys, ten at most: box",
+           "ok      tracker ", "ok      protocol ", "ok      clock ", "device keys (at most ten): box",
            tuner_at_.text() + " is in use; unless by the program"})
     EXPECT_THAT(found.out, HasSubstr(line));
 }
@@ -56,7 +56,7 @@ TEST_F(Tuning, TheDoctorSaysOfACertificateThatMayNotSeeDevicesWhichOneToGive) {
       0);
   const Result found = run("tuner", {"doctor", "--tracker", at, "--tls", file("box")});
   EXPECT_EQ(found.code, 1) << found.out;
-  EXPECT_THAT(found.out, HasSubstr("; give --tls the folder of a certificate of that role\n"));
+  EXPECT_THAT(found.out, HasSubstr("; give --tls the folder of a certificate with that role\n"));
   EXPECT_THAT(found.out, testing::Not(HasSubstr("tracker devices"))) << "it would be refused likewise";
 }
 
@@ -69,7 +69,7 @@ TEST_F(Tuning, TheDoctorReadsAllOfADatabaseAndNamesDamageAndDatesInTheFuture) {
     for (int64_t i = 1; i <= 300; ++i) ASSERT_TRUE((*store)->insert(database::measured(i, i)).ok());
   }
   EXPECT_THAT(run("tuner", {"doctor", "--db", db}).out,
-              HasSubstr("1 workload, 1 measured problem, 300 measurements, 0 jobs, all undamaged\n"));
+              HasSubstr("1 workload, 1 measured problem, 300 measurements, 0 jobs, no damage\n"));
   {
     auto store = database::open_sqlite_store(db);
     const int64_t tomorrow = absl::ToUnixNanos(absl::Now() + absl::Hours(24));
@@ -77,7 +77,7 @@ TEST_F(Tuning, TheDoctorReadsAllOfADatabaseAndNamesDamageAndDatesInTheFuture) {
   }
   const Result weak = run("tuner", {"doctor", "--db", db});
   EXPECT_THAT(weak.out, HasSubstr("weak    database "));
-  EXPECT_THAT(weak.out, HasSubstr("all undamaged; 1 dated in the future (rows 301), up to 20"));
+  EXPECT_THAT(weak.out, HasSubstr("no damage; 1 dated in the future (rows 301), up to 20"));
   std::string bytes = *read_file(db);
   bytes.replace(bytes.size() / 2, 4096, std::string(4096, 'n'));
   ASSERT_TRUE(write_file(db, bytes).ok());

@@ -65,8 +65,7 @@ TEST_F(Tuning, TunerWithoutTlsSaysAtOnceThatItsTrackerSpeaksTls) {
   const auto tuner =
       start("tuner", {"serve", "--db", file("t.db"), "--tracker", at.text(), "--listen", "127.0.0.1:0"},
             "tuner.log");
-  wait_until("a warning",
-             [&] { return logged("tuner.log", "requires TLS: give --tls DIR"); });
+  wait_until("a warning", [&] { return logged("tuner.log", "requires TLS: give --tls DIR"); });
 }
 
 TEST_F(Tuning, ATunerWhoseCertificateIsRevokedSaysWhyItStops) {
@@ -120,7 +119,7 @@ TEST_F(ServedTuning, AJobThatHasNoTrackerOrNoDeviceSaysSoAsLongAsThatIsTrue) {
   EXPECT_FALSE(jobs_say("waits: "));
   tracker_->kill_9();
   wait_until("no tracker", [&] { return jobs_say("waits: no tracker answers at " + tracker_at_.text()); });
-  wait_until("a warning", [&] { return log_says("; no job gets a device until then"); });
+  wait_until("a warning", [&] { return log_says("; jobs get no devices until it is reachable"); });
   start_tracker();
   wait_until("the tracker", [&] { return !jobs_say("waits: "); });
   wait_until("a line", [&] { return log_says("the tracker at " + tracker_at_.text() + " answers"); });

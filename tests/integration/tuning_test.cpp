@@ -72,12 +72,12 @@ TEST_F(Tuning, AnInterruptedEmbeddedRunGoesOnWhereItStopped) {
   wait_for_measurements("t.db", 8);
   first->signal(SIGINT);
   EXPECT_EQ(first->wait(), 130);
-  EXPECT_THAT(*read_file(file("first.log")), HasSubstr("goes on from here"));
+  EXPECT_THAT(*read_file(file("first.log")), HasSubstr("run the same command to continue"));
   const int64_t kept = measured("t.db");
   ASSERT_LT(kept, 40);
   const Result second = run("tuner", command);
   EXPECT_EQ(second.code, 0) << second.err;
-  EXPECT_THAT(second.err, HasSubstr("going on with job 1, which has " + std::to_string(kept) + " trials"));
+  EXPECT_THAT(second.err, HasSubstr("continuing job 1, which has " + std::to_string(kept) + " trials"));
   EXPECT_EQ(measured("t.db"), 40);
 }
 
@@ -116,8 +116,8 @@ TEST_F(Tuning, ARunForAnotherDeviceClassIsAnotherJob) {
   };
   EXPECT_THAT(begun(command, "first.log"), Not(HasSubstr("going on")));
   EXPECT_THAT(begun(of_lab, "lab.log"), Not(HasSubstr("going on")));
-  EXPECT_THAT(begun(command, "again.log"), HasSubstr("going on with job 1,"));
-  EXPECT_THAT(begun(of_lab, "lab_again.log"), HasSubstr("going on with job 2,"));
+  EXPECT_THAT(begun(command, "again.log"), HasSubstr("continuing job 1,"));
+  EXPECT_THAT(begun(of_lab, "lab_again.log"), HasSubstr("continuing job 2,"));
 }
 
 TEST_F(Tuning, WhoHasNoTimeForATrialIsToldSoInOneLineAndShownNoTable) {
@@ -142,8 +142,8 @@ TEST_F(Tuning, ANetworksOwnTrialCanBeInterrupted) {
   });
   tuner->signal(SIGINT);
   EXPECT_EQ(tuner->wait(), 130);
-  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("ending the timing of the network; "));
-  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("goes on from here"));
+  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("cancelling the timing of the network; "));
+  EXPECT_THAT(*read_file(file("tune.log")), HasSubstr("run the same command to continue"));
   const Result again = run("tuner", command);
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("whole network")) << "what was left to do";

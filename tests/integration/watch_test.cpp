@@ -97,9 +97,9 @@ TEST_F(WatchedOverTls, GoesOnWhenTheTunerThatWasKilledIsBackAndSaysMeanwhileThat
   const auto both_say = [&](const std::string& words) {
     return count("watch.log", words) > 0 && count("watch.err", words) > 0;
   };
-  wait_until("word of that", [&] { return both_say(name + " does not answer; trying again"); });
+  wait_until("word of that", [&] { return both_say(name + " does not respond; retrying"); });
   start_tuner();
-  wait_until("return", [&] { return both_say(name + " answers again"); });
+  wait_until("return", [&] { return both_say(name + " is reachable again"); });
 
   wait_until("tuner", [this] { return run("tuner", asked({"cancel", "1"})).code == 0; });
   EXPECT_EQ(json_watch.wait(), 1);
@@ -107,7 +107,7 @@ TEST_F(WatchedOverTls, GoesOnWhenTheTunerThatWasKilledIsBackAndSaysMeanwhileThat
   const std::string seen = read_file(file("watch.log")).value_or("");
   EXPECT_THAT(seen, HasSubstr("job 1 cancelled while it was paused"));
   EXPECT_THAT(seen, Not(HasSubstr("no tuner of this farm")));
-  EXPECT_EQ(count("watch.log", "does not answer"), 1);
+  EXPECT_EQ(count("watch.log", "does not respond"), 1);
   for (const std::string& line : farm_test::lines_of(file("watch.json")))
     EXPECT_TRUE(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false).is_object()) << line;
 }

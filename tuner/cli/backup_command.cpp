@@ -25,9 +25,9 @@ struct BackupArguments {
 absl::Status back_up(const BackupArguments& arguments) {
   for (const std::string* path : {&arguments.db, &arguments.to}) {
     if (database::is_file(*path)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("cannot back up ", arguments.db, " to ", arguments.to,
-                                                   ": both are database files; of JSON lines and remote "
-                                                   "tuners `tuner export` makes a copy of the records"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot back up ", arguments.db, " to ", arguments.to,
+                     ": both must be database files; for JSON lines or a remote tuner use `tuner export`"));
   }
   TF_ASSIGN_OR_RETURN(const service::BackupContents contents, service::back_up(arguments.db, arguments.to));
   if (arguments.json) {
@@ -46,15 +46,15 @@ absl::Status back_up(const BackupArguments& arguments) {
 void add_backup_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BackupArguments>();
   CLI::App* command = app.add_subcommand(
-      "backup", "Copy a database and the models of its unfinished jobs; a tuner may be running on it");
+      "backup", "Copy a database and the models of its unfinished jobs, even while a tuner uses it");
   command->add_option("--db", arguments->db, "The database FILE")->required();
-  command->add_option("-o,--output", arguments->to, "The new FILE; models go to FILE.models")->required();
+  command->add_option("-o,--output", arguments->to, "The new FILE; models are copied to FILE.models")
+      ->required();
   command->add_flag("--json", arguments->json, "Print what was copied as JSON");
   command->footer(
       "Example: tuner backup --db tune.db -o tune-monday.db\n"
-      "To restore: stop the tuner, move tune.db, tune.db-wal, tune.db-shm and tune.db.models away, copy the "
-      "backup "
-      "and its .models to the old names, start the tuner.");
+      "To restore: stop the tuner; move tune.db, tune.db-wal, tune.db-shm and tune.db.models away; copy the "
+      "backup and its .models to the old names; start the tuner.");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments]() -> int {
       const absl::Status status = back_up(*arguments);

@@ -50,9 +50,9 @@ std::string legend(const std::vector<KernelChoice>& kernels) {
   static const std::pair<std::string_view, std::string_view> kMeanings[] = {
       {"verified", "faster than the untuned schedule inside the network"},
       {"faster", "faster than the untuned schedule, each timed alone"},
-      {"unchecked", "the untuned schedule was not measured here"},
+      {"unchecked", "the untuned schedule was not measured on this device"},
       {"fastest", "no schedule looks faster than the untuned one"},
-      {"unproven", "no schedule is faster than the untuned one beyond doubt"},
+      {"unproven", "no schedule is significantly faster than the untuned one"},
       {kUnmeasured, "there are no records; the build takes the untuned schedule"},
   };
   std::string text;
@@ -111,9 +111,7 @@ nlohmann::json build_json(const std::vector<KernelChoice>& kernels) {
 
 std::string trial_text(const session::NetworkTrial& trial) {
   if (trial.all_untuned)
-    return "whole network: the build takes the untuned schedule of every kernel, so it is not measurably "
-           "faster "
-           "than without tuning\n";
+    return "whole network: no measurable gain; the build uses the untuned schedule of every kernel\n";
   const Verdict verdict = verdict_of(trial.ratio);
   std::string out = absl::StrFormat(
       "whole network, %s to both builds in turn: untuned %s, tuned %s, ratio %.3f (95%%: %.3f to %.3f)\n"
@@ -122,11 +120,11 @@ std::string trial_text(const session::NetworkTrial& trial) {
       trial.ratio.median_ns, trial.ratio.low_ns, trial.ratio.high_ns, verdict_words(verdict),
       verdict == Verdict::kSlower ? ": build without --db, or tune for longer" : ".");
   if (trial.lost > 0)
-    absl::StrAppendFormat(&out,
-                          "%s of the build that was timed %s back since, so the next build differs from it\n",
-                          counted(trial.lost, "kernel"), trial.lost == 1 ? "was put" : "were put");
+    absl::StrAppendFormat(
+        &out, "%s %s to an earlier schedule after the timing, so the next build differs from the timed one\n",
+        counted(trial.lost, "kernel"), trial.lost == 1 ? "was reset" : "were reset");
   if (trial.failed > 0)
-    absl::StrAppendFormat(&out, "the network crashed or hung with %s, which no build takes any more\n",
+    absl::StrAppendFormat(&out, "the network crashed or hung with %s; builds no longer use them\n",
                           counted(trial.failed, "schedule"));
   return out;
 }

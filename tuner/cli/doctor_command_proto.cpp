@@ -62,7 +62,7 @@ Finding examine_builder() {
   if (reply.code() != 0) return absl::InternalError(reply.message());
   int64_t total_ns = 0;
   for (const auto& phase : reply.phases()) total_ns += phase.duration_ns();
-  return absl::StrFormat("a kernel is built in %.0f ms", static_cast<double>(total_ns) / 1e6);
+  return absl::StrFormat("built a kernel in %.0f ms", static_cast<double>(total_ns) / 1e6);
 }
 
 // As `tuner tune` measures: in the sandbox that there is, if it confines candidates. Adds a weak check for
@@ -78,10 +78,10 @@ Finding examine_runner(CheckList& checks) {
   }
   const double gflops = runner->peak_gflops();
   if (gflops <= 0) {
-    return with_remedy(absl::StatusCode::kInternal, "the measuring worker starts, but cannot time this CPU",
-                       "end what else runs here, and try again");
+    return with_remedy(absl::StatusCode::kInternal, "the trial worker starts, but cannot time this CPU",
+                       "stop other programs and try again");
   }
-  return absl::StrFormat("%.0f GFLOP/s a thread at best", gflops);
+  return absl::StrFormat("peak %.0f GFLOP/s per thread", gflops);
 }
 
 Finding database_contents(const std::string& spec, const std::string& tls) {
@@ -92,7 +92,7 @@ Finding database_contents(const std::string& spec, const std::string& tls) {
                       counted(std::ssize(problems), "measured problem"));
 }
 
-constexpr char kOtherDatabase[] = "mend that, or give another --db";
+constexpr char kOtherDatabase[] = "repair it, or give another --db";
 
 Check examine_file(const std::string& path) {
   const absl::StatusOr<database::FileContents> file = database::examine_sqlite_file(path, absl::Now());
@@ -101,7 +101,7 @@ Check examine_file(const std::string& path) {
               .detail = absl::StrCat(counted(file->workloads, "workload"), ", ",
                                      counted(file->problems, "measured problem"), ", ",
                                      counted(file->measurements, "measurement"), ", ",
-                                     counted(file->jobs, "job"), ", all undamaged")};
+                                     counted(file->jobs, "job"), ", no damage")};
   const int64_t in_future = file->local_in_future + file->imported_in_future;
   if (in_future == 0) return check;
   check.health = Health::kWeak;
@@ -112,10 +112,10 @@ Check examine_file(const std::string& path) {
       absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixNanos(file->latest_unix_ns), absl::UTCTimeZone()));
   check.remedy = "check this machine's clock";
   if (file->local_in_future > 0)
-    absl::StrAppend(&check.remedy, "; what is measured here later counts all the same");
+    absl::StrAppend(&check.remedy, "; newer local measurements still take precedence");
   if (file->imported_in_future > 0)
     absl::StrAppend(&check.remedy, "; ", file->imported_in_future,
-                    " of them were imported and outrank other imported records: tune those kernels again");
+                    " of them were imported and override other imported records: tune those kernels again");
   return check;
 }
 
@@ -124,7 +124,7 @@ Check examine_database(const std::string& spec, const std::string& tls) {
     absl::Status makeable = database::check_makeable(spec);
     if (!makeable.ok()) return check_of("database", makeable, kOtherDatabase);
     return {.what = "database",
-            .detail = absl::StrCat("there is no ", spec, " yet; `tuner tune` or `tuner serve` makes it")};
+            .detail = absl::StrCat("there is no ", spec, " yet; `tuner tune` or `tuner serve` creates it")};
   }
   if (database::is_file(spec)) return examine_file(spec);
   return check_of("database", database_contents(spec, tls), kOtherDatabase);
@@ -133,8 +133,9 @@ Check examine_database(const std::string& spec, const std::string& tls) {
 Finding examine_devices(const rpc::Endpoint& tracker, const std::shared_ptr<rpc::Credentials>& credentials) {
   TF_ASSIGN_OR_RETURN(const service::FarmView farm, service::look_at_farm(tracker, credentials));
   if (farm.known_keys.empty())
-    return with_remedy(absl::StatusCode::kNotFound, "the tracker knows none", "start device_agent --key KEY");
-  return absl::StrCat("keys, ten at most: ", absl::StrJoin(farm.known_keys, ", "));
+    return with_remedy(absl::StatusCode::kNotFound, "the tracker has no devices",
+                       "start device_agent --key KEY");
+  return absl::StrCat("device keys (at most ten): ", absl::StrJoin(farm.known_keys, ", "));
 }
 
 // Its certificate first: without a good one nothing else of the farm answers.
@@ -159,8 +160,8 @@ void examine_farm(const DoctorArguments& arguments, CheckList& checks) {
   // Whose certificate may not look at them, is refused by `tracker devices`, too.
   checks.add(check_of("devices", devices,
                       absl::IsPermissionDenied(devices.status())
-                          ? "give --tls the folder of a certificate of that role"
-                          : "ask whoever runs the tracker; `tracker devices` shows what it knows"));
+                          ? "give --tls the folder of a certificate with that role"
+                          : "ask the operator of the tracker; `tracker devices` lists its devices"));
 }
 
 Check examine_listen(const std::string& listen, bool secured) {
@@ -186,17 +187,17 @@ int run(const DoctorArguments& arguments) {
 
 void add_doctor_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<DoctorArguments>();
-  CLI::App* command = app.add_subcommand("doctor", "Check that everything that tuning needs works here");
-  command->add_option(
-      "--db", arguments->db,
-      "Also check this database: FILE (all of it is read), FILE.jsonl or tuner://HOST:PORT. If there is no "
-      "FILE, whether it could be made");
+  CLI::App* command = app.add_subcommand("doctor", "Check that this machine can tune");
+  command->add_option("--db", arguments->db,
+                      "Also check this database: FILE (read completely), FILE.jsonl or tuner://HOST:PORT. If "
+                      "FILE does not exist, check that it can be created");
   command->add_option(
       "--tracker", arguments->tracker,
-      "Also the tracker at HOST:PORT: its protocol, its clock, its devices [the certificate's]");
-  command->add_option("--tls", arguments->tls,
-                      "Folder of your certificate (`tuner join`), for a secured farm: its role, its life");
-  command->add_option("--listen", arguments->listen, "Also whether `tuner serve` could listen at HOST:PORT");
+      "Also check the tracker at HOST:PORT: protocol, clock and devices [the certificate's tracker]");
+  command->add_option(
+      "--tls", arguments->tls,
+      "Folder of your certificate (`tuner join`), for a secured farm; checks its role and lifetime");
+  command->add_option("--listen", arguments->listen, "Also check that `tuner serve` can listen at HOST:PORT");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer("Example: tuner doctor --db tune.db --tracker 127.0.0.1:7190 --listen 127.0.0.1:7191");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });

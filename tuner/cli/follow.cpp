@@ -27,7 +27,7 @@ class LeaveOnSignal {
   LeaveOnSignal(int64_t id, const std::string& again, const std::atomic<database::JobState>& state)
       : thread_([this, id, again, &state] {
           if (signals_.wait() == 0) return;
-          std::fprintf(stderr, "\n%s; see it again with: %s\n", left_job_text(id, state).c_str(),
+          std::fprintf(stderr, "\n%s; to watch it again: %s\n", left_job_text(id, state).c_str(),
                        again.c_str());
           ::_exit(kExitInterrupted);
         }) {}
@@ -58,7 +58,7 @@ class JobReport {
       if (!view.job.submitter.empty() && !json_)
         printer_->say(absl::StrCat("job ", id_, " is ", view.job.submitter, "'s"));
     }
-    if (std::exchange(is_away_, false)) printer_->say(absl::StrCat(tuner_, " answers again"));
+    if (std::exchange(is_away_, false)) printer_->say(absl::StrCat(tuner_, " is reachable again"));
     const std::string state = state_text(view);
     if (state != state_ && !json_) printer_->say(absl::StrCat("job ", id_, " ", state));
     state_ = state;
@@ -71,7 +71,7 @@ class JobReport {
   // Nobody answers.
   void miss() {
     is_away_ = true;
-    const std::string line = absl::StrCat(tuner_, " does not answer; trying again");
+    const std::string line = absl::StrCat(tuner_, " does not respond; retrying");
     if (printer_) {
       printer_->say_meanwhile(line);
     } else {

@@ -70,7 +70,7 @@ absl::StatusOr<int> parse_slots(const std::string& text) {
   if (text == "all") return slots;
   if (absl::SimpleAtoi(text, &slots) && slots > 0) return slots;
   return absl::InvalidArgumentError(
-      absl::StrCat("--slots takes a number of at least 1, or \"all\", not \"", text, "\""));
+      absl::StrCat("--slots must be a number of at least 1, or \"all\", not \"", text, "\""));
 }
 
 // What can be told here is told before anything is sent. Which targets a farm measures for, and what they may
@@ -89,7 +89,7 @@ absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
       onnx::with_data_inside(file, onnx::data_folders(arguments.model), kMostSentBytes);
   if (absl::IsFailedPrecondition(whole.status()))
     return absl::FailedPreconditionError(
-        absl::StrCat(of_model(whole.status()).message(), ", which cannot be sent: use `tuner tune`"));
+        absl::StrCat(of_model(whole.status()).message(), ", which cannot be submitted: use `tuner tune`"));
   if (!whole.ok()) return of_model(whole.status());
   made.model = *std::move(whole);
   return made;
@@ -177,10 +177,10 @@ void add_server_option(CLI::App& command, ServerArguments& server) {
 void add_change(CLI::App& app, Invocation& invocation, const ChangeCommand& change) {
   auto arguments = std::make_shared<JobArguments>();
   CLI::App* command = app.add_subcommand(change.name, change.help);
-  command->add_option("job", arguments->ids, "The job's number, or those of several jobs")->required();
+  command->add_option("job", arguments->ids, "One or more job numbers")->required();
   add_server_option(*command, arguments->server);
   command->add_flag("--json", arguments->json,
-                    "Print each job as a line of JSON, and whether it is unchanged");
+                    "Print each job as a JSON line that also says whether it is unchanged");
   command->footer(absl::StrCat("Example: tuner ", change.name, " 3 4"));
   command->callback([arguments, &invocation, change] {
     invocation.run = [arguments, change] { return run_change(*arguments, change); };
@@ -192,33 +192,33 @@ void add_change(CLI::App& app, Invocation& invocation, const ChangeCommand& chan
 void add_submit_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<SubmitArguments>();
   CLI::App* command =
-      app.add_subcommand("submit", "Give a running tuner a network to tune; prints the job's number");
+      app.add_subcommand("submit", "Submit a network to a running tuner; prints the job's number");
   add_spec_options(*command, *arguments);
   // The devices may be of another kind than this machine.
   command->get_option("--target")->default_str("")->required();
   command
       ->add_option("--device", arguments->spec.device_key,
-                   "Key of the devices to measure on; jobs with the same key share its devices")
+                   "Device class to measure on (an agent's --key); its jobs share the devices")
       ->required();
   command
       ->add_option("--slots", arguments->slots,
-                   "N: measure on at most so many devices at once; all: on as many as are free and are not "
-                   "another job's share")
+                   "Most devices to measure on at once; all: every free device within this job's fair share")
       ->capture_default_str();
   command->add_option("--selector", arguments->spec.selector,
-                      "Only on devices whose labels match, as in room=lab3,!shared");
+                      "Only devices with these labels, as in room=lab3,!shared");
   command
       ->add_option("--priority", arguments->spec.priority,
-                   "-10 to 10: the higher is served first, among this tuner's jobs (of equals, whose "
-                   "submitter had the least) and by the tracker; above 0 of a secured tuner for admins only")
+                   "Priority, -10 to 10 (higher runs first). Ties go to the submitter with the least recent "
+                   "usage. On a secured tuner, only admins may exceed 0")
       ->capture_default_str();
   add_server_option(*command, arguments->server);
   command->add_flag("--follow", arguments->follow, "Show progress until the job ends");
   command->footer(
       "Example: tuner submit squeezenet.onnx --target host --device desk --minutes 5 --follow\n"
-      "A tuner takes two models of a submitter at a time: the command waits for its turn, up to 10 minutes.\n"
-      "Exit codes: 0 ok, 1 failed (also: the tuner is full, or the model too large for it), 2 usage,\n"
-      "3 no such device (key, labels, or one that runs code for the target, which no GPU does yet),\n"
+      "A tuner accepts two uploads per submitter at a time; the command waits for its turn for up to 10 "
+      "minutes.\n"
+      "Exit codes: 0 ok, 1 failed (including: tuner full, model too large), 2 usage,\n"
+      "3 no device matches the key, labels and target (GPUs are not supported yet),\n"
       "130 Ctrl-C (the job goes on).");
   command->callback(
       [arguments, &invocation] { invocation.run = [arguments] { return run_submit(*arguments); }; });
@@ -241,9 +241,9 @@ void add_job_commands(CLI::App& app, Invocation& invocation) {
   watch->footer("Example: tuner watch 3");
   watch->callback([watched, &invocation] { invocation.run = [watched] { return run_watch(*watched); }; });
 
-  add_change(app, invocation, {"cancel", "End a job; what it measured stays", &JobClient::cancel, "ends"});
+  add_change(app, invocation, {"cancel", "End a job; its measurements are kept", &JobClient::cancel, "ends"});
   add_change(app, invocation, {"pause", "Stop a job until it is resumed", &JobClient::pause, "stops"});
-  add_change(app, invocation, {"resume", "Let a paused job go on", &JobClient::resume, "goes on"});
+  add_change(app, invocation, {"resume", "Resume a paused job", &JobClient::resume, "continues"});
 }
 
 }  // namespace tf::tuner_cli

@@ -129,11 +129,11 @@ std::string slots_text(const std::vector<std::string>& slots) {
 std::string left_job_text(int64_t id, database::JobState state) {
   switch (state) {
     case database::JobState::kQueued:
-      return absl::StrCat("job ", id, " is queued, and runs without you");
+      return absl::StrCat("job ", id, " is queued and will run without this command");
     case database::JobState::kPaused:
-      return absl::StrCat("job ", id, " stays paused; `tuner resume ", id, "` lets it go on");
+      return absl::StrCat("job ", id, " is paused; `tuner resume ", id, "` continues it");
     case database::JobState::kRunning:
-      return absl::StrCat("job ", id, " goes on");
+      return absl::StrCat("job ", id, " continues");
     default:
       return absl::StrCat("job ", id, " is ", std::string(database::job_state_name(state)));
   }
@@ -147,9 +147,9 @@ std::string change_json(const service::JobView& view) {
 
 std::string change_text(const service::JobView& view, const std::string& then) {
   const std::string state(database::job_state_name(view.job.state));
-  if (view.unchanged) return absl::StrCat("job ", view.job.id, " is ", state, " already");
+  if (view.unchanged) return absl::StrCat("job ", view.job.id, " is already ", state);
   if (view.job.state == database::JobState::kRunning)
-    return absl::StrCat("job ", view.job.id, " finishes what it is measuring, then ", then);
+    return absl::StrCat("job ", view.job.id, " ", then, " when its running trials finish");
   return absl::StrCat("job ", view.job.id, " is ", state);
 }
 

@@ -85,7 +85,7 @@ const char* phase_name(session::Phase phase) {
 
 // How fast it tries new ones, or why it tries none.
 std::string pace_text(const session::Progress& progress) {
-  if (progress.phase == session::Phase::kRecalling) return "recalling earlier results";
+  if (progress.phase == session::Phase::kRecalling) return "loading earlier results";
   if (progress.phase == session::Phase::kPlayOff) return "re-measuring finalists";
   const std::string devices = progress.slots > 1 ? absl::StrCat(" on ", progress.slots, " devices") : "";
   return absl::StrFormat("%.1f/s%s", progress.trials_per_second, devices);
@@ -231,9 +231,9 @@ std::string task_table(const session::Progress& progress, size_t width) {
   std::string out = table(std::move(used));
   if (total_ns > 0) {
     absl::StrAppend(&out, "kernels add up to ", duration_text(total_ns), " (unverified",
-                    is_complete ? "" : ", without those that have no time yet", ")\n");
+                    is_complete ? "" : "; without kernels that have no time yet", ")\n");
   } else {
-    absl::StrAppend(&out, has_begun ? "no trial has given a time yet\n" : "nothing was measured yet\n");
+    absl::StrAppend(&out, has_begun ? "no trial has succeeded yet\n" : "nothing was measured yet\n");
   }
   if (!unused.empty())
     absl::StrAppend(&out, "\nkernels for other layouts, which a build may choose:\n",
@@ -247,11 +247,10 @@ std::string notes_text(const session::Progress& progress) {
     if (!task.given_up.empty()) absl::StrAppend(&notes, "gave up ", task.label, ": ", task.given_up, "\n");
   absl::StrAppend(&notes, failures_text(progress));
   if (progress.nothing_new)
-    absl::StrAppend(&notes, "nothing new to try: the search proposes only what is known already\n");
+    absl::StrAppend(&notes, "search exhausted: it proposes only candidates that were already measured\n");
   if (progress.undecided)
-    absl::StrAppend(&notes,
-                    "time ran out, or the device was away, before all finalists were re-measured: some ",
-                    "times rest on one measurement; increase --minutes\n");
+    absl::StrAppend(&notes, "warning: the budget ended before all finalists were re-measured; some best ",
+                    "schedules rest on a single measurement: increase --minutes\n");
   if (const std::string absence = service::absence_text(progress); !absence.empty())
     absl::StrAppend(&notes, absence, "\n");
   return notes;

@@ -163,7 +163,7 @@ void print_table(const std::vector<Answer>& answers, const BestArguments& argume
 bool is_readable(const database::Measurement& m) {
   const absl::Status status = schedule::parse_schedule(m.schedule).status();
   if (status.ok()) return true;
-  std::fprintf(stderr, "tuner best: warning: record %s is left out: its schedule is none: %s\n",
+  std::fprintf(stderr, "tuner best: warning: record %s is omitted: its schedule is not valid: %s\n",
                record_digest(m).hex().substr(0, 12).c_str(),
                printable(std::string(status.message())).c_str());
   return false;
@@ -223,8 +223,8 @@ int run_best(const BestArguments& arguments) {
   if (answers->empty()) {
     return report_error("tuner best", absl::NotFoundError(absl::StrCat(
                                           arguments.db,
-                                          " has no measured schedule for that; tune it first, or ask "
-                                          "for less (--target, --device, --threads, --allow)")));
+                                          " has no measured schedule that matches; tune it first, or relax "
+                                          "--target, --device, --threads or --allow")));
   }
   if (arguments.json) {
     json all = json::array();
@@ -248,7 +248,7 @@ void report_counts(const char* verb, const database::TransferCounts& counts, boo
                                   counted(counts.measurements, "measurement"));
   if (counts.duplicates > 0)
     absl::StrAppend(&line, " (", counts.duplicates, counts.duplicates == 1 ? " was" : " were",
-                    " there already)");
+                    " already present)");
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
@@ -262,8 +262,8 @@ absl::Status check_job(database::Records& records, int64_t job, const std::strin
       });
   if (is_there) return absl::OkStatus();
   TF_RETURN_IF_ERROR(scanned);
-  return absl::NotFoundError(
-      absl::StrCat(db, " has no measurement of job ", job, "; give another --job, or none for all of them"));
+  return absl::NotFoundError(absl::StrCat(db, " has no measurement of job ", job,
+                                          "; give another --job, or omit it to export all jobs"));
 }
 
 absl::Status export_records(const TransferArguments& arguments) {
@@ -286,9 +286,9 @@ absl::Status export_records(const TransferArguments& arguments) {
 
 absl::Status import_records(const TransferArguments& arguments) {
   if (!database::is_file(arguments.db)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cannot import into ", arguments.db,
-        ": give a database FILE; the file of a running tuner can be imported into while that is stopped"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot import into ", arguments.db,
+                     ": give a database FILE; to import into a tuner's file, stop the tuner first"));
   }
   TF_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.file));
   // A file that is none makes no database.
@@ -299,7 +299,7 @@ absl::Status import_records(const TransferArguments& arguments) {
       database::open_sqlite_store(
           arguments.db,
           {.locked_remedy =
-               "wait until it ends, or stop it, import, and start it again (a tuner's jobs then go on)"}));
+               "wait until it ends; or stop it, import and restart it (a tuner's jobs then continue)"}));
   TF_ASSIGN_OR_RETURN(database::TransferCounts counts,
                       database::import_jsonl_text(arguments.file, text, *store));
   report_counts("imported", counts, arguments.json);
@@ -316,30 +316,28 @@ constexpr char kDbHelp[] = "A database FILE, FILE.jsonl, or a running tuner as t
 void add_best(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BestArguments>();
   CLI::App* command =
-      app.add_subcommand("best", "Show the best known schedule of each kernel: what `compiler build` takes");
+      app.add_subcommand("best", "Show the best known schedule of each kernel, which `compiler build` uses");
   command->add_option("--db", arguments->db, kDbHelp)->required();
   command->add_option("--tls", arguments->tls, kTlsHelp);
-  command->add_option("key", arguments->key, "Only this workload: its key, or the first 6 or more digits");
-  command->add_option("--target", arguments->target, "Only this target, as in host or x86_64:cpu=znver4");
-  command->add_option("--device", arguments->device, "Only measured on devices with this key");
-  command->add_option("--threads", arguments->threads, "Only with this number of threads");
+  command->add_option("key", arguments->key, "Only this workload: its key, or at least its first 6 digits");
+  command->add_option("--target", arguments->target, "Only this target, such as host or x86_64:cpu=znver4");
+  command->add_option("--device", arguments->device, "Only measurements of this device class");
+  command->add_option("--threads", arguments->threads, "Only this number of threads");
   command->add_option("--allow", arguments->allow,
-                      absl::StrCat("Numerics that a schedule may use: ", schedule::kAllowHelp));
+                      absl::StrCat("Reduced-precision methods to allow: ", schedule::kAllowHelp));
   command
       ->add_option("--top", arguments->top,
-                   "The N fastest schedules of each kernel, whether or not a build takes them")
+                   "Show the N fastest schedules of each kernel, even if a build would not use them")
       ->check(at_least(1))
       ->capture_default_str();
-  command->add_flag("--schedule", arguments->schedule, "Print the schedules too");
+  command->add_flag("--schedule", arguments->schedule, "Also print the schedules");
   command->add_flag("--wide", arguments->wide, "Print all columns, however wide the terminal is");
   command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");
   command->footer(
       "Example: tuner best --db tune.db --target host --json\n"
-      "Columns: layouts are those of inputs -> outputs, if they are not row-major; reuse is what the network "
-      "reads "
-      "between two runs of the kernel (alone: nothing); why says what the choice rests on, as the last table "
-      "of "
-      "`tuner tune` explains.");
+      "Columns: layouts: of inputs -> outputs, unless row-major. reuse: bytes that the network touches "
+      "between two runs of the kernel (alone: none). why: reason for the choice, as explained below the last "
+      "table of `tuner tune`.");
   command->callback(
       [arguments, &invocation] { invocation.run = [arguments] { return run_best(*arguments); }; });
 }
@@ -349,12 +347,11 @@ void add_export(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("export", "Write records as JSON lines");
   command->add_option("--db", arguments->db, kDbHelp)->required();
   command->add_option("--tls", arguments->tls, kTlsHelp);
-  command->add_option("-o,--output", arguments->file, "The file to write; - is stdout")
-      ->capture_default_str();
+  command->add_option("-o,--output", arguments->file, "File to write; - is stdout")->capture_default_str();
   command->add_flag("--only-ok", arguments->only_ok,
-                    "Leave out what failed, then or since, or was stopped early");
+                    "Omit measurements that failed, failed later, or were stopped early");
   command->add_option("--job", arguments->job,
-                      "Only measurements of this job, but for times of what failed since, in any job");
+                      "Only measurements of this job, without times of schedules that later failed");
   command->add_flag("--json", arguments->json, "Print the counts as JSON");
   command->footer("Example: tuner export --db tune.db -o tune.jsonl");
   command->callback([arguments, &invocation] {
@@ -365,9 +362,9 @@ void add_export(CLI::App& app, Invocation& invocation) {
 void add_import(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<TransferArguments>();
   CLI::App* command = app.add_subcommand(
-      "import", "Add the records of a JSON-lines file to a database; repeating it changes nothing");
-  command->add_option("file", arguments->file, "The file that `tuner export` wrote")->required();
-  command->add_option("--db", arguments->db, "The database FILE, made if there is none")->required();
+      "import", "Import records from a JSON-lines file into a database; repeating it changes nothing");
+  command->add_option("file", arguments->file, "File that `tuner export` wrote")->required();
+  command->add_option("--db", arguments->db, "Database FILE, created if it does not exist")->required();
   command->add_flag("--json", arguments->json, "Print the counts as JSON");
   command->footer("Example: tuner import tune.jsonl --db other.db");
   command->callback([arguments, &invocation] {

@@ -109,12 +109,11 @@ absl::Status serve(const ServeArguments& arguments) {
   manager.stopping();
   watch.reset();  // whoever stops needs no device
   if (signal != 0) {
-    spdlog::info(
-        absl::StrCat("stopping on ", rpc::signal_text(signal),
-                     ": finishing what is being measured; jobs go on after a restart (Ctrl-C again stops at "
-                     "once)"));
+    spdlog::info(absl::StrCat(
+        "stopping on ", rpc::signal_text(signal),
+        ": finishing running trials; jobs continue after a restart (Ctrl-C again stops at once)"));
   } else {
-    spdlog::error(absl::StrCat("stopping, and jobs go on after a restart: ", ended.message()));
+    spdlog::error(absl::StrCat("stopping; jobs continue after a restart: ", ended.message()));
   }
   daemon->stop();
   watchdog.reset();  // these two look at the daemon
@@ -128,21 +127,21 @@ absl::Status serve(const ServeArguments& arguments) {
 void add_serve_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ServeArguments>();
   CLI::App* command =
-      app.add_subcommand("serve", "Run a tuner that takes jobs, until SIGINT, SIGTERM or SIGHUP");
+      app.add_subcommand("serve", "Run a tuner that accepts jobs, until SIGINT, SIGTERM or SIGHUP");
   const Tuner defaults = default_serve_config();
   Tuner& flags = arguments->flags;
   command->add_option("--config", arguments->config_path,
                       "File in protobuf text format (proto/config/v1/farm.proto); flags override it");
   command->add_option("--db", *flags.mutable_db(),
-                      "The database FILE, made if there is none; models go to FILE.models");
+                      "Database FILE, created if it does not exist; models go to FILE.models");
   command->add_option("--tracker", *flags.mutable_tracker(), "HOST:PORT of the farm's tracker")
       ->default_str(defaults.tracker());
-  command->add_option("--listen", *flags.mutable_listen(), "HOST:PORT to listen on; port 0 takes a free one")
+  command->add_option("--listen", *flags.mutable_listen(), "HOST:PORT to listen on; port 0 picks a free one")
       ->default_str(defaults.listen());
   command
       ->add_option_function<uint32_t>(
           "--builders", [arguments](uint32_t builders) { arguments->flags.set_builders(builders); },
-          "Build workers [one less than there are CPUs]")
+          "Number of build workers [one less than the number of CPUs]")
       ->check(CLI::Range(1, 1024));
   const auto add_limit = [&](const char* name, void (Tuner::*set)(uint32_t), uint32_t by_default,
                              uint32_t most, const char* help) {
@@ -153,13 +152,14 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
         ->default_str(absl::StrCat(by_default));
   };
   add_limit("--max-waiting", &Tuner::set_max_waiting, defaults.max_waiting(), UINT32_MAX,
-            "Jobs that wait at once; more are refused");
+            "Maximum number of waiting jobs; more are refused");
   add_limit("--max-waiting-each", &Tuner::set_max_waiting_each, defaults.max_waiting_each(), UINT32_MAX,
-            "Of those, of one submitter");
+            "Maximum number of waiting jobs of one submitter");
   add_limit("--max-model-mib", &Tuner::set_max_model_mib, defaults.max_model_mib(), kMostModelMib,
-            "MiB of a model; a larger one is refused");
-  command->add_option("--tls", *flags.mutable_tls(),
-                      "Folder of its certificate (`tuner join`): mutual TLS, needed beyond loopback");
+            "Maximum size of a model in MiB");
+  command->add_option(
+      "--tls", *flags.mutable_tls(),
+      "Folder of the tuner's certificate (`tuner join`), for mutual TLS; required beyond loopback");
   rpc::add_operating_options(*command, {.log_level = flags.mutable_log_level(),
                                         .log_format = flags.mutable_log_format(),
                                         .metrics = flags.mutable_metrics()});

@@ -18,8 +18,8 @@ absl::Status check(const Tuner& config) {
   if (config.db().empty())
     return absl::InvalidArgumentError("no database: give --db FILE, or db in the --config file");
   if (config.builders() > 1024) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("builders must be at most 1024, not ", config.builders(), "; 0 chooses by the CPUs"));
+    return absl::InvalidArgumentError(absl::StrCat("builders must be at most 1024, not ", config.builders(),
+                                                   "; 0 selects one less than the number of CPUs"));
   }
   if (config.max_model_mib() > kMostModelMib) {
     return absl::InvalidArgumentError(

@@ -14,7 +14,7 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   service::JobSpec& spec = arguments.spec;
   command.add_option("model", arguments.model, "The network, an ONNX file")->required();
   spec.target = "host";
-  command.add_option("--target", spec.target, "What to compile for: host, x86_64:cpu=znver4, …")
+  command.add_option("--target", spec.target, "Target to compile for: host, x86_64:cpu=znver4, …")
       ->capture_default_str();
   command
       .add_option("--trials", spec.trials,
@@ -24,15 +24,17 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
       ->check(above_zero);
   command
       .add_option("--until-gain", spec.until_gain_percent,
-                  "PERCENT: stop once the next minute is expected to save less of the network's time")
+                  "Stop when the expected gain falls below this percentage of the network's time per minute")
       ->check(above_zero);
-  command.add_option("--threads", spec.threads, "Threads of each kernel")->capture_default_str();
+  command.add_option("--threads", spec.threads, "Number of threads of each kernel")->capture_default_str();
   command.add_option("--allow", arguments.allow,
-                     absl::StrCat("Numerics beyond reassociation: ", schedule::kAllowHelp));
-  command.add_option("--dim", arguments.dims, "NAME=N: value of a named dimension of the model; repeatable");
+                     absl::StrCat("Reduced-precision methods to allow: ", schedule::kAllowHelp));
+  command.add_option("--dim", arguments.dims,
+                     "NAME=N: value of a named dimension of the network; repeatable");
   command
-      .add_option("--strategy", spec.strategy,
-                  "random, grid, annealing, evolutionary, or ansor: a baseline for comparison")
+      .add_option(
+          "--strategy", spec.strategy,
+          "Search strategy: evolutionary, random, grid, annealing, or ansor (a baseline for comparison)")
       ->capture_default_str();
   command.add_option("--seed", spec.seed, "Seed of the search")->capture_default_str();
   command.add_flag("--json", arguments.json, "Print progress and result as JSON lines on stdout");

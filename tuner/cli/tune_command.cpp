@@ -58,7 +58,7 @@ class StopOnSignal {
           if (signals_.wait() == 0) return;
           stop = true;
           std::fprintf(stderr, "\n%s; Ctrl-C again stops at once\n",
-                       ends_at_once ? "ending the timing of the network" : "stopping");
+                       ends_at_once ? "cancelling the timing of the network" : "stopping");
         }) {}
   ~StopOnSignal() {
     signals_.stop_waiting();
@@ -79,7 +79,7 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
     const bool same = job.device.empty() && job.model_digest == model.hex() && job.options == options;
     if (!same || database::is_final(job.state)) continue;
     TF_ASSIGN_OR_RETURN(int64_t trials, store.count_trials(job.id));
-    std::fprintf(stderr, "going on with job %lld, which has %s\n", static_cast<long long>(job.id),
+    std::fprintf(stderr, "continuing job %lld, which has %s\n", static_cast<long long>(job.id),
                  counted(trials, "trial").c_str());
     return job;
   }
@@ -108,7 +108,7 @@ absl::StatusOr<std::unique_ptr<database::Store>> open_store(const std::string& p
   };
   database::SqliteOptions options{
       .keep_trying = wait,
-      .locked_remedy = "wait until it ends, stop it, or, if it is a tuner, `tuner submit` to it"};
+      .locked_remedy = "wait until it ends or stop it; if it is `tuner serve`, use `tuner submit`"};
   for (;;) {
     absl::StatusOr<std::unique_ptr<database::Store>> store = database::open_sqlite_store(path, options);
     if (!absl::IsUnavailable(store.status()) || !options.keep_trying(store.status())) return store;
@@ -133,11 +133,9 @@ absl::Status close_job(database::Store& store, database::Job job,
 // Candidates run here: the target must be a machine that this one can stand in for.
 absl::Status check_runs_here(const target::Target& target, int threads, size_t cpus) {
   if (target.is_gpu())
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target ", target.text(),
-                     ": no kernels are measured on GPUs yet, here or by a farm's agents; `compiler kernel "
-                     "--target ",
-                     target.text(), "` compiles one"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--target ", target.text(), ": tuning on GPUs is not supported yet; `compiler kernel --target ",
+        target.text(), "` compiles a kernel"));
   const target::Target host = target::host_target();
   const auto refuse = [&](const std::string& truth) {
     return absl::InvalidArgumentError(
@@ -161,11 +159,10 @@ absl::Status check_runs_here(const target::Target& target, int threads, size_t c
 void warn_of_missing_layers(const std::vector<worker::CapabilityState>& missing) {
   if (missing.empty()) return;
   const worker::MissingText text = worker::missing_text(missing);
-  std::fprintf(
-      stderr,
-      "tuner tune: warning: candidates run without %s; the other layers and the limits on memory and "
-      "time hold. To have the whole sandbox: %s\n",
-      text.truth.c_str(), text.remedy.c_str());
+  std::fprintf(stderr,
+               "tuner tune: warning: candidates run without these sandbox layers: %s. Other layers and "
+               "limits still apply. To enable all layers: %s\n",
+               text.truth.c_str(), text.remedy.c_str());
 }
 
 // What is set aside for the network's own trial, at most a tenth of the budget.
@@ -198,7 +195,8 @@ absl::Status check_builds(const TuneArguments& arguments, const service::JobSpec
   const absl::Status built = bench->build(plan).status();
   if (built.ok() || stop) return built;
   return absl::Status(
-      built.code(), absl::StrCat(arguments.model, " cannot be built, so it is not tuned: ", built.message()));
+      built.code(),
+      absl::StrCat(arguments.model, " was not tuned, because it cannot be built: ", built.message()));
 }
 
 // The network as without tuning and by the records.
@@ -240,7 +238,7 @@ void announce(const TuneArguments& arguments, const service::JobSpec& spec,
   std::fprintf(
       stderr, "tuning %s of %s%s for %s, %s, into %s\n", counted(used, "task").c_str(),
       spec.model_name.c_str(),
-      unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " between other layouts,").c_str() : "",
+      unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " in alternative layouts,").c_str() : "",
       target.text().c_str(), counted(spec.threads, "thread").c_str(), arguments.db.c_str());
 }
 
@@ -271,8 +269,7 @@ absl::StatusOr<Ending> end_of(const graph::Graph& network, const TrialSetting& s
 // The error of a run that failed, with what to do if it can go on.
 absl::Status explained(const absl::Status& failure) {
   if (!can_go_on(failure)) return failure;
-  return absl::Status(failure.code(),
-                      absl::StrCat(failure.message(), "; the same command goes on from here"));
+  return absl::Status(failure.code(), absl::StrCat(failure.message(), "; run the same command to continue"));
 }
 
 // What remains to be said of a run that is over, and its exit code.
@@ -281,7 +278,7 @@ int conclude(const session::Progress& result, const absl::Status& untimed, bool 
   if (!untimed.ok()) report_error("tuner tune: the whole network was not timed", untimed);
   const char* nothing = has_results(result) ? "" : "nothing was measured: ";
   if (is_interrupted) {
-    std::fprintf(stderr, "%sinterrupted; the same command goes on from here\n", nothing);
+    std::fprintf(stderr, "%sinterrupted; run the same command to continue\n", nothing);
     return kExitInterrupted;
   }
   if (*nothing != '\0')
@@ -345,7 +342,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   if (result.ok() && has_results(*result)) {
     TF_ASSIGN_OR_RETURN(const graph::Graph graph, onnx::import_model(arguments.model, {.dims = spec.dims}));
     tries_network = true;
-    if (!stop) printer.say("timing the whole network, untuned and tuned in turn");
+    if (!stop) printer.say("timing the whole network: untuned and tuned builds alternate");
     TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, split.measure, *builder, *runner, *store},
                                        trial_deadline(spec, *result, began), stop));
   }
@@ -363,26 +360,26 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
 
 void add_tune_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<TuneArguments>();
-  CLI::App* command = app.add_subcommand("tune", "Tune a network on this machine: no server, no farm");
+  CLI::App* command = app.add_subcommand("tune", "Tune a network on this machine, without a server or farm");
   add_spec_options(*command, *arguments);
-  command->add_option("--db", arguments->db, "The database FILE, made if there is none")->required();
+  command->add_option("--db", arguments->db, "Database FILE, created if it does not exist")->required();
   command
       ->add_option("--device-class", arguments->spec.device_class,
-                   "Name under which the measurements are kept")
+                   "Device class under which measurements are stored")
       ->capture_default_str();
   command->add_option(
       "--without-sandbox", arguments->without_sandbox,
-      "Leave out these layers of the sandbox, as in seccomp,cgroup; missing: every layer that this machine "
-      "lacks; nothing: refuse unless all are there [tune without missing layers if the others confine "
-      "candidates]");
-  command->add_option("--builders", arguments->builders, "Build workers [one a CPU that builds]")
+      "Run without these sandbox layers, as in seccomp,cgroup; missing: every layer that this machine lacks; "
+      "nothing: require all layers [run without missing layers if the rest still confines candidates]");
+  command
+      ->add_option("--builders", arguments->builders,
+                   "Number of build workers [one per CPU not used by trials]")
       ->check(CLI::Range(1, 1024));
   command->footer(
       "Example: tuner tune squeezenet.onnx --target host --db tune.db --minutes 5\n"
-      "Builds the network without tuning first: one that cannot be built is refused before the budget is "
-      "spent.\n"
-      "Ctrl-C finishes what is being measured, or ends the network's own trial, and exits 130; the same "
-      "command then goes on. A second one stops at once.");
+      "Builds the untuned network first, so that a network that cannot be built fails before tuning.\n"
+      "Ctrl-C finishes running trials, cancels the timing of the network, and exits 130; run the same "
+      "command to continue. A second Ctrl-C stops at once.");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments]() -> int {
       const absl::StatusOr<int> code = tune(*arguments);

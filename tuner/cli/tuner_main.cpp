@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Example: tuner tune mlp.onnx --target host --db tune.db --minutes 5\n"
-      "Exit codes: 0 ok, 1 failed, 2 usage, 3 no matching device, 130 Ctrl-C (the first drains, the second "
-      "stops at once).");
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 no matching device, 130 Ctrl-C (the first finishes running "
+      "trials, the second stops at once).");
   tf::tuner_cli::Invocation invocation;
   tf::tuner_cli::add_tune_command(app, invocation);
   tf::tuner_cli::add_serve_command(app, invocation);

@@ -12,8 +12,8 @@ namespace pb = tunefarm::farm::v1;
 
 std::vector<rpc::MetricFamily> TrialTally::families() const {
   std::vector<rpc::MetricFamily> families =
-      trials_.families("tunefarm_tuner_trial", "trials, from sending to the answer,");
-  families.push_back(rpc::counter("tunefarm_tuner_results_durable_total", "results that are in the database",
+      trials_.families("tunefarm_tuner_trial", "trials (from sending to the reply)");
+  families.push_back(rpc::counter("tunefarm_tuner_results_durable_total", "results stored in the database",
                                   static_cast<double>(durable_.load())));
   return families;
 }

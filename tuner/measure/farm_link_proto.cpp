@@ -73,7 +73,7 @@ pb::LeaseName name_of(const LeasedDevice& lease) {
 }  // namespace
 
 absl::Status FarmLink::cancelled() {
-  return absl::CancelledError("the farm runner is cancelled");
+  return absl::CancelledError("the farm runner was cancelled");
 }
 
 // A call that cancel() ends, for as long as this lives; leave() too, if it goes that way.
@@ -116,8 +116,8 @@ void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why)
   const std::scoped_lock lock(mutex_);
   if (to_agent_ != direct) return;
   const rpc::LogFields about({{"device", direct->direct->device_id}, {"lease", direct->direct->lease_id}});
-  spdlog::info(absl::StrCat("device ", direct->direct->device_id, " is not reached directly any more (", why,
-                            "): through the tracker"));
+  spdlog::info(absl::StrCat("device ", direct->direct->device_id, " is no longer directly reachable (", why,
+                            "): using the tracker"));
   to_agent_ = nullptr;
   for (const auto& [context, way] : calls_)
     if (way == direct.get()) context->TryCancel();
@@ -135,8 +135,8 @@ void FarmLink::try_direct(const LeasedDevice& lease) {
           std::make_shared<Way>(Way{.channel = std::move(channel), .endpoint = *endpoint, .direct = lease});
     } else {
       const rpc::LogFields about({{"device", lease.device_id}, {"lease", lease.lease_id}});
-      spdlog::info(absl::StrCat("device ", lease.device_id, " does not answer at ", lease.direct_endpoint,
-                                ": through the tracker"));
+      spdlog::info(absl::StrCat("device ", lease.device_id, " does not respond at ", lease.direct_endpoint,
+                                ": using the tracker"));
     }
   }
   const std::scoped_lock lock(mutex_);
@@ -209,7 +209,7 @@ absl::Status FarmLink::repeat_releases() {
   for (const auto& [id, lease] : unreleased) release(lease);
   const std::scoped_lock lock(mutex_);
   if (unreleased_.empty()) return absl::OkStatus();
-  return absl::UnavailableError("the tracker does not hear that a lease is given back");
+  return absl::UnavailableError("cannot tell the tracker that a lease was released");
 }
 
 absl::Status FarmLink::upload(const ArtifactBytes& artifact) {

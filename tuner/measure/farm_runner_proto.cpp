@@ -83,8 +83,8 @@ class FarmRunner::Impl {
     int lost_leases = 0;
     for (int uploads = 0; uploads < kMaxUploads;) {
       if (lost_leases == kMaxLostLeases) {
-        return absl::UnavailableError(absl::StrCat(device_id(), " could not measure: the lease ended ",
-                                                   lost_leases, " times while the trial ran"));
+        return absl::UnavailableError(absl::StrCat(device_id(), " failed to measure: the lease ended ",
+                                                   lost_leases, " times during the trial"));
       }
       TF_RETURN_IF_ERROR(upload(request.candidate));
       if (!request.reference.digest.empty()) TF_RETURN_IF_ERROR(upload(request.reference));
@@ -111,11 +111,11 @@ class FarmRunner::Impl {
           return absl::InvalidArgumentError(
               absl::StrCat(device_id(), " refused the trial: ", failure.message()));
         default:
-          return absl::UnavailableError(absl::StrCat(device_id(), " could not measure: ", failure.message()));
+          return absl::UnavailableError(absl::StrCat(device_id(), " failed to measure: ", failure.message()));
       }
     }
     return absl::ResourceExhaustedError(
-        "the tracker's artifact store is too small to keep an artifact until its trial");
+        "the tracker's artifact store is too small: an artifact was evicted before its trial");
   }
 
   void acknowledge(const pb::TrialResult& result) {
@@ -254,7 +254,7 @@ class FarmRunner::Impl {
 
   // With the lock held.
   std::string no_device() const {
-    return absl::StrCat("device ", device_.device_id, " is away: unless it is back soon, its lease ends");
+    return absl::StrCat("device ", device_.device_id, " is away: its lease ends unless it returns soon");
   }
 
   // Called with the lock held.
@@ -403,9 +403,9 @@ class FarmRunner::Impl {
     const Remedy remedy = silence_.remedy(rpc::real_clock().now(), longest);
     const bool again = remedy == Remedy::kTellAgain;
     if (remedy == Remedy::kNone) return;
-    spdlog::warn(absl::StrCat(
-        "device ", device_.device_id, " has answered none of ", held_.unanswered().size(), " trials for ",
-        lasted, ": ", again ? "they are told again, through the tracker" : "its lease is given back"));
+    spdlog::warn(absl::StrCat("device ", device_.device_id, " has not answered any of ",
+                              held_.unanswered().size(), " trials for ", lasted, ": ",
+                              again ? "they are sent again through the tracker" : "its lease is released"));
     if (!again) {
       give_back(lock, *held_.lease());
     } else if (stream_) {

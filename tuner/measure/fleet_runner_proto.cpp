@@ -52,7 +52,7 @@ struct Lane {
 };
 
 absl::Status fleet_cancelled() {
-  return absl::CancelledError("the fleet is cancelled");
+  return absl::CancelledError("the fleet was cancelled");
 }
 
 }  // namespace
@@ -98,8 +98,8 @@ class FleetRunner::Impl {
       if (!std::exchange(lane->is_lost, true)) tell_slots();
       if (!absl::IsAborted(result.status())) ++lost;
     }
-    return absl::UnavailableError(absl::StrCat("could not be measured: the leases of ", kMostLeasesLost,
-                                               " devices ended while the trial ran"));
+    return absl::UnavailableError(absl::StrCat("measurement failed: the leases of ", kMostLeasesLost,
+                                               " devices ended during the trial"));
   }
 
   void acknowledge(const pb::TrialResult& result) {
@@ -226,8 +226,8 @@ class FleetRunner::Impl {
     if (lanes_.empty() && first_.lease_id.empty()) first_ = lane->device;
     if (lane->device.fingerprint != first_.fingerprint) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "device ", lane->device.device_id, " (", lane->device.cpu_model, ") is of another kind than ",
-          first_.device_id, " (", first_.cpu_model, "): one job measures on one kind of device"));
+          "device ", lane->device.device_id, " (", lane->device.cpu_model, ") differs in kind from ",
+          first_.device_id, " (", first_.cpu_model, "): a job measures on one kind of device"));
     }
     lanes_.push_back(lane);
     lacks_.clear();

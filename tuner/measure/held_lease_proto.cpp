@@ -19,7 +19,7 @@ void identify(const LeasedDevice& lease, const PendingTrial& pending, pb::Measur
   if (!result.artifact_digest().empty() && result.artifact_digest() != asked) {
     pb::Failure& failure = *reply.mutable_failure();
     failure.set_kind(pb::FAILURE_KIND_DEVICE);
-    failure.set_message("the agent answered for another artifact than it was sent");
+    failure.set_message("the agent replied for a different artifact");
     return;
   }
   result.set_artifact_digest(asked);

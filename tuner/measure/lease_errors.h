@@ -17,7 +17,7 @@ inline bool is_transient(const absl::Status& status) {
 // The tracker aborts a request for a lease when a newer run of its holder has asked: no attempt of this
 // runner will fare better. A later one may, once that run is gone.
 inline absl::Status superseded(const absl::Status& aborted) {
-  return absl::UnavailableError(absl::StrCat("the tracker leases nothing to this run: ", aborted.message()));
+  return absl::UnavailableError(absl::StrCat("the tracker refuses leases to this run: ", aborted.message()));
 }
 
 // The only lease of a runner has ended: ABORTED if it made room for another holder, or if the trial had not

@@ -98,8 +98,9 @@ void ScaledTrials::time_gauge(Runner& runner, const std::string& device, bool ha
   scale_.add(device, *due, median_ns(*result));
   const double now = scale_.factor(device);
   if (before < kNotableFactor && now >= kNotableFactor) {
-    spdlog::info(absl::StrCat("device ", device, " takes ", absl::StrFormat("%.2f", now),
-                              " times as long as others of its kind: its times are corrected for that"));
+    spdlog::info(
+        absl::StrCat("device ", device, " takes ", absl::StrFormat("%.2f", now),
+                     " times as long as other devices of its kind: its times are scaled accordingly"));
   }
 }
 

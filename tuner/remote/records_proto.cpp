@@ -86,7 +86,8 @@ absl::Status read_measurements(const pb::RecordLines& lines, const database::Vis
   for (const std::string& line : lines.lines()) {
     TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
     const auto* measurement = std::get_if<database::Measurement>(&record);
-    if (measurement == nullptr) return absl::DataLossError("the tuner sent a record that is no measurement");
+    if (measurement == nullptr)
+      return absl::DataLossError("the tuner sent a record that is not a measurement");
     TF_RETURN_IF_ERROR(visit(*measurement));
   }
   return absl::OkStatus();
@@ -96,7 +97,7 @@ absl::Status read_workloads(const pb::RecordLines& lines, std::vector<database::
   for (const std::string& line : lines.lines()) {
     TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
     auto* workload = std::get_if<database::Workload>(&record);
-    if (workload == nullptr) return absl::DataLossError("the tuner sent a record that is no workload");
+    if (workload == nullptr) return absl::DataLossError("the tuner sent a record that is not a workload");
     out.push_back(std::move(*workload));
   }
   return absl::OkStatus();

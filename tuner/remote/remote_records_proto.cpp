@@ -44,7 +44,7 @@ class RemoteRecords final : public database::Records {
                         call<pb::RecordLines>(&pb::Records::Stub::FindWorkload, request));
     std::vector<database::Workload> out;
     TF_RETURN_IF_ERROR(read_workloads(reply, out));
-    if (out.size() != 1) return absl::DataLossError("the tuner answered with no workload");
+    if (out.size() != 1) return absl::DataLossError("the tuner replied without a workload");
     return std::move(out.front());
   }
 
@@ -87,7 +87,7 @@ class RemoteRecords final : public database::Records {
       return absl::OkStatus();
     }));
     if (!out || record_digest(*out) != digest) {
-      return absl::DataLossError("the tuner answered with another record than was asked for");
+      return absl::DataLossError("the tuner replied with a different record");
     }
     return *std::move(out);
   }

@@ -15,7 +15,7 @@ absl::StatusOr<Kind> kind_from_name(std::string_view name) {
        {Kind::kRandom, Kind::kGrid, Kind::kAnnealing, Kind::kEvolutionary, Kind::kAnsorLike}) {
     if (name == kind_name(kind)) return kind;
   }
-  return absl::InvalidArgumentError(absl::StrCat("no search strategy is called '", std::string(name),
+  return absl::InvalidArgumentError(absl::StrCat("there is no search strategy '", std::string(name),
                                                  "': use random, grid, annealing, evolutionary or ansor"));
 }
 

@@ -61,10 +61,10 @@ void remove_all(const std::string& database) {
 }
 
 absl::Status model_missing(const std::string& from, const absl::Status& why) {
-  return with_remedy(absl::StatusCode::kDataLoss,
-                     absl::StrCat("an unfinished job of ", from, " has lost its model: ", why.message()),
-                     "cancel that job (`tuner jobs`, `tuner cancel`), or put the file back",
-                     Between::kSemicolon);
+  return with_remedy(
+      absl::StatusCode::kDataLoss,
+      absl::StrCat("an unfinished job of ", from, " has no model file any more: ", why.message()),
+      "cancel that job (`tuner jobs`, `tuner cancel`), or restore the file", Between::kSemicolon);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ absl::Status model_missing(const std::string& from, const absl::Status& why) {
 absl::StatusOr<BackupContents> back_up(const std::string& from, const std::string& to) {
   if (!database::is_missing(models_of(to)))
     return with_remedy(absl::StatusCode::kAlreadyExists,
-                       absl::StrCat("there is a folder ", models_of(to), " already"), "give a new path",
+                       absl::StrCat("the folder ", models_of(to), " already exists"), "give a new path",
                        Between::kSemicolon);
   absl::Status copied;
   for (int i = 0; i < kTries; ++i) {

@@ -74,7 +74,7 @@ const rpc::Endpoint& Daemon::endpoint() const {
 
 std::vector<rpc::MetricFamily> Daemon::metrics() {
   return {rpc::by_label(rpc::gauge("tunefarm_tuner_jobs",
-                                   "jobs, by state: queued, running, paused, done, failed or cancelled", 0),
+                                   "jobs by state: queued, running, paused, done, failed or cancelled", 0),
                         "state", parts_->queue->count_by_state())};
 }
 

@@ -126,9 +126,9 @@ DeviceNeeds needs_of(const target::Target& target) {
 
 absl::Status check_measurable(const target::Target& target) {
   if (!machine_of(target.arch).empty()) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("no device of a farm measures kernels for ", target.text(),
-                                          ": agents run them on CPUs (x86_64, aarch64, armv7, riscv64); "
-                                          "give the --target of one"));
+  return absl::NotFoundError(
+      absl::StrCat("farm devices cannot measure kernels for ", target.text(),
+                   ": agents support CPUs (x86_64, aarch64, armv7, riscv64); give such a --target"));
 }
 
 absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target,

@@ -130,7 +130,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
   if (last.trials > 0) return last;
   const absl::StatusOr<SlotSupply> supply = look(spec, person_of(job.submitter));
   return absl::DeadlineExceededError(
-      absl::StrCat("nothing was measured, and no device came back: ",
+      absl::StrCat("no trial finished, and no device returned: ",
                    supply.ok() ? supply->why_none : std::string(supply.status().message())));
 }
 

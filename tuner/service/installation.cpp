@@ -18,8 +18,8 @@ absl::StatusOr<Installation> begin_run(const std::string& database_path) {
   if (kept.ok()) {
     const std::vector<std::string> words = absl::StrSplit(*kept, absl::ByAnyChar(" \n"), absl::SkipEmpty());
     if (words.size() != 2 || words[0].size() != 16 || !absl::SimpleAtoi(words[1], &installation.run_number)) {
-      return absl::DataLossError(absl::StrCat(path, " is not what a tuner has written there: remove it, and ",
-                                              "leases of an earlier run end with their term"));
+      return absl::DataLossError(absl::StrCat(path, " is damaged: remove it; ",
+                                              "leases of an earlier run end when their term expires"));
     }
     installation.id = words[0];
   } else if (absl::IsNotFound(kept.status())) {

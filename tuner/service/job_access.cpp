@@ -19,14 +19,14 @@ absl::Status check_may_change(const std::optional<rpc::Identity>& caller, const 
   if (job.submitter.empty() || job.submitter == caller->text()) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(caller->text(), " may not ", verb, " job ", job.id,
                                                   ": it is ", job.submitter,
-                                                  "'s; ask them, a device-owner or an admin"));
+                                                  "'s; ask that user, a device-owner or an admin"));
 }
 
 absl::Status check_may_ask(const std::optional<rpc::Identity>& caller, int priority) {
   if (priority <= 0 || is_trusted(caller)) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat(caller->text(), " may not ask for the priority ", priority,
-                   ", which goes before everybody's jobs: ask for 0 or less, or let an admin submit it"));
+      absl::StrCat(caller->text(), " may not use the priority ", priority,
+                   ", which precedes other users' jobs: use 0 or less, or ask an admin to submit the job"));
 }
 
 std::string person_of(const std::string& submitter) {

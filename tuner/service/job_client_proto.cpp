@@ -62,7 +62,7 @@ class GrpcJobClient final : public JobClient {
       }
       if (!page.more() || page.jobs().empty()) return out;
       if (out.back().job.id <= request.after_job_id())
-        return absl::InternalError("the tuner lists its jobs without end; use one of this version");
+        return absl::InternalError("the tuner's list of jobs does not end; use a tuner of this version");
       request.set_after_job_id(out.back().job.id);
     }
   }
@@ -124,7 +124,7 @@ class GrpcJobClient final : public JobClient {
     busy = absl::IsUnavailable(taken) && rpc::was_busy(context);
     if (absl::IsCancelled(taken))
       return absl::UnavailableError(
-          "the tuner ended the submission, because it stops or has waited too long for it; submit it again");
+          "the tuner ended the upload, because it is stopping or the upload took too long; submit it again");
     TF_RETURN_IF_ERROR(taken);
     return reply.job_id();
   }
@@ -162,7 +162,7 @@ class GrpcJobClient final : public JobClient {
     const grpc::Status finished = reader->Finish();
     // A tuner that is stopping ends its streams without a final state.
     if (finished.ok() || finished.error_code() == grpc::StatusCode::CANCELLED) {
-      return absl::UnavailableError("the tuner is stopping; watch the job again when it is back");
+      return absl::UnavailableError("the tuner is stopping; watch the job again after its restart");
     }
     return status_of(finished);
   }

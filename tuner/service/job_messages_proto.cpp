@@ -158,8 +158,9 @@ pb::JobUpdate to_proto(const JobView& view) {
 
 absl::StatusOr<JobView> from_proto(const pb::JobUpdate& update) {
   if (update.state() < pb::JOB_STATE_QUEUED || update.state() > pb::JOB_STATE_CANCELLED) {
-    return absl::InvalidArgumentError(absl::StrCat("the tuner sent the job state ", update.state(),
-                                                   ", which this program does not know; update it"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the tuner sent the job state ", update.state(),
+                     ", which this program does not know; upgrade this program"));
   }
   JobView view;
   view.job.id = update.job_id();

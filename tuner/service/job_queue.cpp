@@ -55,12 +55,12 @@ absl::Status JobQueue::take_over() {
     if (!spec.ok()) {
       kept.job.status_code = static_cast<int32_t>(spec.status().code());
       TF_RETURN_IF_ERROR(set_state(kept, JobState::kFailed,
-                                   absl::StrCat("cannot go on after a restart of the tuner: ",
+                                   absl::StrCat("cannot continue after a restart of the tuner: ",
                                                 spec.status().message(), "; submit it again")));
       continue;
     }
     if (job.state == JobState::kRunning) {
-      TF_RETURN_IF_ERROR(set_state(kept, JobState::kQueued, "goes on after a restart of the tuner"));
+      TF_RETURN_IF_ERROR(set_state(kept, JobState::kQueued, "continues after a restart of the tuner"));
     }
   }
   return absl::OkStatus();
@@ -159,7 +159,7 @@ absl::StatusOr<JobView> JobQueue::resume(int64_t id) {
   if (database::is_final(entry->job.state)) return wrong_state(entry->job, "resume");
   if (entry->job.device.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "cannot resume job ", id, ": it is a run of `tuner tune`; the same command goes on with it"));
+        "cannot resume job ", id, ": it belongs to `tuner tune`; run that command again to continue"));
   }
   if (entry->running && entry->intent == Intent::kCancel) return being_cancelled(id, "resume");
   // One that is still draining towards its pause goes straight back into the queue.

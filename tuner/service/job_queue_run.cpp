@@ -184,9 +184,9 @@ absl::Status JobQueue::save_end(Entry& entry, database::Job next) {
     return kept;
   }
   const rpc::LogFields about({{"job", absl::StrCat(next.id), true}});
-  spdlog::error(absl::StrCat("cannot keep that job ", next.id, " is ",
+  spdlog::error(absl::StrCat("cannot save that job ", next.id, " is ",
                              std::string(database::job_state_name(next.state)),
-                             ", and tries again: ", kept.message()));
+                             "; retrying: ", kept.message()));
   unsaved_.insert_or_assign(next.id, std::move(next));
   entry.not_before = options_.clock->now() + options_.retry_after;
   changed(entry);

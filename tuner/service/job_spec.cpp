@@ -60,7 +60,7 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
     spec.device_class = in.value("device_class", spec.device_class);
     return spec;
   } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("a job's options are not readable: ", json_fault(error)));
+    return absl::InvalidArgumentError(absl::StrCat("cannot read a job's options: ", json_fault(error)));
   }
 }
 
@@ -90,7 +90,7 @@ absl::Status check(const JobSpec& spec) {
   }
   if (spec.trials == 0 && spec.minutes == 0 && spec.until_gain_percent == 0) {
     return absl::InvalidArgumentError(
-        "tuning without an end: give --trials N, --minutes M, --until-gain PERCENT or several of them");
+        "tuning would not end: give --trials, --minutes, --until-gain or several of them");
   }
   for (const std::string& name : spec.allowed_numerics) TF_RETURN_IF_ERROR(schedule::check_numerics(name));
   return absl::OkStatus();
@@ -102,7 +102,7 @@ absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& 
     int64_t value = 0;
     if (sides.size() != 2 || sides[0].empty() || !absl::SimpleAtoi(sides[1], &value) || value < 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--dim takes NAME=N with N of at least 1, as in batch=4, not \"", part, "\""));
+          absl::StrCat("--dim must be NAME=N with N of at least 1, as in batch=4, not \"", part, "\""));
     }
     if (!dims.try_emplace(sides[0], value).second)
       return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", sides[0], "\" twice"));

@@ -31,8 +31,8 @@ void remove_file(const fs::path& path) {
   std::error_code error;
   fs::remove(path, error);
   if (error)
-    spdlog::warn(
-        absl::StrCat("cannot remove the model ", path.string(), ", which no job needs: ", error.message()));
+    spdlog::warn(absl::StrCat("cannot remove the model ", path.string(),
+                              ", which is no longer needed: ", error.message()));
 }
 
 // The model of an embedded run is its user's own file.

@@ -42,7 +42,7 @@ absl::StatusOr<NetworkTasks> network_tasks(const std::string& model_path, const 
   }
   if (!tuned.tasks.empty()) return tuned;
   return absl::InvalidArgumentError(
-      absl::StrCat(model_path, " has nothing to tune: no operator of it is computed at run time"));
+      absl::StrCat(model_path, " has nothing to tune: none of its operators is computed at run time"));
 }
 
 absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,

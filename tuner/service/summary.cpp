@@ -19,9 +19,9 @@ std::string absence_text(const session::Progress& progress) {
 std::string summary(const session::Progress& progress) {
   const std::string absence = absence_text(progress);
   return absl::StrCat(counted(progress.trials, "trial"), ", ", progress.failures, " failed",
-                      progress.nothing_new ? "; nothing new to try" : "",
-                      progress.undecided ? "; not all play-offs were held" : "", absence.empty() ? "" : "; ",
-                      absence);
+                      progress.nothing_new ? "; search exhausted" : "",
+                      progress.undecided ? "; not all finalists were re-measured" : "",
+                      absence.empty() ? "" : "; ", absence);
 }
 
 }  // namespace tf::service

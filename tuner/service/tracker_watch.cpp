@@ -59,7 +59,7 @@ void TrackerWatch::wait_while_connected() {
 }
 
 void TrackerWatch::tell_away(const std::string& trouble) {
-  if (trouble != told_) spdlog::warn(absl::StrCat(trouble, "; no job gets a device until then"));
+  if (trouble != told_) spdlog::warn(absl::StrCat(trouble, "; jobs get no devices until it is reachable"));
   told_ = trouble;
 }
 

@@ -40,8 +40,8 @@ absl::Status check_size(uint64_t model_bytes, uint64_t most_bytes) {
   if (model_bytes <= most_bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the model has ", (model_bytes >> 20) + (model_bytes % (1 << 20) != 0),
-                   " MiB, and this tuner takes at most ", most_bytes >> 20,
-                   "; tune it with `tuner tune`, or have the tuner's --max-model-mib raised"));
+                   " MiB, but this tuner accepts at most ", most_bytes >> 20,
+                   "; use `tuner tune`, or raise the tuner's --max-model-mib"));
 }
 
 // Models on their way take no more together, however slowly they come; one always finds room.
@@ -125,7 +125,7 @@ class TunerService final : public pb::Tuner::Service {
     for (bool is_first = true;; is_first = false) {
       TF_ASSIGN_OR_RETURN(const bool came, read(context, reader, request));
       if (!came) break;
-      if (!request.has_chunk()) return absl::InvalidArgumentError("a submission carries one specification");
+      if (!request.has_chunk()) return absl::InvalidArgumentError("a submission must have one specification");
       const pb::ModelChunk& chunk = request.chunk();
       if (is_first) {  // which says how much comes
         TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_model_bytes_));
@@ -141,7 +141,7 @@ class TunerService final : public pb::Tuner::Service {
     pb::SubmitRequest request;
     TF_ASSIGN_OR_RETURN(const bool began, read(context, reader, request));
     if (!began || !request.has_spec())
-      return absl::InvalidArgumentError("a submission begins with what is to be done");
+      return absl::InvalidArgumentError("a submission must begin with its specification");
     const JobSpec spec = from_proto(request.spec());
     TF_RETURN_IF_ERROR(check_may_ask(rpc::caller(context), spec.priority));
     if (spec.device_key.empty())

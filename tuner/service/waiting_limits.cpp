@@ -9,15 +9,15 @@ absl::Status check_room(const WaitingLimits& limits, const std::string& submitte
   if (waiting_of_submitter >= limits.of_each) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot take another job: ", waiting_of_submitter, " jobs of ",
-                     submitter.empty() ? "submitters without a name" : submitter,
-                     " wait here, and of each submitter at most ", limits.of_each,
-                     " may; submit it when some have begun, cancel some (`tuner cancel JOB`), or have the "
-                     "tuner's --max-waiting-each raised"));
+                     submitter.empty() ? "unnamed submitters" : submitter,
+                     " are waiting, and each submitter may have at most ", limits.of_each,
+                     "; submit it when some have started, cancel some (`tuner cancel JOB`), or raise the "
+                     "tuner's --max-waiting-each"));
   }
   if (waiting_in_all >= limits.in_all) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "cannot take another job: ", waiting_in_all, " wait at this tuner, and at most ", limits.in_all,
-        " may; submit it when some have begun, or have its --max-waiting raised"));
+        "cannot take another job: ", waiting_in_all, " are waiting at this tuner, and the limit is ",
+        limits.in_all, "; submit it when some have started, or raise its --max-waiting"));
   }
   return absl::OkStatus();
 }

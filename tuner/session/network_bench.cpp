@@ -71,7 +71,7 @@ class LocalBench final : public NetworkBench {
                              .allowed_numerics = options_.allowed_numerics,
                              .folder = folder});
     if (absl::IsCancelled(report.status()) && !is_stopped())
-      return absl::DeadlineExceededError("the network was not built in time");
+      return absl::DeadlineExceededError("building the network took too long");
     TF_RETURN_IF_ERROR(report.status());
     for (size_t i = 0; i < plan.choices.size(); ++i) plan.choices[i] = report->tasks[i].used;
     return absl::OkStatus();

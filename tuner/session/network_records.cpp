@@ -97,7 +97,7 @@ absl::Status NetworkRecords::record_failure(const driver::ScheduleChoice& choice
   Measurement row = row_of(known, {});
   row.cache_mode = known.cache_mode;
   row.outcome = absl::IsDeadlineExceeded(why) ? database::Outcome::kTimedOut : database::Outcome::kCrashed;
-  row.detail = absl::StrCat("inside its network: ", std::string(why.message()));
+  row.detail = absl::StrCat("in its network: ", std::string(why.message()));
   row.device = device;
   row.job_id = options_.job_id;
   row.finished_unix_ns = now_unix_ns();

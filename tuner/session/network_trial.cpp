@@ -199,8 +199,8 @@ class Trial {
     });
     if (!suspects.empty()) return blame(suspects);
     return absl::AbortedError(
-        absl::StrCat("the network does not run as it was tuned: ", std::string(failure_.message()),
-                     "; each of its schedules ran in it before, so none was recorded as a failure"));
+        absl::StrCat("the tuned network fails: ", std::string(failure_.message()),
+                     "; each schedule ran in it before, so none was recorded as a failure"));
   }
 
   absl::Status blame(std::span<const size_t> suspects) {
@@ -291,7 +291,7 @@ class Trial {
   static absl::StatusOr<T> of_untuned(absl::StatusOr<T> answer) {
     if (answer.ok() || absl::IsCancelled(answer.status())) return answer;
     return absl::InternalError(
-        absl::StrCat("the untuned network does not run: ", std::string(answer.status().message())));
+        absl::StrCat("the untuned network fails: ", std::string(answer.status().message())));
   }
 
   // What the tuned build's process says: its error is the build's.
@@ -399,8 +399,8 @@ absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, database::
   TF_ASSIGN_OR_RETURN(const NetworkTrial result, trial.result());
   if (result.visits > 0 || result.all_untuned) return result;
   return absl::AbortedError(
-      absl::StrCat("the network does not run as it was tuned: ", std::string(failure.message()), "; ",
-                   result.failed, " of its schedules were recorded as failures, which no build takes"));
+      absl::StrCat("the tuned network fails: ", std::string(failure.message()), "; ", result.failed,
+                   " of its schedules were recorded as failures; builds do not use them"));
 }
 
 }  // namespace tf::session

@@ -196,9 +196,9 @@ absl::StatusOr<farm::TrialResult> Pipeline::measure(const Work& work) {
   const uint64_t asked_bytes = trial.options().reuse_distance_bytes();
   if (!result.ok() || result->reuse_distance_bytes() == asked_bytes) return result;
   runner_.acknowledge(*result);
-  return absl::FailedPreconditionError(absl::StrCat(
-      "asked to time a kernel whose constants are read again after ", asked_bytes,
-      " bytes, the device did so after ", result->reuse_distance_bytes(), ": upgrade its agent"));
+  return absl::FailedPreconditionError(absl::StrCat("the device used the wrong reuse distance: requested ",
+                                                    asked_bytes, " bytes, used ",
+                                                    result->reuse_distance_bytes(), ": upgrade its agent"));
 }
 
 void Pipeline::run_loop() {

@@ -55,7 +55,7 @@ database::Measurement implausible(const Subject& subject, const database::Measur
                                   const absl::Status& why) {
   database::Measurement record = start_of(subject);
   record.outcome = database::Outcome::kImplausible;
-  record.detail = absl::StrCat("the device sent what no measurement is: ", std::string(why.message()));
+  record.detail = absl::StrCat("the device sent an invalid measurement: ", std::string(why.message()));
   record.numerics = said.numerics;
   record.code_digest = said.code_digest;
   record.lease = said.lease;

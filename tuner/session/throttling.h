@@ -8,7 +8,7 @@
 
 namespace tf::session {
 
-inline constexpr char kThrottled[] = "the device throttled meanwhile";
+inline constexpr char kThrottled[] = "the device throttled during the trial";
 
 // Not thread-safe.
 class Throttling {

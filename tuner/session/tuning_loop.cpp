@@ -298,9 +298,9 @@ absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
   TF_RETURN_IF_ERROR(note_attempt(flight, finished));
   const bool is_lost = measure::may_retry(finished.status);
   if (is_lost && ++unmeasured_in_a_row_ >= kMaxUnmeasuredInARow) {
-    return absl::UnavailableError(
-        absl::StrCat("gave up after ", unmeasured_in_a_row_,
-                     " attempts in a row without a measurement: ", std::string(finished.status.message())));
+    return absl::UnavailableError(absl::StrCat(
+        "gave up after ", unmeasured_in_a_row_,
+        " consecutive attempts without a measurement: ", std::string(finished.status.message())));
   }
   if (may_try_again(finished)) {
     try_again(std::move(flight), std::move(finished));

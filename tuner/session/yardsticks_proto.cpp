@@ -115,7 +115,7 @@ class Measurer {
     if (!is_of(record, options_.machine)) return std::nullopt;
     if (!is_possible(record, yardstick.amount)) {
       record.outcome = database::Outcome::kImplausible;
-      record.detail = "the device says of a yardstick what no core reaches";
+      record.detail = "the device reports impossible times of a calibration kernel";
     }
     TF_RETURN_IF_ERROR(store_.insert(record).status());
     return record;
@@ -208,9 +208,8 @@ absl::StatusOr<model::MeasuredRates> Survey::finish(measure::Runner& runner, dat
       std::ranges::all_of(builds_, [&](const Build& build) { return build.is_there_before(deadline, stop); });
   if (!are_built) {  // what is built meanwhile would disturb the others
     if (!stop)
-      spdlog::info(
-          absl::StrCat("what this machine reaches was not measured: the kernels for that were not built in ",
-                       absl::FormatDuration(options_.patience)));
+      spdlog::info(absl::StrCat("this machine was not calibrated: the calibration kernels were not built in ",
+                                absl::FormatDuration(options_.patience)));
     return rates_;
   }
   Measurer measurer(options_, runner, store, deadline);

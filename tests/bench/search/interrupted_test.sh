@@ -11,4 +11,4 @@ timeout --foreground --preserve-status --signal INT 8 "$1" record --pools "$pool
   2>"$pools/said" || code=$?
 cat "$pools/said" >&2
 [ "$code" = 130 ] || { echo "exit $code, not 130" >&2; exit 1; }
-grep -q '; the same command goes on from here$' "$pools/said"
+grep -q '; run the same command to continue$' "$pools/said"

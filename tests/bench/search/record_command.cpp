@@ -151,7 +151,7 @@ absl::Status record(const Bench& described) {
   const std::string visits = counted(recorder.measured(), "visit");
   if (stop)
     return absl::CancelledError(
-        absl::StrCat("interrupted after ", visits, "; the same command goes on from here"));
+        absl::StrCat("interrupted after ", visits, "; run the same command to continue"));
   std::fprintf(stderr, "%s%s\n", visits.c_str(),
                recorder.is_over() ? "; record again to go on" : "; everything is recorded");
   return absl::OkStatus();

@@ -97,7 +97,7 @@ TEST_F(File, WhatStandardOutputIsIsNotReplaced) {
 TEST_F(File, IsReadOnlyIfItIsAFileOrAPipeAndNotTooLong) {
   ASSERT_TRUE(write_file(file("plain"), "12345").ok());
   EXPECT_EQ(*read_file(file("plain"), 5), "12345");
-  EXPECT_THAT(std::string(read_file(file("plain"), 4).status().message()), HasSubstr("longer than"));
+  EXPECT_THAT(std::string(read_file(file("plain"), 4).status().message()), HasSubstr("larger than"));
   EXPECT_FALSE(read_file(root_).ok());
   EXPECT_THAT(std::string(read_file("/dev/zero").status().message()), HasSubstr("it is a device"));
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);

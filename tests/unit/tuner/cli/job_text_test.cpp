@@ -128,8 +128,8 @@ TEST(StateText, SaysNothingTwice) {
 
 TEST(LeftJobText, SaysOfAPausedJobThatItStaysSo) {
   EXPECT_EQ(left_job_text(3, JobState::kRunning), "job 3 goes on");
-  EXPECT_EQ(left_job_text(3, JobState::kQueued), "job 3 is queued, and runs without you");
-  EXPECT_EQ(left_job_text(3, JobState::kPaused), "job 3 stays paused; `tuner resume 3` lets it go on");
+  EXPECT_EQ(left_job_text(3, JobState::kQueued), "job 3 is queued and will run without this command");
+  EXPECT_EQ(left_job_text(3, JobState::kPaused), "job 3 is paused; `tuner resume 3` continues it");
   EXPECT_EQ(left_job_text(3, JobState::kDone), "job 3 is done");
 }
 
@@ -148,11 +148,11 @@ TEST(ChangeText, SaysWhatTheJobIsAndWhetherItWasSoAlready) {
   service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
   EXPECT_EQ(change_text(view, "stops"), "job 3 is paused");
   view.unchanged = true;
-  EXPECT_EQ(change_text(view, "stops"), "job 3 is paused already");
+  EXPECT_EQ(change_text(view, "stops"), "job 3 is already paused");
   view.job.state = JobState::kRunning;
-  EXPECT_EQ(change_text(view, "goes on"), "job 3 is running already");
+  EXPECT_EQ(change_text(view, "continues"), "job 3 is already running");
   view.unchanged = false;
-  EXPECT_EQ(change_text(view, "stops"), "job 3 finishes what it is measuring, then stops");
+  EXPECT_EQ(change_text(view, "stops"), "job 3 stops when its running trials finish");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(ProgressPrinter, HasNoTableOfWhatWasNeverMeasured) {
   EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("gave up matmul: refused"));
   progress.tasks[0] = {.label = "matmul", .trials = 3};  // all failed
   progress.trials = 3;
-  EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("no trial has given a time yet"));
+  EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("no trial has succeeded yet"));
 }
 
 TEST(ProgressPrinter, ShowsTheEndOnceWhetherItSucceededOrNot) {

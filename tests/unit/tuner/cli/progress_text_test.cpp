@@ -73,7 +73,7 @@ TEST(ProgressLine, SaysInPlaceOfTheRateWhyNothingNewIsTried) {
   progress.expected_gain.reset();
   progress.current_task = -1;
   progress.phase = session::Phase::kRecalling;
-  EXPECT_EQ(progress_line(progress, 0), "412 trials  recalling earlier results");
+  EXPECT_EQ(progress_line(progress, 0), "412 trials  loading earlier results");
   progress.phase = session::Phase::kPlayOff;
   EXPECT_EQ(progress_line(progress, 412), "412/412 trials  re-measuring finalists");
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["phase"], "play-off");
@@ -137,7 +137,7 @@ TEST(TaskTable, SaysThatThereWasNothingNewToTry) {
   EXPECT_THAT(task_table(progress, 0), Not(HasSubstr("nothing new")));
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["nothing_new"], false);
   progress.nothing_new = true;
-  EXPECT_THAT(task_table(progress, 0), HasSubstr("\nnothing new to try: "));
+  EXPECT_THAT(task_table(progress, 0), HasSubstr("\nsearch exhausted: "));
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["nothing_new"], true);
 }
 
@@ -145,10 +145,9 @@ TEST(TaskTable, SaysThatNotAllFinalistsWereMeasuredAgain) {
   session::Progress progress = some_progress();
   EXPECT_EQ(notes_text(progress), "");
   progress.undecided = true;
-  EXPECT_EQ(
-      notes_text(progress),
-      "time ran out, or the device was away, before all finalists were re-measured: some times rest on one "
-      "measurement; increase --minutes\n");
+  EXPECT_EQ(notes_text(progress),
+            "warning: the budget ended before all finalists were re-measured; some best schedules rest on a "
+            "single measurement: increase --minutes\n");
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["undecided"], true);
 }
 
@@ -172,7 +171,7 @@ TEST(ProgressJson, HasTheNetworksTrialWithItsRatioIfItWasTimed) {
 
 TEST(TaskTable, WeighsTasksByTheirOccurrencesAndSaysWhatIsMissing) {
   EXPECT_THAT(task_table(some_progress(), 0),
-              HasSubstr("kernels add up to 824.0 us (unverified, without those that have no time yet)\n"));
+              HasSubstr("kernels add up to 824.0 us (unverified; without kernels that have no time yet)\n"));
   session::Progress complete = some_progress();
   complete.tasks[0].best_ns = 176e3;
   EXPECT_THAT(task_table(complete, 0), HasSubstr("kernels add up to 1.000 ms (unverified)\n"));
@@ -183,7 +182,7 @@ TEST(TaskTable, SaysThatThereIsNoTimeYet) {
   progress.tasks = {{.label = "matmul", .flops = 1e6}, {.label = "conv2d", .flops = 1e6}};
   EXPECT_THAT(task_table(progress, 0), HasSubstr("\nnothing was measured yet\n"));
   progress.tasks[1].trials = 3;  // all failed
-  EXPECT_THAT(task_table(progress, 0), HasSubstr("\nno trial has given a time yet\n"));
+  EXPECT_THAT(task_table(progress, 0), HasSubstr("\nno trial has succeeded yet\n"));
 }
 
 TEST(TaskTable, SaysOfKernelsThatTheNetworkDoesNotUseWhatTheyAre) {

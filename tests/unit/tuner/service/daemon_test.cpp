@@ -263,7 +263,8 @@ TEST_F(DaemonTest, ASubmissionBeyondALimitIsRefusedBeforeItsModelIsTaken) {
   auto ada = client("ada");
   const absl::Status large = ada->submit(spec_for("desk"), std::string(5'000'000, 'x')).status();
   EXPECT_EQ(large.code(), absl::StatusCode::kResourceExhausted) << large;
-  EXPECT_THAT(std::string(large.message()), HasSubstr("the model has 5 MiB, and this tuner takes at most 4"));
+  EXPECT_THAT(std::string(large.message()),
+              HasSubstr("the model has 5 MiB, but this tuner accepts at most 4"));
   ASSERT_TRUE(ada->submit(spec_for("desk"), "model").ok());
   executor_->wait_for_starts(1);
   ASSERT_TRUE(ada->submit(spec_for("desk"), "model").ok());

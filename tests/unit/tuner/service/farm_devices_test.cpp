@@ -60,7 +60,7 @@ TEST(CheckMeasurable, NamesATargetThatNoAgentMeasuresFor) {
     const absl::Status status = check_measurable(parsed(text));
     EXPECT_TRUE(absl::IsNotFound(status)) << status;
     EXPECT_THAT(std::string(status.message()),
-                HasSubstr("no device of a farm measures kernels for " + parsed(text).text()));
+                HasSubstr("farm devices cannot measure kernels for " + parsed(text).text()));
   }
   for (const char* text : {"host", "x86_64:cpu=znver4", "aarch64", "armv7", "riscv64"})
     EXPECT_TRUE(check_measurable(parsed(text)).ok()) << text;

@@ -14,14 +14,14 @@ TEST(JobAccess, ATunerChangesItsOwnJobsAndThoseOfNobody) {
   EXPECT_TRUE(change_of("tuner bob", bob).ok());
   EXPECT_TRUE(change_of("", bob).ok());
   EXPECT_EQ(change_of("tuner ada", bob).message(),
-            "tuner bob may not cancel job 3: it is tuner ada's; ask them, a device-owner or an admin");
+            "tuner bob may not cancel job 3: it is tuner ada's; ask that user, a device-owner or an admin");
 }
 
 TEST(JobAccess, AUserChangesOnlyTheirOwnJobs) {
   const rpc::Identity ada{Role::kUser, "ada"};
   EXPECT_TRUE(change_of("user ada", ada).ok());
   EXPECT_EQ(change_of("user bob", ada).message(),
-            "user ada may not cancel job 3: it is user bob's; ask them, a device-owner or an admin");
+            "user ada may not cancel job 3: it is user bob's; ask that user, a device-owner or an admin");
   EXPECT_FALSE(check_may_ask(ada, 1).ok());
 }
 
@@ -44,10 +44,9 @@ TEST(JobAccess, WhoMayHelpOthersAndWhoIsOnThisMachineChangesAll) {
 
 TEST(JobAccess, OnlyWhoMayHelpOthersGoesBeforeThem) {
   const rpc::Identity bob{Role::kTuner, "bob"};
-  EXPECT_EQ(
-      check_may_ask(bob, 1).message(),
-      "tuner bob may not ask for the priority 1, which goes before everybody's jobs: ask for 0 or less, or "
-      "let an admin submit it");
+  EXPECT_EQ(check_may_ask(bob, 1).message(),
+            "tuner bob may not use the priority 1, which precedes other users' jobs: use 0 or less, or ask "
+            "an admin to submit the job");
   EXPECT_TRUE(check_may_ask(bob, 0).ok());
   EXPECT_TRUE(check_may_ask(bob, -10).ok());
   EXPECT_TRUE(check_may_ask(rpc::Identity{Role::kAdmin, "root"}, 10).ok());

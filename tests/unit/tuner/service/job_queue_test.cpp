@@ -241,7 +241,8 @@ TEST_F(JobQueueTest, AnEmbeddedRunThatDiedIsLeftToItsOwnCommand) {
     wait_for(id, JobState::kRunning);
     EXPECT_EQ(executor_.wait_for_starts(++starts).back(), id);
     EXPECT_EQ(queue_->find(embedded)->job.state, state);
-    EXPECT_THAT(std::string(queue_->resume(embedded).status().message()), HasSubstr("a run of `tuner tune`"));
+    EXPECT_THAT(std::string(queue_->resume(embedded).status().message()),
+                HasSubstr("belongs to `tuner tune`"));
     ASSERT_TRUE(queue_->cancel(id).ok());
     wait_for(id, JobState::kCancelled);
     queue_.reset();
@@ -252,7 +253,7 @@ TEST_F(JobQueueTest, AJobWhoseStoredOptionsAreDamagedFailsWithTheReason) {
   JobSpec endless = spec_for("desk");
   endless.trials = 0;
   const std::vector<std::pair<std::string, std::string>> damaged = {{"{", "not readable"},
-                                                                    {to_json(endless), "without an end"}};
+                                                                    {to_json(endless), "would not end"}};
   std::vector<int64_t> ids;
   for (const auto& [options, why] : damaged) {
     database::Job job = job_for("desk");

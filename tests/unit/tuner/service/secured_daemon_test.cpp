@@ -89,7 +89,7 @@ TEST_F(SecuredDaemonTest, AnAdminsJobGoesBeforeOthersAndNobodyElses) {
   urgent.priority = 1;
   const absl::Status refused = client(Role::kTuner, "ada")->submit(urgent, "model").status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("tuner ada may not ask for the priority 1"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("tuner ada may not use the priority 1"));
   const auto root = client(Role::kAdmin, "root");
   EXPECT_TRUE(root->submit(urgent, "model").ok());
   EXPECT_EQ(root->list()->size(), 1u);

@@ -11,10 +11,10 @@ TEST(Summary, CountsTrialsAndSaysHowItEnded) {
   progress.trials = 412;
   progress.failures = 3;
   progress.nothing_new = true;
-  EXPECT_EQ(summary(progress), "412 trials, 3 failed; nothing new to try");
+  EXPECT_EQ(summary(progress), "412 trials, 3 failed; search exhausted");
   progress.nothing_new = false;
   progress.undecided = true;
-  EXPECT_EQ(summary(progress), "412 trials, 3 failed; not all play-offs were held");
+  EXPECT_EQ(summary(progress), "412 trials, 3 failed; not all finalists were re-measured");
 }
 
 TEST(Summary, SaysForHowLongADeviceWasThereWhereThatWasNotAllTheTime) {

@@ -19,11 +19,11 @@ TEST(WaitingLimits, SayWhatIsFullAndWhatToDo) {
   EXPECT_TRUE(check_room(limits, "ada", 9, 2).ok());
   const absl::Status hers = check_room(limits, "ada", 9, 3), all = check_room(limits, "ada", 10, 2);
   EXPECT_EQ(hers.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(hers.message()), HasSubstr("3 jobs of ada wait here"));
+  EXPECT_THAT(std::string(hers.message()), HasSubstr("3 jobs of ada are waiting"));
   EXPECT_THAT(std::string(hers.message()), HasSubstr("--max-waiting-each"));
   EXPECT_EQ(all.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(all.message()), HasSubstr("10 wait at this tuner"));
-  EXPECT_THAT(std::string(check_room(limits, "", 9, 3).message()), HasSubstr("submitters without a name"));
+  EXPECT_THAT(std::string(all.message()), HasSubstr("10 are waiting at this tuner"));
+  EXPECT_THAT(std::string(check_room(limits, "", 9, 3).message()), HasSubstr("unnamed submitters"));
 }
 
 class WaitingLimitsTest : public JobQueueTest {

@@ -51,7 +51,7 @@ TEST_F(NetworkTrialTest, FindsTheScheduleThatTheNetworkCrashesWithAndGoesOnWitho
   ASSERT_THAT(failures, SizeIs(1));
   EXPECT_EQ(failures[0].schedule, "broken");
   EXPECT_EQ(failures[0].outcome, database::Outcome::kCrashed);
-  EXPECT_THAT(failures[0].detail, HasSubstr("inside its network: it died of signal 11"));
+  EXPECT_THAT(failures[0].detail, HasSubstr("in its network: it died of signal 11"));
 }
 
 TEST_F(NetworkTrialTest, TakesWhatReplacesALoserAndCrashesForAFailure) {
@@ -144,8 +144,7 @@ TEST_F(LastTryTest, BlamesNothingIfAllOfItRanBeforeAndSaysSo) {
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(
       std::string(status.message()),
-      HasSubstr(
-          "it died of signal 11; each of its schedules ran in it before, so none was recorded as a failure"));
+      HasSubstr("it died of signal 11; each schedule ran in it before, so none was recorded as a failure"));
   EXPECT_THAT(failures(), IsEmpty());
   EXPECT_EQ(best_of(0), "tuned");
 }
