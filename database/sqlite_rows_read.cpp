@@ -211,7 +211,7 @@ absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest) {
   if (!found) return unknown_record(digest);
   TF_ASSIGN_OR_RETURN(Measurement record, read_measurement(find));
   if (record_digest(record) == digest) return record;
-  return damaged_row(find, "measurements", record.id, absl::DataLossError("it is not what its digest names"));
+  return damaged_row(find, "measurements", record.id, absl::DataLossError("it does not match its digest"));
 }
 
 absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule) {

@@ -115,7 +115,8 @@ absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool
   const auto because = [](const std::string& truth, const std::string& remedy) {
     return with_remedy(absl::StatusCode::kUnavailable, truth, remedy);
   };
-  const std::string it = absl::StrCat("what answers at ", endpoint.text());
+  const std::string it = absl::StrCat("the server at ", endpoint.text());
+  const std::string one = absl::StrCat(what == "agent" ? "an " : "a ", what);
   const Spoken spoken = spoken_at(endpoint);
   // In plain text, an HTTP/2 server may well be the one that is meant, and slow.
   if (spoken == Spoken::kNothing || (spoken == Spoken::kHttp2 && !secured)) {
@@ -133,25 +134,26 @@ absl::Status unreachable(const std::string& what, const Endpoint& endpoint, bool
                    absl::StrCat("try again; if that does not help, check its load and ", port));
   }
   if (spoken == Spoken::kTls) {
-    return because(absl::StrCat(it, " is no ", what, " of this farm, or a certificate has expired",
+    return because(absl::StrCat(it, " is not ", one, " of this farm, or a certificate has expired",
                                 detail.empty() ? "" : absl::StrCat(" (", detail, ")")),
                    port + ", and --tls on both sides");
   }
   if (secured) {
     const std::string plain = spoken == Spoken::kHttp2
-                                  ? absl::StrCat("; if it is a ", what, " without --tls, omit --tls here too")
+                                  ? absl::StrCat("; if it is ", one, " without --tls, omit --tls here too")
                                   : "";
-    return because(absl::StrCat(it, " does not speak TLS, so it is no ", what, " of a secured farm"),
+    return because(absl::StrCat(it, " does not speak TLS, so it is not ", one, " of a secured farm"),
                    port + plain);
   }
-  return because(absl::StrCat(it, " does not respond like a ", what, ""), port);
+  return because(absl::StrCat(it, " does not respond like ", one), port);
 }
 
 absl::Status knows_no_such_call(const std::string& what, const Endpoint& endpoint) {
-  return with_remedy(absl::StatusCode::kUnimplemented,
-                     absl::StrCat("what answers at ", endpoint.text(), " is no ", what,
-                                  ", or one of another version: it does not know this call"),
-                     absl::StrCat(compared_port(what), ", and the --version of both programs"));
+  return with_remedy(
+      absl::StatusCode::kUnimplemented,
+      absl::StrCat("the server at ", endpoint.text(), " does not support this call: it is not a ", what,
+                   " or has another version"),
+      absl::StrCat(compared_port(what), ", and the --version of both programs"));
 }
 
 }  // namespace tf::rpc

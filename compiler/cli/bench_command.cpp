@@ -105,8 +105,8 @@ void print(const std::vector<double>& samples_ms, const Profile& profile) {
   // Neither is a mistake of the clock.
   if (std::ranges::any_of(profile.kernels, [](const KernelRow& row) { return row.of_peak > 1; }))
     std::printf(
-        "above 100%%: additions, minima and maxima run beside the multiply-adds that the peak counts, and\n"
-        "FLOPs are those of the definition, of which Winograd needs less than half\n");
+        "above 100%%: the peak counts multiply-adds only, and Winograd needs fewer operations than the\n"
+        "definition, whose FLOPs are shown\n");
 }
 
 void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
@@ -133,11 +133,10 @@ void warn_of_busy_machine(const std::vector<double>& samples_ms) {
   const std::vector<double> s = sorted(samples_ms);
   const double ratio = percentile(s, 0.5) / s.front();
   if (ratio < 1.5) return;
-  std::fprintf(
-      stderr,
-      "compiler bench: warning: the median run took %.1f times as long as the fastest: the machine was "
-      "busy; time it again when it is idle, or compare the fastest runs\n",
-      ratio);
+  std::fprintf(stderr,
+               "compiler bench: warning: the median run took %.1f times as long as the fastest: the machine "
+               "was busy; repeat on an idle machine, or compare the fastest runs\n",
+               ratio);
 }
 
 int cpus_of(const BenchArguments& arguments) {
@@ -150,11 +149,10 @@ int cpus_of(const BenchArguments& arguments) {
 // What is then measured is how long threads wait for their turn.
 void warn_of_shared_cpus(int threads, int cpus) {
   if (threads <= cpus) return;
-  std::fprintf(
-      stderr,
-      "compiler bench: warning: %d threads share %d CPU%s: use at most --threads %d, or name as many "
-      "CPUs by --affinity\n",
-      threads, cpus, cpus == 1 ? "" : "s", cpus);
+  std::fprintf(stderr,
+               "compiler bench: warning: %d threads share %d CPU%s: use at most --threads %d, or give more "
+               "CPUs with --affinity\n",
+               threads, cpus, cpus == 1 ? "" : "s", cpus);
 }
 
 absl::StatusOr<std::unique_ptr<LoadedModel>> open_bound(const std::string& folder,
@@ -229,15 +227,15 @@ absl::Status check_same_network(const std::string& first_folder, const LoadedMod
                                 const std::string& other_folder, const LoadedModel& other) {
   const std::string one = interface_of(first), another = interface_of(other);
   if (one != another)
-    return absl::InvalidArgumentError(absl::StrCat("several folders are to be builds of one network, but ",
-                                                   first_folder, " computes ", one, " and ", other_folder,
-                                                   " ", another, "; time each on its own"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot compare builds of different networks: ", first_folder, " computes ", one,
+                     " and ", other_folder, " ", another, "; time each separately"));
   // Where fusing differs, a little does.
   constexpr double kSame = 0.05;
   if (std::abs(other.flops() - first.flops()) > kSame * first.flops())
     std::fprintf(stderr,
-                 "compiler bench: warning: %s takes %.4g GFLOP and %s %.4g: they hardly are builds of one "
-                 "network\n",
+                 "compiler bench: warning: %s needs %.4g GFLOP and %s %.4g: they may be builds of different "
+                 "networks\n",
                  first_folder.c_str(), first.flops() / 1e9, other_folder.c_str(), other.flops() / 1e9);
   return absl::OkStatus();
 }
@@ -271,7 +269,7 @@ absl::Status run(const BenchArguments& arguments) {
   warn_of_shared_cpus(arguments.threads, cpus_of(arguments));
   if (arguments.folders.size() > 1 && arguments.profile)
     return absl::InvalidArgumentError(
-        "--profile takes one folder: the kernels of several builds do not compare");
+        "--profile takes one folder, because kernels of different builds cannot be compared");
   if (arguments.folders.size() > 1) return compare(arguments);
   TF_ASSIGN_OR_RETURN(const auto model, open_bound(arguments.folders[0], arguments));
   std::vector<double> samples_ms;
@@ -292,12 +290,11 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Time a built model on random inputs");
   command
-      ->add_option(
-          "folder", arguments->folders,
-          "What `compiler build -o` wrote. Several builds of one network run in turns and are compared with "
-          "the first")
+      ->add_option("folder", arguments->folders,
+                   "Folder that `compiler build -o` wrote. Several builds of one network run alternately and "
+                   "are compared with the first")
       ->required();
-  command->add_option("--threads", arguments->threads, "Threads to run with")
+  command->add_option("--threads", arguments->threads, "Number of threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add_affinity_option(*command, arguments->affinity);
@@ -309,7 +306,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_flag("--profile", arguments->profile,
-                    "Also the time, rate and share of the FMA peak of each kernel; takes one folder");
+                    "Also print the time, rate and share of the FMA peak of each kernel; one folder only");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
       "Example: compiler bench build/squeezenet --threads 1 --profile\n"

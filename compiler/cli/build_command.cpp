@@ -161,7 +161,8 @@ void warn_of_unused_numerics(const schedule::Numerics& allowed, const driver::Mo
       return schedule::allows(task.numerics, name.c_str());
     });
     if (!used)
-      std::fprintf(stderr, "compiler build: --allow %s: no kernel uses it; tuning may find where it pays\n",
+      std::fprintf(stderr,
+                   "compiler build: --allow %s has no effect: no kernel uses it; tuning may find uses\n",
                    name.c_str());
   }
 }
@@ -235,7 +236,7 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
   std::printf("weights %s (%s in the network), activations %s\n", size_text(report.weights_bytes).c_str(),
               size_text(report.constant_bytes).c_str(), size_text(report.arena_bytes).c_str());
   if (!plan.layouts.empty())
-    std::printf("layouts chosen by %s, and by estimates where there is none\n",
+    std::printf("layouts chosen by %s, or by estimates if missing\n",
                 counted(std::ssize(plan.layouts), "measured time").c_str());
   std::printf("wrote model.so, model.h and tuning.lock to %s; the functions begin with %s_\n",
               arguments.output.c_str(), arguments.name.c_str());
@@ -300,7 +301,7 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
   if (strict && name_missing(plan.program, plan.choices) > 0) {
     if (arguments.database.empty())
-      std::fprintf(stderr, "compiler build: --strict without --db: there are no records to build from\n");
+      std::fprintf(stderr, "compiler build: --strict needs records: give --db\n");
     return kExitUntuned;
   }
   TF_ASSIGN_OR_RETURN(const OutputFolder folder, OutputFolder::make(arguments.output));
@@ -316,7 +317,7 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
        .on_failed_choice = locked ? driver::OnFailedChoice::kFail : driver::OnFailedChoice::kUseDefault,
        .folder = arguments.output,
        .name = arguments.name});
-  if (absl::IsCancelled(built.status())) return absl::CancelledError("interrupted, nothing written");
+  if (absl::IsCancelled(built.status())) return absl::CancelledError("interrupted; nothing was written");
   TF_RETURN_IF_ERROR(built.status());
   const driver::ModelReport& report = *built;
   warn_of_fallbacks(report);
@@ -335,32 +336,30 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App* command = app.add_subcommand("build", "Compile a network into model.so, model.h and tuning.lock");
   add_model_options(*command, arguments->model);
-  command->add_option("-o,--output", arguments->output, "The folder to write to")->required();
+  command->add_option("-o,--output", arguments->output, "Output folder")->required();
   command->add_option("--name", arguments->name,
-                      "The model's functions begin with NAME_, and programs find the library as libNAME.so "
-                      "[after the network's file]");
+                      "Name of the model: functions begin with NAME_, and the library is libNAME.so [from "
+                      "the network's file name]");
   auto* records = command->add_option(
       "--db", arguments->database,
-      "Tuned schedules: a database FILE, FILE.jsonl or a running tuner as tuner://HOST:PORT");
+      "Database with tuned schedules: FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT");
   command
       ->add_option("--tls", arguments->tls, "Folder of your certificate (`tuner join`), for a secured tuner")
       ->needs(records);
-  auto* device =
-      command
-          ->add_option("--device", arguments->device, "Only records measured on devices with this key [any]")
-          ->needs(records);
-  command->add_option("--threads", arguments->threads, "Threads that the model will run with")
+  auto* device = command->add_option("--device", arguments->device, "Only records of this device class [any]")
+                     ->needs(records);
+  command->add_option("--threads", arguments->threads, "Number of threads that the model will run with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_option("--allow", arguments->allow,
-                      absl::StrCat("Numerics beyond reassociation, in records and default schedules: ",
+                      absl::StrCat("Reduced-precision methods to allow, in records and default schedules: ",
                                    schedule::kAllowHelp));
-  command->add_option("--jobs", arguments->jobs, "Build workers at a time; 0: one a core")
+  command->add_option("--jobs", arguments->jobs, "Number of build workers; 0: one per core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   auto* strict = command->add_flag_callback(
       "--strict", [arguments] { arguments->missing = BuildArguments::Missing::kRefuse; },
-      "Exit with 4, naming them, if kernels have no tuned schedule");
+      "List kernels without a tuned schedule and exit with 4 if there are any");
   command
       ->add_flag_callback(
           "--locked", [arguments] { arguments->records = BuildArguments::Records::kLocked; },
@@ -368,7 +367,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
       ->excludes(strict)
       ->excludes(device);
   command->add_flag("--json", arguments->json, "Print the report as JSON");
-  command->add_flag("--wide", arguments->wide, "Print all columns, however wide the terminal is");
+  command->add_flag("--wide", arguments->wide, "Print all columns, regardless of the terminal's width");
   command->footer("Example: compiler build squeezenet.onnx --target host --db tuning.db -o build/squeezenet");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {

@@ -73,15 +73,15 @@ absl::Status compare_integers(const HostTensor& got, const HostTensor& want) {
   const std::vector<int64_t> b = graph::read_integers(want.element, want.data->bytes());
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] != b[i])
-      return absl::InternalError(
-          absl::StrCat("output '", got.name, "': element ", i, " is ", a[i], ", its reference is ", b[i]));
+      return absl::InternalError(absl::StrCat("output '", got.name, "': element ", i, " is ", a[i],
+                                              ", but the reference is ", b[i]));
   }
   return absl::OkStatus();
 }
 
 absl::Status compare(const HostTensor& got, const HostTensor& want, double tolerance) {
   if (got.element != want.element || got.shape != want.shape)
-    return absl::InternalError(absl::StrCat("output '", got.name, "' has another type than its reference"));
+    return absl::InternalError(absl::StrCat("output '", got.name, "' differs in type from its reference"));
   return tensor::is_float(got.element) ? compare_floats(got, want, tolerance) : compare_integers(got, want);
 }
 
@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<HostTensor>> run_model(graph::Graph graph, const std:
 }
 
 absl::Status check(const fs::path& folder, const CheckArguments& arguments, driver::BuildPool* pool) {
-  if (!fs::exists(folder / "model.onnx")) return absl::NotFoundError("there is no model.onnx in it");
+  if (!fs::exists(folder / "model.onnx")) return absl::NotFoundError("it contains no model.onnx");
   int sets = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory() || !entry.path().filename().string().starts_with("test_data_set_")) continue;
@@ -127,11 +127,12 @@ absl::Status check(const fs::path& folder, const CheckArguments& arguments, driv
     TF_ASSIGN_OR_RETURN(graph::Graph graph, import_for((folder / "model.onnx").string(), inputs));
     TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> got,
                         run_model(std::move(graph), inputs, arguments, pool));
-    if (got.size() != wanted.size()) return absl::InternalError("the model has another number of outputs");
+    if (got.size() != wanted.size())
+      return absl::InternalError("the model has a different number of outputs");
     for (size_t i = 0; i < got.size(); ++i)
       TF_RETURN_IF_ERROR(compare(got[i], wanted[i], arguments.tolerance));
   }
-  return sets > 0 ? absl::OkStatus() : absl::NotFoundError("there is no test_data_set_* in it");
+  return sets > 0 ? absl::OkStatus() : absl::NotFoundError("it contains no test_data_set_*");
 }
 
 int run(const CheckArguments& arguments) {
@@ -169,10 +170,9 @@ void add_check_command(CLI::App& app, Invocation& invocation) {
                    "Largest max|a - b| / max|b| of a floating-point output; others must be equal")
       ->check(at_least(0))
       ->capture_default_str();
-  command->add_option(
-      "--allow", arguments->allow,
-      absl::StrCat("Numerics beyond reassociation that schedules may use: ", schedule::kAllowHelp));
-  command->add_option("--threads", arguments->threads, "Threads to run with")->check(CLI::Range(1, 1024));
+  command->add_option("--allow", arguments->allow,
+                      absl::StrCat("Reduced-precision methods to allow: ", schedule::kAllowHelp));
+  command->add_option("--threads", arguments->threads, "Number of threads")->check(CLI::Range(1, 1024));
   command->add_flag("--interpret", arguments->interpret, "Evaluate in double precision instead of compiling");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(

@@ -104,7 +104,7 @@ absl::StatusOr<std::string> manifest_text(const proto::Artifact& artifact) {
   options.preserve_proto_field_names = true;
   std::string text;
   if (!google::protobuf::util::MessageToJsonString(artifact.manifest(), &text, options).ok())
-    return absl::InternalError("the manifest cannot be printed");
+    return absl::InternalError("cannot print the manifest");
   return text;
 }
 
@@ -191,7 +191,9 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
           "--allow", arguments->allow,
           absl::StrCat("Reduced-precision methods that the default schedule may use: ", schedule::kAllowHelp))
       ->excludes(with);
-  command->add_option("--target", arguments->target, "Target, as in `compiler build`, or cuda:arch=sm_NN")
+  command
+      ->add_option("--target", arguments->target,
+                   "Target to compile for, as in `compiler build`, or cuda:arch=sm_NN")
       ->capture_default_str();
   command->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128");
   command->add_option("--in-layout", arguments->in_layouts,

@@ -18,16 +18,15 @@ void add_affinity_option(CLI::App& command, std::vector<int>& cpus) {
         if (!list.ok()) throw CLI::ValidationError("--affinity", std::string(list.status().message()));
         cpus.assign(list->begin(), list->end());
       },
-      "CPUs, as in 0-3,6: thread t stays on the t-th of them; without it the system decides");
+      "CPUs to pin threads to, as in 0-3,6: thread t runs on the t-th [chosen by the system]");
 }
 
 void add_model_options(CLI::App& command, ModelArguments& arguments) {
   command.add_option("model", arguments.model, "The network, an ONNX file")->required();
-  command.add_option("--target", arguments.target, "What to compile for: 'host', or as in x86_64:cpu=znver4")
+  command.add_option("--target", arguments.target, "Target to compile for: host, x86_64:cpu=znver4, …")
       ->capture_default_str();
   command
-      .add_option("--dim", arguments.dims,
-                  "NAME=N: the value of one of the model's named dimensions; repeatable")
+      .add_option("--dim", arguments.dims, "NAME=N: value of a named dimension of the network; repeatable")
       ->allow_extra_args(false);
 }
 
@@ -37,7 +36,8 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
     const size_t equals = text.rfind('=');
     int64_t value = 0;
     if (equals == 0 || equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &value))
-      return absl::InvalidArgumentError(absl::StrCat("--dim ", text, ": want NAME=N, as in --dim batch=4"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim ", text, ": write it as NAME=N, as in --dim batch=4"));
     options.dims[text.substr(0, equals)] = value;
   }
   return onnx::import_model(arguments.model, options);
@@ -46,9 +46,9 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
   if (target.is_gpu())
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target ", arguments.target,
-                     ": networks are not built for GPUs, only single kernels: see `compiler kernel --help`"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--target ", arguments.target,
+        ": networks cannot be built for GPUs, only single kernels: see `compiler kernel --help`"));
   return target;
 }
 

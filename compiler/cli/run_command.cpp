@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<HostTensor>> read_inputs(const RunArguments& argument
       for (const HostTensor& input : model.inputs())
         absl::StrAppend(&names, names.empty() ? "" : ", ", input.name);
       return absl::InvalidArgumentError(absl::StrCat(
-          "--input ", text, ": want NAME=FILE, where NAME is one of the model's inputs: ", names));
+          "--input ", text, ": write it as NAME=FILE, where NAME is one of the model's inputs: ", names));
     }
   }
   std::vector<HostTensor> values;
@@ -85,17 +85,17 @@ absl::Status run(const RunArguments& arguments) {
 void add_run_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Run a built model on inputs from files");
-  command->add_option("folder", arguments->folder, "What `compiler build -o` wrote")->required();
+  command->add_option("folder", arguments->folder, "Folder that `compiler build -o` wrote")->required();
   command
       ->add_option("--input", arguments->inputs,
                    "NAME=FILE, a TensorProto (.pb) or NumPy array (.npy); repeatable")
       ->allow_extra_args(false);
   command->add_option("-o,--output", arguments->output, "Folder for output_0.pb, output_1.pb, …")->required();
-  command->add_option("--threads", arguments->threads, "Threads to run with")
+  command->add_option("--threads", arguments->threads, "Number of threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add_affinity_option(*command, arguments->affinity);
-  command->add_flag("--npy", arguments->npy, "Write NumPy arrays");
+  command->add_flag("--npy", arguments->npy, "Write NumPy arrays (.npy) instead of .pb files");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler run build/squeezenet --input input=cat.npy -o out");
   command->callback([arguments, &invocation] {

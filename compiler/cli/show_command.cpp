@@ -76,9 +76,8 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
   if (!needed.empty())
     std::fprintf(stderr, "compiler show: a faster record needs --allow %s\n", names.c_str());
   if (best.empty())
-    return absl::NotFoundError(absl::StrCat("no measurement of this workload is ok",
-                                            device.empty() ? "" : " and of device ", device,
-                                            ": tune it first"));
+    return absl::NotFoundError(absl::StrCat("this workload has no successful measurement",
+                                            device.empty() ? "" : " on device ", device, ": tune it first"));
   return best;
 }
 
@@ -207,15 +206,17 @@ absl::Status run(const ShowArguments& arguments) {
 void add_show_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ShowArguments>();
   CLI::App* command = app.add_subcommand("show", "Print the best record of a workload: text, schedule, code");
-  command->add_option("key", arguments->key, "The workload's key, or its first 6 digits or more")->required();
-  command->add_option("--db", arguments->database, "A database FILE, FILE.jsonl or tuner://HOST:PORT")
+  command->add_option("key", arguments->key, "The workload's key, or at least its first 6 digits")
+      ->required();
+  command
+      ->add_option("--db", arguments->database,
+                   "Database: FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT")
       ->required();
   command->add_option("--tls", arguments->tls,
                       "Folder of your certificate (`tuner join`), for a secured tuner");
-  command->add_option("--device", arguments->device, "Only records measured on devices with this key [any]");
-  command->add_option(
-      "--allow", arguments->allow,
-      absl::StrCat("Numerics beyond reassociation that the record may use: ", schedule::kAllowHelp));
+  command->add_option("--device", arguments->device, "Only records of this device class [any]");
+  command->add_option("--allow", arguments->allow,
+                      absl::StrCat("Reduced-precision methods to allow: ", schedule::kAllowHelp));
   command->add_flag("--ir", arguments->ir, "Print the loop IR after the last pass");
   add_print_after_option(*command, arguments->print_after, "the loop IR");
   command->add_flag("--asm", arguments->assembly, "Print the assembly");

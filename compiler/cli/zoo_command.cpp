@@ -38,7 +38,7 @@ int run(const ZooArguments& arguments) {
   const bool is_known =
       std::ranges::find(networks, arguments.name, &onnx::ZooNetwork::name) != networks.end();
   if (is_known && arguments.output.empty())
-    return report_error("compiler zoo", absl::InvalidArgumentError("where to? give -o FILE.onnx"));
+    return report_error("compiler zoo", absl::InvalidArgumentError("no output file: give -o FILE.onnx"));
   absl::StatusOr<std::string> model = onnx::zoo_model(arguments.name, arguments.options);
   if (!model.ok()) return report_error("compiler zoo", absl::InvalidArgumentError(model.status().message()));
   if (absl::Status written = write_file(arguments.output, *model); !written.ok())
@@ -59,24 +59,26 @@ void add_zoo_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ZooArguments>();
   CLI::App* command =
       app.add_subcommand("zoo", "Write a well-known network with random weights as an ONNX file");
-  command->add_option("name", arguments->name, "The network's name, or 'list'")->required();
-  command->add_option("-o,--output", arguments->output, "The file to write");
-  auto* batch = command->add_option("--batch", arguments->options.batch, "Size of the batch axis")
-                    ->capture_default_str();
+  command->add_option("name", arguments->name, "Name of the network, or 'list'")->required();
+  command->add_option("-o,--output", arguments->output, "Output file");
+  auto* batch = command->add_option("--batch", arguments->options.batch, "Batch size")->capture_default_str();
   // As --dim can say it.
   const auto is_name = [](const std::string& text) {
     return text.find_first_of(" \t\n,=") == std::string::npos
                ? std::string()
-               : absl::StrCat("'", text, "' is no name: it has a blank, a comma or an equals sign");
+               : absl::StrCat("'", text,
+                              "' is not a valid name: it contains a blank, a comma or an equals sign");
   };
   command
       ->add_option("--batch-name", arguments->options.batch_name,
-                   "Leave the batch axis open under this name; a build then says --dim NAME=N")
+                   "Make the batch a named dimension; builds then need --dim NAME=N")
       ->check(is_name)
       ->excludes(batch);
-  command->add_option("--sequence", arguments->options.sequence, "Tokens a text, of networks that read text")
+  command
+      ->add_option("--sequence", arguments->options.sequence,
+                   "Sequence length in tokens (text networks only)")
       ->capture_default_str();
-  command->add_option("--seed", arguments->options.seed, "Seed of the weights")->capture_default_str();
+  command->add_option("--seed", arguments->options.seed, "Seed of the random weights")->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler zoo squeezenet -o squeezenet.onnx");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });

@@ -127,8 +127,8 @@ class KernelBuilder {
       return false;
     }
     if (reply.artifact().blobs_size() != 1)
-      return absl::InternalError(absl::StrCat("a build worker answered with ", reply.artifact().blobs_size(),
-                                              " blobs for one kernel"));
+      return absl::InternalError(
+          absl::StrCat("a build worker returned ", reply.artifact().blobs_size(), " blobs for one kernel"));
     const proto::Manifest& manifest = reply.artifact().manifest();
     // What the schedule does counts, not what a record says of it.
     for (const std::string& used : manifest.numerics()) {
@@ -283,7 +283,7 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                                         BuildPool& pool, const BuildModelOptions& options) {
   graph::Program program = planned;
   TF_RETURN_IF_ERROR(check_model_name(options.name));
-  TF_CHECK(choices.size() == program.tasks.size()) << "one choice a task is wanted";
+  TF_CHECK(choices.size() == program.tasks.size()) << "expected one choice per task";
   TF_ASSIGN_OR_RETURN(const TemporaryFolder scratch, scratch_folder(options.folder));
   std::string runtime_archive = options.runtime_archive_path;
   // Before kernels are compiled, which takes a while.

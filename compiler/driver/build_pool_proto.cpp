@@ -129,8 +129,8 @@ class Worker {
     pid_ = -1;
     if (!ended) return "stopped answering and was killed";
     if (WIFSIGNALED(status)) {
-      if (WTERMSIG(status) == SIGXCPU) return "used more processor time than a build may";
-      return absl::StrCat("died of signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
+      if (WTERMSIG(status) == SIGXCPU) return "exceeded the CPU time limit of a build";
+      return absl::StrCat("was killed by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
     }
     return absl::StrCat("ended with exit code ", WEXITSTATUS(status));
   }

@@ -19,7 +19,8 @@ absl::Status wait_for(int socket, short events, Deadline deadline) {
     // A minute at a time, so that kNever needs no case of its own.
     const auto left =
         std::min<Deadline::duration>(deadline - Deadline::clock::now(), std::chrono::minutes(1));
-    if (left <= Deadline::duration::zero()) return absl::DeadlineExceededError("the other end took too long");
+    if (left <= Deadline::duration::zero())
+      return absl::DeadlineExceededError("the other end did not respond in time");
     pollfd poll_entry{socket, events, 0};
     const auto left_ms = std::chrono::duration_cast<std::chrono::milliseconds>(left).count();
     int ready = poll(&poll_entry, 1, static_cast<int>(left_ms) + 1);
@@ -32,7 +33,7 @@ absl::Status read_exactly(int socket, char* data, size_t size, Deadline deadline
   while (size > 0) {
     TF_RETURN_IF_ERROR(wait_for(socket, POLLIN, deadline));
     ssize_t count = recv(socket, data, size, MSG_DONTWAIT);
-    if (count == 0) return absl::UnavailableError("the other end has closed the stream");
+    if (count == 0) return absl::UnavailableError("the other end closed the stream");
     if (count < 0) {
       if (errno == EINTR || errno == EAGAIN) continue;
       return absl::UnavailableError(absl::StrCat("reading a frame: ", strerror(errno)));

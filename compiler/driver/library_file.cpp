@@ -56,14 +56,14 @@ absl::Status check_library_file(const std::string& path) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is not a shared library: build the model again"));
   if (own && header->e_machine != own->e_machine)
-    return absl::FailedPreconditionError(absl::StrCat(path, " is built for ",
-                                                      processor_name(header->e_machine), ", this is ",
-                                                      processor_name(own->e_machine)));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is built for ", processor_name(header->e_machine), ", but this machine is ",
+                     processor_name(own->e_machine)));
   file.seekg(0, std::ios::end);
   const auto size_bytes = static_cast<uint64_t>(file.tellg());
   if (promised_bytes(file, *header) > size_bytes)
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is cut off after ", size_bytes, " bytes: copy or build the model again"));
+        absl::StrCat(path, " is truncated after ", size_bytes, " bytes: copy or build the model again"));
   return absl::OkStatus();
 }
 

@@ -122,7 +122,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
     return absl::FailedPreconditionError(absl::StrCat(
         path.string(), is_old
                            ? " was built by an older version of the compiler: build the model again"
-                           : " is not a model: its functions are not there; build it with `compiler build`"));
+                           : " is not a model: its functions are missing; build it with `compiler build`"));
   }
   if (const int32_t code = m.open(threads, &m.model); code != TF_MODEL_OK)
     return absl::FailedPreconditionError(
@@ -152,20 +152,21 @@ absl::Status LoadedModel::set_affinity(const std::vector<int>& cpus) {
   if (impl_->set_affinity(impl_->model, numbers.data(), static_cast<int32_t>(numbers.size())) != TF_MODEL_OK)
     return absl::InvalidArgumentError(
         absl::StrCat("--affinity ", absl::StrJoin(cpus, ","),
-                     ": this process may not use all of these CPUs; see `taskset -p $$`"));
+                     ": this process may not use some of these CPUs; see `taskset -p $$`"));
   return absl::OkStatus();
 }
 
 absl::Status LoadedModel::bind(const std::vector<HostTensor>& inputs) {
   if (inputs.size() != inputs_.size())
     return absl::InvalidArgumentError(
-        absl::StrCat(inputs.size(), " inputs are given, the model has ", inputs_.size()));
+        absl::StrCat(inputs.size(), " inputs are given, but the model has ", inputs_.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].element != inputs_[i].element || inputs[i].shape != inputs_[i].shape)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input '", inputs_[i].name, "' is given as ",
-          graph::to_string(graph::tensor_type(inputs[i].element, inputs[i].shape)), ", the model wants ",
-          graph::to_string(graph::tensor_type(inputs_[i].element, inputs_[i].shape))));
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", inputs_[i].name, "' has the type ",
+                       graph::to_string(graph::tensor_type(inputs[i].element, inputs[i].shape)),
+                       ", but the model expects ",
+                       graph::to_string(graph::tensor_type(inputs_[i].element, inputs_[i].shape))));
     std::memcpy(impl_->input_bytes[i].get(), inputs[i].data->bytes().data(), inputs[i].data->bytes().size());
   }
   return absl::OkStatus();

@@ -64,8 +64,8 @@ constexpr int64_t kMostElements = int64_t{1} << 34;
 // What a kernel says of its buffers comes from another process and is believed of nothing: where it cannot be
 // true, the model is not built.
 absl::Status wrong_port(std::string_view what) {
-  return absl::InternalError(absl::StrCat("a build worker answered with a kernel that ",
-                                          absl::string_view(what.data(), what.size())));
+  return absl::InternalError(
+      absl::StrCat("a build worker returned a kernel that ", absl::string_view(what.data(), what.size())));
 }
 
 // The f32 values after the port's maps; `shape` becomes what they give.
@@ -264,7 +264,7 @@ absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const 
     const KernelPort& port = kernel.ports[i];
     const size_t of = port.sums ? static_cast<size_t>(port.sums->input) : call.operands.size();
     if (of >= call.operands.size() || call.operands[of].value >= 0)
-      return wrong_port(absl::StrCat("sums an operand of ", call.name, " that is no constant"));
+      return wrong_port(absl::StrCat("sums an operand of ", call.name, " that is not a constant"));
     TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights.offset_of(call.operands[of].constant, port));
     step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes});
   }

@@ -34,7 +34,7 @@ void answer(int fd, const absl::StatusOr<std::vector<double>>& times) {
   } else {
     absl::StrAppend(&message, times.status().message().substr(0, kMostBytes / 2));
   }
-  if (message.size() > kMostBytes) message = absl::StrCat("e", "a run told of too many kernels");
+  if (message.size() > kMostBytes) message = absl::StrCat("e", "a run reported too many kernels");
   if (send(fd, message.data(), message.size(), MSG_NOSIGNAL) < 0) _exit(1);
 }
 
@@ -72,7 +72,7 @@ class Child {
       if (limits_.stop != nullptr && *limits_.stop) return fail(absl::CancelledError("stopped"));
       if (Clock::now() >= deadline)
         return fail(absl::DeadlineExceededError(
-            absl::StrCat("it was not done after ", absl::FormatDuration(limits_.each))));
+            absl::StrCat("it did not finish within ", absl::FormatDuration(limits_.each))));
     }
     const ssize_t bytes = recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
     if (bytes <= 0) return fail(death());
@@ -91,7 +91,7 @@ class Child {
 
   absl::Status death() {
     const int status = end();
-    return absl::AbortedError(WIFSIGNALED(status) ? absl::StrCat("it died of signal ", WTERMSIG(status))
+    return absl::AbortedError(WIFSIGNALED(status) ? absl::StrCat("it was killed by signal ", WTERMSIG(status))
                                                   : "it ended");
   }
 

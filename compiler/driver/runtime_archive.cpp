@@ -33,10 +33,10 @@ absl::StatusOr<std::string> runtime_archive_of(const target::Target& target, tar
                                                const std::string& own) {
   if (target.arch == built_on) return own;
   const std::string arch(target::arch_name(target.arch));
-  const std::string truth = absl::StrCat("there is no runtime for models for ", arch);
+  const std::string truth = absl::StrCat("the runtime is not available for ", arch);
   if (target.arch == target::Arch::kX86_64)
-    return with_remedy(absl::StatusCode::kFailedPrecondition, truth + " but on such a machine",
-                       "build the model there");
+    return with_remedy(absl::StatusCode::kFailedPrecondition, truth + " on this machine",
+                       "build the model on such a machine");
   const std::string compiler(cross_compiler(target.arch));
   if (compiler.empty())
     return with_remedy(
@@ -48,9 +48,9 @@ absl::StatusOr<std::string> runtime_archive_of(const target::Target& target, tar
   if (std::filesystem::exists(archive, error)) return archive.string();
   return with_remedy(
       absl::StatusCode::kFailedPrecondition,
-      absl::StrCat("a model for ", target.text(), " needs the runtime as ", archive.string(),
-                   ", which is not there"),
-      absl::StrCat("install the cross compiler ", compiler, ", then configure and build this program again"));
+      absl::StrCat("a model for ", target.text(), " needs the runtime ", archive.string(),
+                   ", which does not exist"),
+      absl::StrCat("install the cross compiler ", compiler, ", then configure and build Tunefarm again"));
 }
 
 }  // namespace tf::driver

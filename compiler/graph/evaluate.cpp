@@ -16,13 +16,13 @@ absl::Status check_inputs(const Graph& graph, const std::vector<HostTensor>& inp
   const std::vector<NodeId> wanted = graph.inputs();
   if (inputs.size() != wanted.size())
     return absl::InvalidArgumentError(
-        absl::StrCat(inputs.size(), " inputs are given, the model has ", wanted.size()));
+        absl::StrCat(inputs.size(), " inputs are given, but the model has ", wanted.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& type = graph.type(wanted[i]);
     if (inputs[i].element != type.element || inputs[i].shape != graph.shape(type))
       return absl::InvalidArgumentError(
-          absl::StrCat("input '", graph.node(wanted[i]).name, "' is given as ",
-                       to_string(tensor_type(inputs[i].element, inputs[i].shape)), ", the model wants ",
+          absl::StrCat("input '", graph.node(wanted[i]).name, "' has the type ",
+                       to_string(tensor_type(inputs[i].element, inputs[i].shape)), ", but the model expects ",
                        to_string(tensor_type(type.element, graph.shape(type)))));
   }
   return absl::OkStatus();

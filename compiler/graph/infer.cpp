@@ -80,7 +80,7 @@ class Inference {
     const TensorType& x = type(0);
     TF_RETURN_IF_ERROR(check_axes(op.axes, x.rank()));
     const bool orders = op.kind == ReduceKind::kMin || op.kind == ReduceKind::kMax;
-    if (x.element == Element::kBool && !orders) return bad("wants numbers, got ", to_string(x));
+    if (x.element == Element::kBool && !orders) return bad("needs numbers, not ", to_string(x));
     TensorType result{x.element, {}};
     for (int i = 0; i < x.rank(); ++i) {
       const bool folded = std::find(op.axes.begin(), op.axes.end(), i) != op.axes.end();
@@ -91,7 +91,7 @@ class Inference {
   }
 
   absl::StatusOr<TensorType> operator()(const Lrn& op) const {
-    if (type(0).rank() < 2 || op.size < 1) return bad("wants rank 2 or more and a size of at least 1");
+    if (type(0).rank() < 2 || op.size < 1) return bad("needs rank 2 or more and a size of at least 1");
     return floating(type(0));
   }
   absl::StatusOr<TensorType> operator()(const Softmax& op) const {
@@ -102,11 +102,11 @@ class Inference {
   absl::StatusOr<TensorType> operator()(const BatchNorm&) const {
     TF_RETURN_IF_ERROR(same_element());
     const TensorType& x = type(0);
-    if (x.rank() < 2) return bad("wants rank 2 or more, got ", to_string(x));
+    if (x.rank() < 2) return bad("needs rank 2 or more, not ", to_string(x));
     for (size_t i = 1; i < 5; ++i) {
       if (type(i).rank() != 1 || graph_.value(type(i).extents[0]) != graph_.value(x.extents[1]))
         return bad("operand ", i, " is ", to_string(type(i)), "; one value for each of ",
-                   graph_.value(x.extents[1]), " channels is wanted");
+                   graph_.value(x.extents[1]), " channels is needed");
     }
     return floating(x);
   }
@@ -128,9 +128,9 @@ class Inference {
     TF_ASSIGN_OR_RETURN(Extents extents, broadcast_operands(0));
     const bool logical = op.kind == BinaryKind::kAnd || op.kind == BinaryKind::kOr;
     const bool is_bool = type(0).element == Element::kBool;
-    if (logical && !is_bool) return bad("wants bool operands");
+    if (logical && !is_bool) return bad("needs bool operands");
     if (is_bool && !logical && op.kind != BinaryKind::kEqual)
-      return bad("wants numbers, got ", to_string(type(0)));
+      return bad("needs numbers, not ", to_string(type(0)));
     const bool boolean = logical || op.kind == BinaryKind::kEqual || op.kind == BinaryKind::kLess ||
                          op.kind == BinaryKind::kLessEqual;
     return TensorType{boolean ? Element::kBool : type(0).element, std::move(extents)};
@@ -156,7 +156,8 @@ class Inference {
         if (d == op.axis) {
           result.extents[d] = result.extents[d] + type(i).extents[d];
         } else if (graph_.value(result.extents[d]) != graph_.value(type(i).extents[d])) {
-          return bad(to_string(type(0)), " and ", to_string(type(i)), " differ beside axis ", op.axis);
+          return bad(to_string(type(0)), " and ", to_string(type(i)), " differ in an axis other than ",
+                     op.axis);
         }
       }
     }
@@ -181,7 +182,7 @@ class Inference {
     const TensorType& x = type(0);
     TF_RETURN_IF_ERROR(check_axes(op.perm, x.rank()));
     if (static_cast<int>(op.perm.size()) != x.rank())
-      return bad("a permutation of ", x.rank(), " axes is wanted");
+      return bad("a permutation of ", x.rank(), " axes is needed");
     TensorType result{x.element, {}};
     for (int64_t axis : op.perm) result.extents.push_back(x.extents[axis]);
     return result;
@@ -192,7 +193,7 @@ class Inference {
     TF_RETURN_IF_ERROR(check_axes(op.axes, result.rank()));
     const size_t n = op.axes.size();
     if (op.starts.size() != n || op.sizes.size() != n || op.steps.size() != n)
-      return bad("wants one entry an axis");
+      return bad("needs one entry per axis");
     for (size_t k = 0; k < n; ++k) {
       const int64_t extent = graph_.value(result.extents[op.axes[k]]);
       int64_t span = 0, last = 0;
@@ -210,7 +211,7 @@ class Inference {
   absl::StatusOr<TensorType> operator()(const Pad& op) const {
     TensorType result = type(0);
     if (static_cast<int>(op.begin.size()) != result.rank() || op.begin.size() != op.end.size())
-      return bad("wants one padding an axis, of ", result.rank());
+      return bad("needs one padding per axis, of ", result.rank());
     for (int i = 0; i < result.rank(); ++i) {
       if (op.begin[i] < 0 || op.end[i] < 0)
         return bad("negative padding of axis ", i, " is not supported: use slice");
@@ -255,11 +256,11 @@ class Inference {
   }
   static absl::StatusOr<TensorType> of_element(const TensorType& x, Element element) {
     if (x.element == element) return x;
-    return bad("wants ", std::string(tensor::element_name(element)), ", got ", to_string(x));
+    return bad("needs ", std::string(tensor::element_name(element)), ", not ", to_string(x));
   }
   static absl::StatusOr<TensorType> floating(const TensorType& x) {
     if (tensor::is_float(x.element)) return x;
-    return bad("wants floating point, got ", to_string(x));
+    return bad("needs floating point, not ", to_string(x));
   }
   absl::StatusOr<Extents> broadcast_operands(size_t first) const {
     std::vector<Extents> all;
@@ -314,7 +315,7 @@ absl::StatusOr<TensorType> infer_type(const Graph& graph, const Op& op, std::spa
   const Arity arity = op_arity(op);
   const int count = static_cast<int>(inputs.size());
   if (count < arity.least || (arity.greatest >= 0 && count > arity.greatest))
-    return bad("has ", count, " operands, wants ", arity.least,
+    return bad("has ", count, " operands, needs ", arity.least,
                arity.greatest == arity.least ? ""
                : arity.greatest < 0          ? " or more"
                                              : absl::StrCat(" to ", arity.greatest));

@@ -14,11 +14,11 @@ constexpr int64_t kLargest = int64_t{1} << 31;
 absl::Status check_entries(std::span<const int64_t> entries, const char* what, int spatial, int64_t least) {
   if (static_cast<int>(entries.size()) != spatial)
     return absl::InvalidArgumentError(absl::StrCat(
-        what, " has ", entries.size(), " entries, wants one for each of ", spatial, " spatial axes"));
+        what, " has ", entries.size(), " entries, but needs one for each of ", spatial, " spatial axes"));
   for (int64_t entry : entries) {
     if (entry < least || entry > kLargest)
       return absl::InvalidArgumentError(
-          absl::StrCat(what, " has an entry ", entry, ", wants at least ", least));
+          absl::StrCat(what, " has an entry ", entry, ", but needs at least ", least));
   }
   return absl::OkStatus();
 }
@@ -53,7 +53,7 @@ absl::StatusOr<TensorType> infer_conv(const Graph& graph, const Conv& op, const 
                                       const TensorType& w, const TensorType* bias) {
   if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank())
     return absl::InvalidArgumentError(
-        absl::StrCat("wants an input of rank 3 to 5 and weights of the same rank, got ", to_string(x),
+        absl::StrCat("needs an input of rank 3 to 5 and weights of the same rank, not ", to_string(x),
                      " and ", to_string(w)));
   const std::vector<int64_t> ws = graph.shape(w);
   const int64_t channels = graph.value(x.extents[1]);
@@ -63,7 +63,7 @@ absl::StatusOr<TensorType> infer_conv(const Graph& graph, const Conv& op, const 
                                                    " channels in ", op.groups, " groups"));
   if (bias && (bias->rank() != 1 || graph.value(bias->extents[0]) != ws[0]))
     return absl::InvalidArgumentError(
-        absl::StrCat("the bias is ", to_string(*bias), ", wants ", ws[0], " values"));
+        absl::StrCat("the bias is ", to_string(*bias), ", but needs ", ws[0], " values"));
   TensorType result{x.element, {x.extents[0], w.extents[0]}};
   const std::span<const int64_t> kernel(ws.begin() + 2, ws.end());
   TF_RETURN_IF_ERROR(
@@ -73,7 +73,7 @@ absl::StatusOr<TensorType> infer_conv(const Graph& graph, const Conv& op, const 
 
 absl::StatusOr<TensorType> infer_pool(const Graph& graph, const Pool& op, const TensorType& x) {
   if (x.rank() < 3 || x.rank() > 5)
-    return absl::InvalidArgumentError(absl::StrCat("wants an input of rank 3 to 5, got ", to_string(x)));
+    return absl::InvalidArgumentError(absl::StrCat("needs an input of rank 3 to 5, not ", to_string(x)));
   TensorType result{x.element, {x.extents[0], x.extents[1]}};
   TF_RETURN_IF_ERROR(
       slide(graph, {op.kernel, op.strides, op.dilations, op.pads_begin, op.pads_end}, x, result.extents));

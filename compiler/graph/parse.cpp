@@ -96,7 +96,7 @@ class Parser {
     }
     graph_.nodes.push_back(std::move(node));
     if (!nodes_.emplace(label, NodeId(graph_.nodes.size() - 1)).second)
-      return reader_.error("there is a node " + label + " already");
+      return reader_.error("node " + label + " is defined twice");
     return absl::OkStatus();
   }
 
@@ -189,7 +189,7 @@ class Parser {
     if (!hex.empty()) {
       TF_ASSIGN_OR_RETURN(Digest digest, Digest::from_hex(hex));
       BlobRef blob = blobs_ ? blobs_(digest) : nullptr;
-      if (!blob) return absl::NotFoundError("the constant with SHA-256 " + hex + " is not there");
+      if (!blob) return absl::NotFoundError("the constant with SHA-256 " + hex + " is missing");
       return blob;
     }
     std::vector<double> floats;

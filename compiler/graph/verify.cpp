@@ -30,7 +30,7 @@ absl::Status verify_node(const Graph& graph, int place) {
   if (type.element == node.type.element && graph.shape(type) == graph.shape(node.type))
     return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("says it is ", to_string(node.type), " but it is ", to_string(type)));
+      absl::StrCat("is declared as ", to_string(node.type), ", but is ", to_string(type)));
 }
 
 }  // namespace
@@ -53,7 +53,8 @@ absl::Status verify(const Graph& graph) {
   std::set<std::string> names;
   for (const Output& output : graph.outputs) {
     if (index(output.node) < 0 || index(output.node) >= static_cast<int>(graph.nodes.size()))
-      return absl::InvalidArgumentError(absl::StrCat("output '", output.name, "' is no node of the graph"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("output '", output.name, "' is not a node of the graph"));
     if (!names.insert(output.name).second)
       return absl::InvalidArgumentError(absl::StrCat("two outputs are called '", output.name, "'"));
   }

@@ -126,7 +126,7 @@ bool uniform(const std::vector<Machine*>& threads, int32_t slot, const char* wha
   for (Machine* m : threads) {
     if (*m->at<T>(slot) == first) continue;
     m->run->fail(absl::FailedPreconditionError(
-        absl::StrCat("a barrier stands inside ", what, " that differs between threads; move it out")));
+        absl::StrCat("a barrier is inside ", what, " that differs between threads; move it out")));
     return false;
   }
   return true;
@@ -212,7 +212,8 @@ absl::Status bind_params(Machine& m, const Program& program, std::span<const Mem
         static_cast<uint64_t>(shape.elements) * static_cast<uint64_t>(tensor::element_bytes(buffer.element));
     if (params[i].size_bytes < needed || (needed > 0 && !params[i].data))
       return absl::InvalidArgumentError(absl::StrCat("parameter ", i, " (", buffer.name, ") needs ", needed,
-                                                     " bytes, and ", params[i].size_bytes, " are given"));
+                                                     " bytes, but ", params[i].size_bytes,
+                                                     " bytes are given"));
     shapes->push_back(std::move(shape));
     m.buffers[i] = {static_cast<std::byte*>(params[i].data), &shapes->back()};
   }

@@ -215,7 +215,7 @@ class Compiler {
 
   int32_t compute_dot(const Call& node, const Mask& mask) {
     if (!tensor::are_dot_operands(node.args)) {
-      fail("a dot's operands do not fit each other");
+      fail("the operands of a dot do not match");
       return 0;
     }
     const Type &c = node.args[0]->type(), &a = node.args[1]->type(), &b = node.args[2]->type();
@@ -273,7 +273,7 @@ class Compiler {
                         " indices"));
     for (const Expr& index : indices) {
       if (index->type().element != Element::kInt64)
-        fail(absl::StrCat("an index of ", buffer->name, " is no i64"));
+        fail(absl::StrCat("an index of ", buffer->name, " is not an i64"));
       if (index->type().is_vector() && index->type().lanes != lanes)
         fail(absl::StrCat("an index of ", buffer->name, " has ", index->type().lanes, " lanes, the access ",
                           lanes));
@@ -302,7 +302,7 @@ class Compiler {
   void build(const For& s, Node* node) {
     node->for_kind = s.for_kind;
     node->slot = reserve(tensor::kIndex);
-    if (s.var->type() != tensor::kIndex) fail(absl::StrCat("loop variable ", s.var->name, " is no i64"));
+    if (s.var->type() != tensor::kIndex) fail(absl::StrCat("loop variable ", s.var->name, " is not an i64"));
     const int32_t begin = here();
     node->a = expr(s.min, {});
     node->b = expr(s.extent, {});
@@ -337,7 +337,7 @@ class Compiler {
 
   void build(const If& s, Node* node) {
     const int32_t begin = here();
-    if (s.condition->type() != Type{Element::kBool, 1}) fail("the condition of an if is no scalar bool");
+    if (s.condition->type() != Type{Element::kBool, 1}) fail("the condition of an if is not a scalar bool");
     node->a = expr(s.condition, {});
     node->code = {begin, here()};
     node->children.push_back(stmt(s.then_body));

@@ -241,9 +241,9 @@ class Verifier {
     if ((vectors || s.for_kind == ForKind::kUnrolled) && promises_.explicit_vectors)
       return error(absl::StrCat("a loop is still ", std::string(kind_name(s.for_kind))));
     if ((grid || thread) && launch_.contains(s.for_kind))
-      return error(absl::StrCat("loop ", std::string(kind_name(s.for_kind)), " stands inside another one"));
+      return error(absl::StrCat("loop ", std::string(kind_name(s.for_kind)), " is inside another one"));
     if (grid && !launch_.empty() && *launch_.rbegin() >= ForKind::kThreadX)
-      return error("a grid loop stands inside a thread loop");
+      return error("a grid loop is inside a thread loop");
     if (grid || thread) launch_.insert(s.for_kind);
     TF_RETURN_IF_ERROR(define(s.var));
     TF_RETURN_IF_ERROR(stmt(s.body));

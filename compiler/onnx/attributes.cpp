@@ -177,8 +177,8 @@ std::string mistake(const std::string& op, const AttributeProto& attribute, int 
       if (attribute.type() == row.type) return "";
       return absl::StrCat("attribute '", name, "' is not ", std::string(type_words(row.type)));
     }
-    other_sets = opset < row.since ? absl::StrCat("; it is there from set ", row.since, " on")
-                                   : absl::StrCat("; it was there up to set ", row.until - 1);
+    other_sets = opset < row.since ? absl::StrCat("; it exists from set ", row.since, " on")
+                                   : absl::StrCat("; it existed up to set ", row.until - 1);
   }
   return absl::StrCat("attribute '", name, "' does not exist in operator set ", opset, other_sets);
 }

@@ -52,7 +52,7 @@ bool is_below(const fs::path& path, const std::string& folder) {
 // The file of that location, without links.
 absl::StatusOr<fs::path> allowed_path(const std::string& location, const DataFolders& folders) {
   if (folders.of_path.empty())
-    return absl::InvalidArgumentError("the data is in another file, which a model in memory does not have");
+    return absl::InvalidArgumentError("external data is not supported for a model in memory");
   std::error_code error;
   const fs::path path = fs::weakly_canonical(fs::path(folders.of_path) / location, error);
   const bool is_allowed = !error && !fs::path(location).is_absolute() &&
@@ -104,17 +104,17 @@ absl::StatusOr<std::string> read_external(const TensorProto& proto, const DataFo
   const std::string name = printable(external.location);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return absl::InvalidArgumentError(absl::StrCat(name, " is not there"));
+  if (!fs::exists(status)) return absl::InvalidArgumentError(absl::StrCat(name, " does not exist"));
   if (fs::is_directory(status)) return absl::InvalidArgumentError(absl::StrCat(name, " is a folder"));
   if (!fs::is_regular_file(status))
     return absl::InvalidArgumentError(absl::StrCat(name, " is not a regular file"));
   if (external.length >= 0 && external.length != want)
-    return absl::InvalidArgumentError(absl::StrCat("the model gives it ", external.length, " bytes of ", name,
-                                                   "; its type and shape need ", want));
+    return absl::InvalidArgumentError(absl::StrCat("the model stores ", external.length, " bytes in ", name,
+                                                   ", but the tensor's type and shape need ", want));
   const auto file_bytes = static_cast<int64_t>(fs::file_size(path, error));
   if (error) return absl::InvalidArgumentError(absl::StrCat("cannot read ", name, ": ", error.message()));
   if (external.offset > file_bytes || want > file_bytes - external.offset)
-    return absl::InvalidArgumentError(absl::StrCat(name, " has ", file_bytes, " bytes; the tensor needs ",
+    return absl::InvalidArgumentError(absl::StrCat(name, " has ", file_bytes, " bytes, but the tensor needs ",
                                                    want, " at offset ", external.offset));
   std::string bytes(static_cast<size_t>(want), '\0');
   std::ifstream in(path, std::ios::binary);

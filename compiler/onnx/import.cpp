@@ -68,7 +68,7 @@ class Importer {
       auto found = state_.values.find(output.name());
       if (found == state_.values.end())
         return absl::InvalidArgumentError(
-            absl::StrCat("output '", printable(output.name()), "' is made by no node"));
+            absl::StrCat("output '", printable(output.name()), "' is not produced by any node"));
       state_.graph.outputs.push_back({printable(output.name()), found->second});
     }
     TF_RETURN_IF_ERROR(graph::verify(state_.graph));
@@ -154,9 +154,9 @@ class Importer {
     auto given = options_.dims.find(name);
     if (given == options_.dims.end()) given = options_.dims.find(clean);
     if (given == options_.dims.end())
-      return absl::InvalidArgumentError(
-          absl::StrCat("dimension '", printable(name), "' (axis ", axis, " of input '", printable(input),
-                       "') has no value: give it one, as in --dim ", clean, "=1"));
+      return absl::InvalidArgumentError(absl::StrCat("dimension '", printable(name), "' (axis ", axis,
+                                                     " of input '", printable(input),
+                                                     "') has no value: give one, as in --dim ", clean, "=1"));
     used_.insert(given->first);
     tensor::Dimension dim{tensor::var(clean)};
     if (given->second < dim.low || given->second > dim.high)
@@ -174,7 +174,7 @@ class Importer {
       if (!used_.contains(name))
         return absl::InvalidArgumentError(absl::StrCat(
             "--dim ", name, "=", value, ": the model has no such dimension; ",
-            names.empty() ? "it has none with a name" : "it has: " + absl::StrJoin(names, ", ")));
+            names.empty() ? "it has no named dimensions" : "it has: " + absl::StrJoin(names, ", ")));
     }
     return absl::OkStatus();
   }
@@ -219,7 +219,7 @@ absl::StatusOr<ModelProto> parse(std::string_view bytes) {
   if (bytes.size() > INT32_MAX)
     return absl::InvalidArgumentError("the file is over 2 GiB, ONNX's limit: keep weights as external data");
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return not_a_model(bytes, "truncated, or of another format");
+    return not_a_model(bytes, "truncated, or in another format");
   if (!model.has_graph() || model.graph().output_size() == 0)
     return not_a_model(bytes, "it has no graph with outputs");
   return model;

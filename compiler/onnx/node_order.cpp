@@ -90,7 +90,7 @@ absl::StatusOr<std::vector<const NodeProto*>> ordered_nodes(const GraphProto& gr
   for (int i = 0; i < graph.node_size(); ++i) {
     if (waits_for[static_cast<size_t>(i)] > 0)
       return absl::InvalidArgumentError(
-          absl::StrCat(described(graph.node(i)), ": it reads what is computed from its own result"));
+          absl::StrCat(described(graph.node(i)), ": it depends on its own result"));
   }
   return ordered;
 }

@@ -45,7 +45,7 @@ absl::StatusOr<NodeId> NodeReader::input(int i) const {
   if (!has(i)) return invalid(absl::StrCat("operand ", i, " is missing"));
   auto found = state_.values.find(node_.input(i));
   if (found == state_.values.end())
-    return invalid(absl::StrCat("reads '", printable(node_.input(i)), "', which nothing before it makes"));
+    return invalid(absl::StrCat("reads '", printable(node_.input(i)), "', which no earlier node produces"));
   return found->second;
 }
 
@@ -115,7 +115,7 @@ absl::StatusOr<std::string> NodeReader::string_attribute(std::string_view name,
   const AttributeProto* attribute = find_attribute(name);
   if (!attribute) return std::string(otherwise);
   if (attribute->type() != AttributeProto::STRING)
-    return invalid(absl::StrCat("attribute '", std::string(name), "' is not a text"));
+    return invalid(absl::StrCat("attribute '", std::string(name), "' is not a string"));
   return printable(attribute->s());
 }
 
@@ -204,8 +204,8 @@ absl::Status NodeReader::count_made(int64_t bytes) {
     return absl::OkStatus();
   }
   return absl::ResourceExhaustedError(absl::StrCat("node '", name(), "' (", op_type(),
-                                                   "): it makes a constant of ", bytes,
-                                                   " bytes, beyond what a model may make"));
+                                                   "): it produces a constant of ", bytes,
+                                                   " bytes, which exceeds the limit"));
 }
 
 absl::Status NodeReader::invalid(std::string_view message) const {

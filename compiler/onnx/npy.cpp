@@ -81,7 +81,7 @@ absl::StatusOr<graph::HostTensor> parse_npy(std::string_view bytes) {
   const int64_t want = elements * tensor::element_bytes(value.element);
   if (static_cast<int64_t>(data.size()) != want)
     return absl::InvalidArgumentError(
-        absl::StrCat("a .npy file with ", data.size(), " bytes of data, its shape wants ", want));
+        absl::StrCat("a .npy file with ", data.size(), " bytes of data, but its shape needs ", want));
   value.data = std::make_shared<const graph::Blob>(std::string(data));
   return value;
 }

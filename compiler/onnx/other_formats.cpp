@@ -21,7 +21,7 @@ constexpr string_view kPyTorch = "looks like a PyTorch checkpoint: export it wit
 // Bytes that a file of the format begins with, or has there.
 constexpr Format kFormats[] = {
     {4, "TFL3", "looks like a TensorFlow Lite model: convert it with tf2onnx"},
-    {4, "ORTM", "looks like ONNX Runtime's own format: give the .onnx file that it was made of"},
+    {4, "ORTM", "looks like ONNX Runtime's own format: give the original .onnx file"},
     {0, "\x89HDF\r\n\x1a\n", "looks like HDF5, as Keras writes it: convert the model with tf2onnx"},
     {0, "GGUF", "looks like a GGUF model, which has no graph: export the original network to ONNX"},
     {0, "\x93NUMPY", "looks like a NumPy array"},
@@ -34,14 +34,14 @@ constexpr Format kFormats[] = {
     {0, {"\x28\xb5\x2f\xfd", 4}, kUnpack},
     {0, "BZh", kUnpack},
     {0, "version https://git-lfs", "looks like a Git LFS pointer: fetch the file with `git lfs pull`"},
-    {0, "SQLite format 3", "looks like a database: it is for --db"},
+    {0, "SQLite format 3", "looks like a database: give it with --db"},
     {0,
      "\x7f"
      "ELF",
-     "looks like a program or a library: of a built model give `compiler run` or `bench` the folder"},
-    {0, "<!DOCTYPE", "looks like a web page: the download gave no model"},
-    {0, "<html", "looks like a web page: the download gave no model"},
-    {0, "<?xml", "looks like XML, as OpenVINO writes it: give the ONNX model that it was made of"},
+     "looks like a program or a library: to use a built model, give its folder to `compiler run` or `bench`"},
+    {0, "<!DOCTYPE", "looks like a web page: the download failed"},
+    {0, "<html", "looks like a web page: the download failed"},
+    {0, "<?xml", "looks like XML, as written by OpenVINO: give the original ONNX model"},
     {0, "{", "looks like JSON, which has no weights: export the network to ONNX"},
     {0, "[", "looks like JSON, which has no weights: export the network to ONNX"},
 };

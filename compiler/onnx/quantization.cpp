@@ -38,7 +38,7 @@ bool is_byte(Element element) {
 absl::Status check_quantized(NodeReader& node, Element element) {
   if (is_byte(element)) return absl::OkStatus();
   return node.unsupported(absl::StrCat("quantized elements of ", std::string(tensor::element_name(element)),
-                                       " are not supported; int8 and uint8 are"));
+                                       " are not supported; use int8 or uint8"));
 }
 
 Result cast(NodeReader& node, NodeId x, Element element) {

@@ -120,7 +120,7 @@ Result pow(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(Pair pair, operands(node));
   const tensor::Element given = node.type(pair.a).element;
   if (given == tensor::Element::kBool || node.type(pair.b).element == tensor::Element::kBool)
-    return node.invalid("it takes numbers, not bool");
+    return node.invalid("it needs numbers, not bool");
   const tensor::Element element = power_element(node, pair.a, pair.b);
   TF_ASSIGN_OR_RETURN(pair.a, node.cast_to(element, pair.a));
   TF_ASSIGN_OR_RETURN(pair.b, node.cast_to(element, pair.b));
@@ -134,7 +134,7 @@ Result clip_integers(NodeReader& node, NodeId x) {
     if (!node.has(i)) continue;
     TF_ASSIGN_OR_RETURN(const NodeId bound, node.input(i));
     TF_ASSIGN_OR_RETURN(const int64_t count, element_count(node.graph().shape(bound)));
-    if (count != 1 || node.rank(bound) > node.rank(x)) return node.invalid("a bound is not one number");
+    if (count != 1 || node.rank(bound) > node.rank(x)) return node.invalid("a bound is not a single number");
     TF_ASSIGN_OR_RETURN(x, node.emit(Binary{i == 1 ? BinaryKind::kMax : BinaryKind::kMin}, {x, bound}));
   }
   return node.has(1) || node.has(2) ? Result(x) : node.emit(Unary{UnaryKind::kIdentity}, {x});
@@ -151,7 +151,7 @@ Result clip(NodeReader& node) {
   for (int i = 1; node.opset() >= 11 && i <= 2; ++i) {
     if (!node.has(i)) continue;
     TF_ASSIGN_OR_RETURN(const std::vector<double> bound, node.constant_floats(i, "bound"));
-    if (bound.size() != 1) return node.invalid("a bound is not one number");
+    if (bound.size() != 1) return node.invalid("a bound is not a single number");
     (i == 1 ? op.low : op.high) = bound[0];
   }
   return node.emit(op, {x});
@@ -260,7 +260,7 @@ Result gelu(NodeReader& node) {
 Result is_nan(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const NodeId x, node.input(0));
   if (!tensor::is_float(node.type(x).element))
-    return node.invalid(absl::StrCat("it takes floating point, not ", to_string(node.type(x))));
+    return node.invalid(absl::StrCat("it needs floating point, not ", to_string(node.type(x))));
   TF_ASSIGN_OR_RETURN(const NodeId equal, node.emit(Binary{BinaryKind::kEqual}, {x, x}));
   return node.emit(Unary{UnaryKind::kNot}, {equal});
 }

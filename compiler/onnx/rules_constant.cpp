@@ -85,7 +85,7 @@ Result constant_of_shape(NodeReader& node) {
   const absl::StatusOr<int64_t> count = element_count(shape);
   if (!count.ok()) return node.invalid("its shape is negative or beyond 2^43 elements");
   TF_RETURN_IF_ERROR(node.count_made(*count * static_cast<int64_t>(width)));
-  if (value.data->bytes().size() != width) return node.invalid("its value is not one element");
+  if (value.data->bytes().size() != width) return node.invalid("its value is not a single element");
   std::string bytes(value.data->bytes());
   bytes.resize(*count * width);
   // Doubling what is there: these constants may be the weights of a whole network.
@@ -102,7 +102,7 @@ Result range_of_integers(NodeReader& node, tensor::Element element) {
   int64_t bounds[3];
   for (int i = 0; i < 3; ++i) {
     TF_ASSIGN_OR_RETURN(const Ints bound, node.constant_ints(i, "bound"));
-    if (bound.size() != 1) return node.invalid("a bound is not one number");
+    if (bound.size() != 1) return node.invalid("a bound is not a single number");
     bounds[i] = bound[0];
   }
   const auto [start, limit, step] = bounds;
@@ -115,7 +115,7 @@ Result range_of_integers(NodeReader& node, tensor::Element element) {
   if (step > 0 && limit > start) count = (distance(start, limit) - 1) / distance(0, step) + 1;
   if (step < 0 && limit < start) count = (distance(limit, start) - 1) / distance(step, 0) + 1;
   if (count > static_cast<uint64_t>(kMostInRange))
-    return node.unsupported("it makes more than 2^24 elements");
+    return node.unsupported("it produces more than 2^24 elements");
   Ints values(count);
   for (size_t i = 0; i < values.size(); ++i)  // unsigned: the product alone may leave the range of i64
     values[i] = static_cast<int64_t>(static_cast<uint64_t>(start) + i * static_cast<uint64_t>(step));
@@ -131,13 +131,13 @@ Result range(NodeReader& node) {
   double bounds[3];
   for (int i = 0; i < 3; ++i) {
     TF_ASSIGN_OR_RETURN(const std::vector<double> bound, node.constant_floats(i, "bound"));
-    if (bound.size() != 1) return node.invalid("a bound is not one number");
+    if (bound.size() != 1) return node.invalid("a bound is not a single number");
     bounds[i] = bound[0];
   }
   const auto [start, limit, step] = bounds;
   if (step == 0) return node.invalid("its step is 0");
   const double count = std::max(std::ceil((limit - start) / step), 0.0);
-  if (!(count <= kMostInRange)) return node.unsupported("it makes more than 2^24 elements");
+  if (!(count <= kMostInRange)) return node.unsupported("it produces more than 2^24 elements");
   std::vector<double> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = start + static_cast<double>(i) * step;
   return node.graph().add_constant({element, {tensor::imm(static_cast<int64_t>(values.size()))}},

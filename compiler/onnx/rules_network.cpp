@@ -21,7 +21,7 @@ Result conv(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, conv_of_dequantized(node));
   if (of_integers) return *of_integers;
   TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
-  if (inputs.size() < 2) return node.invalid("wants an input and weights");
+  if (inputs.size() < 2) return node.invalid("needs an input and weights");
   const Ints weights = node.graph().shape(inputs[1]);
   if (weights.size() < 3) return node.invalid(absl::StrCat("weights ", to_string(node.type(inputs[1]))));
   TF_ASSIGN_OR_RETURN(Window window, read_window(node, inputs[0], Ints(weights.begin() + 2, weights.end())));
@@ -83,7 +83,7 @@ Result average_pool(NodeReader& node) {
 
 Result global_pool(NodeReader& node, ReduceKind kind) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  if (node.rank(x) < 3) return node.invalid("wants an input with spatial axes");
+  if (node.rank(x) < 3) return node.invalid("needs an input with spatial axes");
   Ints axes(node.rank(x) - 2);
   std::iota(axes.begin(), axes.end(), 2);
   return node.emit(Reduce{kind, std::move(axes), true}, {x});
@@ -107,7 +107,7 @@ Result gemm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const double beta, node.float_attribute("beta", 1.0));
   TF_ASSIGN_OR_RETURN(const int64_t transpose_a, node.int_attribute("transA", 0));
   TF_ASSIGN_OR_RETURN(const int64_t transpose_b, node.int_attribute("transB", 0));
-  if (node.rank(a) != 2 || node.rank(b) != 2) return node.invalid("wants two matrices");
+  if (node.rank(a) != 2 || node.rank(b) != 2) return node.invalid("needs two matrices");
   const MatMul op{transpose_a != 0, transpose_b != 0};
   const tensor::Element element = node.type(a).element;
   TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node, op));
@@ -155,7 +155,7 @@ Result batch_norm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const int64_t training, node.int_attribute("training_mode", 0));
   TF_ASSIGN_OR_RETURN(const int64_t spatial, node.int_attribute("spatial", 1));
   if (training != 0 || spatial == 0 || node.has_output(1))
-    return node.unsupported("only the inference form, with one statistic a channel, is supported");
+    return node.unsupported("only the inference form, with one statistic per channel, is supported");
   if (inputs.size() != 5) return node.invalid(absl::StrCat("it has ", inputs.size(), " operands, not 5"));
   // Since operator set 15 the operands' types may differ. The widest is computed in, and f32 at least: x -
   // mean may not fit in a half.
@@ -163,7 +163,7 @@ Result batch_norm(NodeReader& node) {
   tensor::Element widest = tensor::Element::kFloat32;
   for (NodeId input : inputs) {
     if (!tensor::is_float(node.type(input).element))
-      return node.invalid(absl::StrCat("it takes floating point, not ", to_string(node.type(input))));
+      return node.invalid(absl::StrCat("it needs floating point, not ", to_string(node.type(input))));
     if (node.opset() < 14 && node.type(input).element != element)
       return node.invalid("its operands have different element types");
     if (node.type(input).element == tensor::Element::kFloat64) widest = tensor::Element::kFloat64;

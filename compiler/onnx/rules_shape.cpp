@@ -67,7 +67,7 @@ Result reshape(NodeReader& node) {
     } else if (want[i] >= 1 && !__builtin_mul_overflow(divisor, want[i], &divisor)) {
       extents[i] = tensor::imm(want[i]);
     } else {
-      return node.invalid(absl::StrCat("its shape has an entry ", want[i], " that cannot be"));
+      return node.invalid(absl::StrCat("its shape has an entry ", want[i], " that is invalid"));
     }
   }
   if (open >= 0) {
@@ -152,7 +152,8 @@ Result split(NodeReader& node) {
   if (node.has(1)) {
     TF_ASSIGN_OR_RETURN(sizes, node.constant_ints(1, "sizes"));
   }
-  if (static_cast<int64_t>(sizes.size()) != parts) return node.invalid("it has not one size an output");
+  if (static_cast<int64_t>(sizes.size()) != parts)
+    return node.invalid("it does not have one size per output");
   NodeId first{};
   int64_t start = 0;
   for (int64_t i = 0; i < parts; ++i) {
@@ -162,7 +163,7 @@ Result split(NodeReader& node) {
     start += sizes[i];  // cannot overflow: the slice was within the extent
   }
   if (start != extent)
-    return node.invalid(absl::StrCat("its sizes sum to ", start, ", the axis has ", extent));
+    return node.invalid(absl::StrCat("its sizes sum to ", start, ", but the axis has ", extent));
   return first;
 }
 
@@ -215,7 +216,7 @@ Result slice(NodeReader& node) {
     const int64_t end =
         step > 0 ? place(arguments.ends[k], 0, extent) : place(arguments.ends[k], -1, extent - 1);
     const int64_t size = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
-    if (size < 1) return node.unsupported(absl::StrCat("it takes no element of axis ", axes[k]));
+    if (size < 1) return node.unsupported(absl::StrCat("it selects no element of axis ", axes[k]));
     if (start == 0 && step == 1 && size == extent) continue;  // the whole axis: a named dimension stays one
     op.axes.push_back(axes[k]);
     op.starts.push_back(start);
@@ -229,7 +230,7 @@ Result pad(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const std::string mode, node.string_attribute("mode", "constant"));
   if (mode != "constant")
-    return node.unsupported(absl::StrCat("mode '", mode, "' is not supported, 'constant' is"));
+    return node.unsupported(absl::StrCat("mode '", mode, "' is not supported; use 'constant'"));
   Pad op;
   Ints pads;
   if (node.opset() < 11) {
@@ -239,7 +240,7 @@ Result pad(NodeReader& node) {
     TF_ASSIGN_OR_RETURN(pads, node.constant_ints(1, "pads"));
     if (node.has(2)) {
       TF_ASSIGN_OR_RETURN(const std::vector<double> value, node.constant_floats(2, "value"));
-      if (value.size() != 1) return node.invalid("its value is not one number");
+      if (value.size() != 1) return node.invalid("its value is not a single number");
       op.value = value[0];
       if (!tensor::is_float(node.type(x).element) && std::fabs(op.value) > 0x1p53)
         return node.unsupported("a value beyond 2^53 is not supported");
@@ -252,7 +253,7 @@ Result pad(NodeReader& node) {
     TF_ASSIGN_OR_RETURN(axes, node.constant_ints(3, "axes"));
     TF_ASSIGN_OR_RETURN(axes, node.axes(std::move(axes), rank));
   }
-  if (pads.size() != 2 * axes.size()) return node.invalid("it has not two pads an axis");
+  if (pads.size() != 2 * axes.size()) return node.invalid("it does not have two pads per axis");
   op.begin.assign(rank, 0);
   op.end.assign(rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -270,7 +271,7 @@ Result expand(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const Ints shape, node.constant_ints(1, "shape"));
   if (auto count = element_count(shape); !count.ok() || *count < 1)
-    return node.invalid("its shape cannot be");
+    return node.invalid("its shape is invalid");
   return node.emit(Expand{tensor_type(tensor::Element::kInt64, shape).extents}, {x});
 }
 

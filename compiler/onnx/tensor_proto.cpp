@@ -76,7 +76,7 @@ absl::StatusOr<Element> element_from_onnx(int32_t data_type) {
     default:
       return absl::InvalidArgumentError(absl::StrCat(
           "element type ", data_type,
-          " is not supported: float, double, float16, bfloat16, int8, uint8, int32, ", "int64 and bool are"));
+          " is not supported: use float, double, float16, bfloat16, int8, uint8, int32, ", "int64 or bool"));
   }
 }
 
@@ -117,7 +117,7 @@ absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, const DataFolder
   }
   if (static_cast<int64_t>(bytes.size()) != want)
     return absl::InvalidArgumentError(
-        absl::StrCat("it has ", bytes.size(), " bytes of data, its shape wants ", want));
+        absl::StrCat("it has ", bytes.size(), " bytes of data, but its shape needs ", want));
   value.data = std::make_shared<const graph::Blob>(std::move(bytes));
   return value;
 }

@@ -40,12 +40,12 @@ void pad_same(const Ints& shape, bool upper, Window& window) {
 absl::StatusOr<Window> read_window(NodeReader& node, NodeId x, const Ints& kernel) {
   const int rank = node.rank(x);
   if (rank < 3 || rank > 5)
-    return node.invalid(absl::StrCat("wants an input of rank 3 to 5, got ", to_string(node.type(x))));
+    return node.invalid(absl::StrCat("needs an input of rank 3 to 5, not ", to_string(node.type(x))));
   const size_t spatial = rank - 2;
   Window window;
   TF_ASSIGN_OR_RETURN(window.kernel, node.ints_attribute("kernel_shape", kernel));
   if (!kernel.empty() && window.kernel != kernel)
-    return node.invalid("kernel_shape is not that of the weights");
+    return node.invalid("kernel_shape differs from the shape of the weights");
   TF_ASSIGN_OR_RETURN(window.strides, node.ints_attribute("strides", Ints(spatial, 1)));
   TF_ASSIGN_OR_RETURN(window.dilations, node.ints_attribute("dilations", Ints(spatial, 1)));
   TF_ASSIGN_OR_RETURN(const Ints pads, node.ints_attribute("pads", Ints(2 * spatial, 0)));

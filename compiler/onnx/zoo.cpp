@@ -236,10 +236,10 @@ absl::StatusOr<std::string> zoo_model(std::string_view name, const ZooOptions& o
     if (name == entry.name) {
       if (options.batch < 1 || options.batch > 1 << 20)
         return absl::InvalidArgumentError(
-            absl::StrCat("a batch of ", options.batch, "; 1 to 1048576 are possible"));
+            absl::StrCat("a batch of ", options.batch, " is out of range: give 1 to 1048576"));
       if (options.sequence < 1 || options.sequence > kBertPositions)
         return absl::InvalidArgumentError(
-            absl::StrCat(options.sequence, " tokens; 1 to ", kBertPositions, " are possible"));
+            absl::StrCat(options.sequence, " tokens is out of range: give 1 to ", kBertPositions));
       return entry.make(options);
     }
     names.push_back(entry.name);

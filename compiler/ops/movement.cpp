@@ -19,7 +19,7 @@ Buffer transpose(Builder& b, const Buffer& x, const std::vector<int64_t>& perm) 
   for (size_t d = 0; d < sorted.size(); ++d)
     permutation = permutation && sorted[d] == static_cast<int64_t>(d);
   if (!permutation)
-    return b.fail("transpose", absl::StrCat("a permutation of the axes of ", describe(x), " is wanted"));
+    return b.fail("transpose", absl::StrCat("a permutation of the axes of ", describe(x), " is needed"));
   b.label("transpose");
   std::vector<Expr> extents;
   for (int64_t axis : perm) extents.push_back(x->extents[static_cast<size_t>(axis)]);
@@ -122,7 +122,7 @@ Buffer pad(Builder& b, const Buffer& x, const std::vector<int64_t>& begin, const
   bool fits = begin.size() == x->extents.size() && end.size() == x->extents.size();
   for (size_t d = 0; fits && d < begin.size(); ++d) fits = begin[d] >= 0 && end[d] >= 0;
   if (!fits)
-    return b.fail("pad", absl::StrCat("one padding of at least 0 an axis of ", describe(x), " is wanted"));
+    return b.fail("pad", absl::StrCat("one padding of at least 0 an axis of ", describe(x), " is needed"));
   b.label("pad");
   const Buffer padded = surround(b, x, begin, end, value);
   if (!padded.same_as(x)) return padded;

@@ -15,10 +15,10 @@ std::string complete_entries(std::vector<int64_t>& entries, const char* what, si
   if (entries.empty()) entries.assign(count, least);
   if (entries.size() != count)
     return absl::StrCat(what, " has ", entries.size(), " entries; one for each of ", count,
-                        " spatial axes is wanted");
+                        " spatial axes is needed");
   for (int64_t entry : entries)
     if (entry < least || entry > kLargest)
-      return absl::StrCat(what, " has an entry ", entry, "; at least ", least, " is wanted");
+      return absl::StrCat(what, " has an entry ", entry, "; at least ", least, " is needed");
   return "";
 }
 
@@ -31,7 +31,7 @@ int64_t reach(const Window& w, size_t axis) {
 std::string complete(Window& window, const Buffer& x) {
   if (x->rank() < 3 || x->rank() > 5)
     return absl::StrCat("the input is ", describe(x),
-                        "; batch, channel and one to three spatial axes are wanted");
+                        "; batch, channel and one to three spatial axes are needed");
   const size_t spatial = static_cast<size_t>(x->rank()) - 2;
   if (window.kernel.empty()) return "the kernel has no extents";
   for (auto [entries, what, least] : {std::tuple(&window.kernel, "the kernel", 1),

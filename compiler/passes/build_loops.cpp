@@ -300,7 +300,7 @@ class LoopBuilder {
       const auto* load = ir::as<ir::Load>(e);
       if (!load) return e;
       auto found = storage_.find(load->buffer.get());
-      TF_CHECK(found != storage_.end()) << load->buffer->name << " is stored nowhere";
+      TF_CHECK(found != storage_.end()) << load->buffer->name << " is never stored";
       std::vector<Expr> indices;
       for (size_t d = 0; d < load->indices.size(); ++d)
         indices.push_back(load->indices[d] - found->second.origin[d]);
@@ -346,7 +346,7 @@ absl::Status check_ports(const tensor::Workload& workload, const PortLayouts& po
                                                      " layouts are given: give one each or none"));
     for (size_t i = 0; i < layouts.size(); ++i)
       if (!schedule::is_layout_of(layouts[i], buffers[i]->rank()))
-        return absl::InvalidArgumentError(absl::StrCat("'", layouts[i].text(), "' is no layout of ", what,
+        return absl::InvalidArgumentError(absl::StrCat("'", layouts[i].text(), "' is not a layout of ", what,
                                                        " ", i, " of rank ", buffers[i]->rank()));
     return absl::OkStatus();
   };

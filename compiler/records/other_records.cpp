@@ -28,13 +28,13 @@ absl::StatusOr<std::string> other_records_hint(database::Records& records, const
   if (others.contains({target.text(), static_cast<uint32_t>(threads)}))
     return "";  // their layouts or numerics differ
   if (others.empty())
-    return "the database has no record of this network's kernels: tune it with `tuner tune`";
+    return "the database has no record of this network's kernels: tune the network with `tuner tune`";
   const std::string asked = absl::StrCat(counted(threads, "thread"), " on ", target.text());
   const std::string there = absl::StrJoin(others, ", ", [](std::string* out, const auto& other) {
     absl::StrAppend(out, counted(other.second, "thread"), " on ", other.first);
   });
-  return absl::StrCat("no record of these kernels is for ", asked, "; there are records for ", there,
-                      ": give their --target and --threads, or tune for yours");
+  return absl::StrCat("these kernels have no record for ", asked, ", but they have records for ", there,
+                      ": use that --target and --threads, or tune for yours");
 }
 
 }  // namespace tf::records

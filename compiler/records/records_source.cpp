@@ -25,15 +25,15 @@ bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
 // Whether a record that a lock names may be built from; the lock is a file that people edit and merge.
 absl::Status check_locked(const database::Measurement& record, const database::Problem& problem,
                           const schedule::Numerics& allowed) {
-  if (!same_kernel(record.problem, problem)) return absl::FailedPreconditionError("it is of another problem");
+  if (!same_kernel(record.problem, problem))
+    return absl::FailedPreconditionError("it belongs to another kernel");
   if (record.outcome != database::Outcome::kOk) {
-    return absl::FailedPreconditionError(absl::StrCat("its outcome is ",
-                                                      std::string(database::outcome_name(record.outcome)),
-                                                      ", and only ok vouches for a schedule"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "its outcome is ", std::string(database::outcome_name(record.outcome)), ", but must be ok"));
   }
   if (record.semantics_version != schedule::kSemanticsVersion) {
-    return absl::FailedPreconditionError(absl::StrCat("its schedule has the meaning of version ",
-                                                      record.semantics_version, ", this program's is ",
+    return absl::FailedPreconditionError(absl::StrCat("its schedule has version ", record.semantics_version,
+                                                      ", but this program supports version ",
                                                       schedule::kSemanticsVersion));
   }
   if (!database::numerics_allowed(record.numerics, allowed)) {
@@ -116,9 +116,9 @@ std::string mixed_devices_warning(const std::set<std::string>& device_classes) {
 
 std::string other_devices_hint(const std::set<std::string>& device_classes, const std::string& asked_for) {
   if (device_classes.empty() || device_classes.contains(asked_for)) return "";
-  return absl::StrCat("no record of these kernels is of a device with the key ", asked_for,
-                      "; there are some of ", absl::StrJoin(device_classes, ", "),
-                      ": give one of them as --device");
+  return absl::StrCat("these kernels have no record of the device class ", asked_for,
+                      ", but they have records of ", absl::StrJoin(device_classes, ", "),
+                      ": give one of these with --device");
 }
 
 absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQuery& query) {
@@ -151,23 +151,24 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
     const absl::StatusOr<Digest> digest = Digest::from_hex(entry.record);
     if (!digest.ok())
       return absl::InvalidArgumentError(
-          absl::StrCat("tuning.lock is damaged: what it names as the record of '", entry.label,
-                       "' is none; bring it back, or build once without --locked"));
+          absl::StrCat("tuning.lock is damaged: the record that it names for '", entry.label,
+                       "' is not valid; restore the file, or build once without --locked"));
     if (records_ == nullptr)
       return absl::FailedPreconditionError(
-          "tuning.lock names records: give --db with the database that has them");
+          "tuning.lock refers to records: give the database that contains them with --db");
     const absl::StatusOr<database::Measurement> record = records_->find_record(*digest);
     TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(query));
     const absl::Status usable = record.ok() ? check_locked(*record, problem, allowed_) : record.status();
     if (!usable.ok())
-      return absl::FailedPreconditionError(absl::StrCat(
-          "record ", entry.record.substr(0, 12), " of '", entry.label,
-          "', which tuning.lock names: ", usable.message(), "; build without --locked to make a new lock"));
+      return absl::FailedPreconditionError(absl::StrCat("record ", entry.record.substr(0, 12), " of '",
+                                                        entry.label,
+                                                        "', to which tuning.lock refers: ", usable.message(),
+                                                        "; build without --locked to make a new lock"));
     return choice_of(*record, query);
   }
   if (unknown_ == Unknown::kNoSchedule) return std::nullopt;
   return absl::FailedPreconditionError(
-      absl::StrCat("tuning.lock says nothing of workload ", query.workload_key.substr(0, 12),
+      absl::StrCat("tuning.lock has no entry for workload ", query.workload_key.substr(0, 12),
                    " for this target and number of threads: build without --locked to make a new one"));
 }
 
@@ -175,13 +176,13 @@ absl::StatusOr<Lock> read_lock(const std::string& path) {
   absl::StatusOr<std::string> text = read_file(path);
   if (absl::IsNotFound(text.status()))
     return absl::NotFoundError(
-        absl::StrCat("there is no ", path, ", which --locked builds from: build once without --locked"));
+        absl::StrCat("there is no ", path, ", which --locked needs: build once without --locked"));
   TF_RETURN_IF_ERROR(text.status());
   try {
     const nlohmann::json json = nlohmann::json::parse(*text);
     if (json.at("version").get<int>() != kLockVersion)
       return absl::FailedPreconditionError(
-          absl::StrCat(path, " is of another version: build without --locked"));
+          absl::StrCat(path, " has another version: build without --locked"));
     const std::string target = json.at("target").get<std::string>();
     const int threads = json.at("threads").get<int>();
     return Lock{read_entries(json.at("tasks"), target, threads),
@@ -189,8 +190,8 @@ absl::StatusOr<Lock> read_lock(const std::string& path) {
                 json.at("allow").get<schedule::Numerics>()};
   } catch (const nlohmann::json::exception&) {
     // What the library says of it is for programmers.
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, " is not a tuning.lock, or a damaged one: bring it back, or build once without --locked"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is not a valid tuning.lock: restore it, or build once without --locked"));
   }
 }
 
@@ -198,7 +199,7 @@ absl::Status check_allowed(const Lock& lock, const schedule::Numerics& allowed) 
   if (lock.allowed == allowed) return absl::OkStatus();
   const std::string made = absl::StrJoin(lock.allowed, ",");
   return absl::FailedPreconditionError(absl::StrCat(
-      "tuning.lock is of a build ", made.empty() ? "without --allow: leave it out" : "that uses ",
+      "tuning.lock comes from a build ", made.empty() ? "without --allow: omit it" : "that uses ",
       made.empty() ? "" : absl::StrCat(made, ": give --allow ", made),
       ", or build without --locked to make a new lock"));
 }

@@ -16,10 +16,10 @@
 
 namespace {
 
-#define TF_MISSING(name)                                                                         \
-  "this CPU, or its operating system, lacks " name                                               \
-  ", which the model was built for: build the model for this machine, as `compiler build` does " \
-  "with --target host"
+#define TF_MISSING(name)                                                         \
+  "this CPU or its operating system lacks " name                                 \
+  ", which the model needs: build the model for this machine (`compiler build` " \
+  "--target host)"
 
 #if defined(__x86_64__)
 

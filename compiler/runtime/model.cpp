@@ -378,7 +378,7 @@ const char* tf_model_error_text(int32_t error) {
     case TF_KERNEL_BAD_ABI:
       return "a kernel was built for another ABI version: build the model again";
     case TF_KERNEL_SHORT_BUFFER:
-      return "a kernel was given a buffer that is too small";
+      return "a kernel received a buffer that is too small";
     case TF_MODEL_BAD_ARGUMENT:
       return "an argument is a null pointer, fewer than one thread, a CPU that this process may not use, or "
              "a model that another library opened";

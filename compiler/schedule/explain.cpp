@@ -51,7 +51,7 @@ class Explainer {
                       " is a reduction; only an element-wise stage can be inlined; use compute_at");
       case Illegal::kIsOutput:
         return StrCat(names_.stage,
-                      " is an output of the workload: it is stored whole, in the layout of its port");
+                      " is an output of the workload: it must be stored whole, in the layout of its port");
       case Illegal::kAlreadyPlaced:
         return already_placed();
       case Illegal::kAlreadySplit:
@@ -68,7 +68,7 @@ class Explainer {
       case Illegal::kShiftTail:
         return explain_shift(data_, step_);
       case Illegal::kNotReduce:
-        return StrCat(names_.loops[0], " is a spatial loop; rfactor takes a reduce loop; ", names_.stage,
+        return StrCat(names_.loops[0], " is a spatial loop; rfactor needs a reduce loop; ", names_.stage,
                       " has: ", loops_text(*stage_));
       case Illegal::kNotConstant:
         return StrCat(names_.stage,
@@ -94,10 +94,9 @@ class Explainer {
                       " cannot be narrowed; narrow stores an f32 constant, or the result of an "
                       "element-wise stage in f32, as bf16 or f16, before any winograd step");
       case Illegal::kNotOffset:
-        return StrCat(
-            names_.stage, " is not a sum of products of bytes that ", names_.other,
-            " is a factor of and whose other factor is summed over whole axes; the value is 128 for "
-            "i8, -128 for u8");
+        return StrCat(names_.stage, " is not a sum of byte products in which ", names_.other,
+                      " is a factor and the other factor is summed over whole axes; the value must be 128 "
+                      "for i8, -128 for u8");
     }
     TF_CHECK(false) << "unknown reason";
     return "";
@@ -111,7 +110,7 @@ class Explainer {
       if (name.empty() || (or_input && data_.find_input(name) >= 0)) continue;
       const StageState* found = data_.find_stage(name);
       if (found && found->place == Place::kInlined)
-        return StrCat(name, " was inlined by an earlier step and is not a stage any more");
+        return StrCat(name, " was inlined by an earlier step and is no longer a stage");
       if (!found)
         return StrCat("there is no stage ", or_input ? "or input " : "", name, "; there are ",
                       stages_text(data_, or_input));
@@ -154,14 +153,14 @@ class Explainer {
 
   std::string already_placed() const {
     if (std::holds_alternative<Root>(step_))
-      return StrCat(names_.stage, " is at root already; root takes a stage that compute_at placed");
+      return StrCat(names_.stage, " is already at root; root needs a stage that compute_at placed");
     if (stage_ && stage_->place == Place::kInlined)
-      return StrCat(names_.stage, " was inlined by an earlier step and is not a stage any more");
+      return StrCat(names_.stage, " was inlined by an earlier step and is no longer a stage");
     for (const StageState* stage : {stage_, data_.find_stage(names_.other)})
       if (stage && stage->place == Place::kAt)
-        return StrCat(place_text(*stage), "; this step takes a stage at root: `root ", stage->name,
+        return StrCat(place_text(*stage), "; this step needs a stage at root: `root ", stage->name,
                       "` first");
-    return "this step takes a stage at root; a stage that it reads is computed inside another one";
+    return "this step needs a stage at root; a stage that it reads is computed inside another stage";
   }
 
   std::string no_consumer() const {
@@ -184,7 +183,7 @@ class Explainer {
     for (const StageState& inner : data_.stages)
       if (inner.place == Place::kAt && inner.consumer == names_.stage)
         return StrCat(place_text(inner),
-                      ": loops down to that one cannot change any more; do this step before `compute_at ",
+                      ": the loops down to that one are fixed now; put this step before `compute_at ",
                       inner.name, "`, or `root ", inner.name, "` first");
     return StrCat(names_.stage,
                   " reads a stage that compute_at placed: the two can only move together; "
@@ -205,7 +204,7 @@ class Explainer {
       return StrCat(place_text(*stage_), "; only loops of a stage at root can be parallel or of the grid");
     const auto taken = std::ranges::find(stage_->loops, Annotation::kParallel, &Loop::annotation);
     return StrCat("loop ", taken->name, " of ", names_.stage,
-                  " is parallel already; a stage has one parallel loop: fuse the two first");
+                  " is already parallel; a stage can have one parallel loop: fuse the two first");
   }
 
   std::string loop_text() const {

@@ -40,7 +40,7 @@ struct NumberText {
       if (is_outside(factor, 1, kMaxSplitFactor))
         return StrCat("factor ", factor.value, " is out of range: loop ", s.loop, " of ", s.stage,
                       " has extent ", extent, "; a factor from 1 to ", extent,
-                      " is useful, a larger one only adds iterations that are masked");
+                      " is useful; a larger one only adds masked iterations");
     return StrCat("the product of the factors is out of range: loop ", s.loop, " of ", s.stage,
                   " has extent ", extent, "; a product of at most ", kMaxSplitFactor, " is legal");
   }

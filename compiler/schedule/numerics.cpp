@@ -19,10 +19,10 @@ absl::Status check_numerics(const std::string& name) {
   if (std::ranges::find(kNames, name) != kNames.end()) return absl::OkStatus();
   if (name == "int8")
     return absl::InvalidArgumentError(
-        "--allow int8 would quantize an fp32 network, which takes data to calibrate it with: give a "
-        "quantized ONNX model, whose products are of integers without --allow");
+        "--allow int8 is not supported, because quantizing an fp32 network needs calibration data: give a "
+        "quantized ONNX model, which needs no --allow");
   return absl::InvalidArgumentError(
-      absl::StrCat("--allow knows no \"", name, "\"; it takes ", absl::StrJoin(kNames, ", ")));
+      absl::StrCat("--allow does not know \"", name, "\"; choose from ", absl::StrJoin(kNames, ", ")));
 }
 
 absl::StatusOr<Numerics> parse_numerics(const std::string& list) {

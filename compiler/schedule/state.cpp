@@ -98,7 +98,7 @@ bool StateData::is_inside(const StageState& stage, const StageState& holder, int
   const StageState* at = &stage;
   while (at->place == StageState::Place::kAt) {
     const StageState* next = find_stage(at->consumer);
-    TF_CHECK(next) << at->name << " stands in " << at->consumer;
+    TF_CHECK(next) << at->name << " is in " << at->consumer;
     if (next == &holder) return next->find_loop(at->consumer_loop) >= loop;
     at = next;
   }

@@ -169,7 +169,7 @@ class LineReader {
       status_ = absl::InvalidArgumentError(absl::StrCat("schedule, line ", number_, ": ", message));
   }
   absl::Status finish() {
-    if (next_ < words_.size()) fail(absl::StrCat("'", words_[next_], "' is too much"));
+    if (next_ < words_.size()) fail(absl::StrCat("'", words_[next_], "' is one word too many"));
     return status_;
   }
 

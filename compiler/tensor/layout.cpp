@@ -45,7 +45,7 @@ absl::StatusOr<Layout> Layout::parse(std::string_view given, int rank) {
     axes = text.substr(0, caret);
     if (!absl::SimpleAtoi(text.substr(caret + 1), &layout.swizzle_bits) || layout.swizzle_bits < 1 ||
         layout.swizzle_bits > 16)
-      return bad_layout(text, rank, "after ^ comes a number of bits from 1 to 16");
+      return bad_layout(text, rank, "^ must be followed by a number of bits from 1 to 16");
   }
   if (axes.empty()) return layout;
   if (rank > kMaxRank)
@@ -64,7 +64,7 @@ absl::StatusOr<Layout> Layout::parse(std::string_view given, int rank) {
     return bad_layout(text, rank, absl::StrCat("more than ", kMaxAxes, " axes"));
   for (int d = 0; d < rank; ++d)
     if (unblocked[static_cast<size_t>(d)] != 1)
-      return bad_layout(text, rank, absl::StrCat("axis ", d, " must stand exactly once without a block"));
+      return bad_layout(text, rank, absl::StrCat("axis ", d, " must appear exactly once without a block"));
   return layout;
 }
 

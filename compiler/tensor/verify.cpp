@@ -133,7 +133,7 @@ class Verifier {
     if (!may_load) return error("an extent cannot depend on data");
     if (read.predicate) return error("loads are guarded by select, not by a predicate");
     if (!readable_.contains(read.buffer.get()))
-      return error(absl::StrCat("it reads '", name, "', which is no input and no earlier stage"));
+      return error(absl::StrCat("it reads '", name, "', which is neither an input nor an earlier stage"));
     if (static_cast<int>(read.indices.size()) != read.buffer->rank())
       return error(absl::StrCat("it reads '", name, "' of rank ", read.buffer->rank(), " with ",
                                 read.indices.size(), " indices"));

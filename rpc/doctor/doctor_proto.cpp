@@ -58,7 +58,7 @@ std::vector<Check> examine_tracker(const absl::StatusOr<Endpoint>& tracker,
   const absl::Status version = check_protocol("the tracker", answer->description.protocol_version(), us);
   const std::string ours = absl::StrCat("version ", kProtocolVersion, " on both sides");
   return {{.what = "tracker",
-           .detail = absl::StrFormat("answers at %s in %.1f ms", tracker->text(),
+           .detail = absl::StrFormat("responds at %s in %.1f ms", tracker->text(),
                                      absl::ToDoubleMilliseconds(answer->took))},
           check_of("protocol", version.ok() ? absl::StatusOr<std::string>(ours) : version,
                    "upgrade the older of the two"),

@@ -53,9 +53,10 @@ TEST_F(Doctor, DaemonDoesNotStartWithACertificateOfAnotherRole) {
   const auto eve = member(Role::kViewer, "eve");
   const absl::Status refused = rpc::require_role(eve, Role::kTuner, "only a tuner may");
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("/eve belongs to viewer eve, but only a tuner may: ask an admin to run `tracker ca token "
-                        "--role tuner`, then `tuner join` into another folder"));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      HasSubstr("/eve belongs to viewer eve, but only a tuner may: ask an admin to run `tracker ca token "
+                "--role tuner`, then `tuner join` into another folder"));
   EXPECT_TRUE(rpc::require_role(eve, Role::kViewer, "").ok());
   EXPECT_TRUE(rpc::require_role(nullptr, Role::kTuner, "").ok()) << "plain text";
 }
@@ -63,7 +64,7 @@ TEST_F(Doctor, DaemonDoesNotStartWithACertificateOfAnotherRole) {
 TEST_F(Doctor, CertificateThatCannotBeLoadedSaysWhy) {
   const Check none = rpc::examine_certificate(Credentials::load(dir_.file("none")), {}, absl::Now());
   EXPECT_EQ(none.health, Health::kFailed);
-  EXPECT_THAT(none.detail, HasSubstr("none is not there"));
+  EXPECT_THAT(none.detail, HasSubstr("none does not exist"));
   EXPECT_THAT(none.remedy, HasSubstr("device_agent join"));
 }
 
@@ -96,8 +97,8 @@ TEST_F(Doctor, PortOfAnotherMemberIsNoTrackers) {
   const auto checks = rpc::examine_tracker(port, member(Role::kViewer, "eve"), "this program");
   ASSERT_EQ(checks.size(), 1u);
   EXPECT_EQ(checks[0].health, Health::kFailed);
-  EXPECT_EQ(checks[0].detail, absl::StrCat("what answers at ", port.text(),
-                                           " is the tuner ada, not a tracker"));
+  EXPECT_EQ(checks[0].detail,
+            absl::StrCat("the server at ", port.text(), " is the tuner ada, not a tracker"));
   EXPECT_THAT(checks[0].remedy, HasSubstr("compare the port with that of `tracker serve --listen`"));
 }
 

@@ -151,7 +151,7 @@ TEST_F(SecuredCommands, MistakesAreOneClearLine) {
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "agent", "--tls", ca_}), 1) << "no device is missing";
   EXPECT_THAT(output(), HasSubstr("give --tls " + admin));
   EXPECT_EQ(run({"tracker", "devices", "--tls", dir_.file("nonesuch")}), 1);
-  EXPECT_THAT(output(), HasSubstr("is not there: make one with `tuner join`"));
+  EXPECT_THAT(output(), HasSubstr("does not exist: make one with `tuner join`"));
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "king", "--tls", ca_ + "/admin"}), 2);
 }
 
@@ -223,7 +223,7 @@ TEST_F(SecuredCommands, TrackerThatSpeaksPlainTextSaysSo) {
   ASSERT_TRUE(wait_for("tracker.log", "plain text"));
   EXPECT_EQ(run({"tracker", "devices", "--tracker", endpoint_.text(), "--tls", ca_ + "/admin"}), 1);
   EXPECT_THAT(output(),
-              HasSubstr("does not speak TLS, so it is no tracker of a secured farm: compare the port"));
+              HasSubstr("does not speak TLS, so it is not a tracker of a secured farm: compare the port"));
   EXPECT_EQ(lines_of(dir_.file("out")).size(), 1u) << output();
 }
 

@@ -48,7 +48,7 @@ TEST_F(SecuredFarm, MemberOfItHearsThatAnotherTrackerSpeaksPlainText) {
   const absl::Status status = tracker::revoke_member({(*plain)->endpoint(), admin_}, "ada").status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("does not speak TLS, so it is no tracker of a secured farm: compare the port"));
+              HasSubstr("does not speak TLS, so it is not a tracker of a secured farm: compare the port"));
 }
 
 TEST_F(SecuredFarm, CallerOfAnotherMembersPortHearsWhoIsThereAndWhichPortsToCompare) {
@@ -61,7 +61,7 @@ TEST_F(SecuredFarm, CallerOfAnotherMembersPortHearsWhoIsThereAndWhichPortsToComp
                      endpoint(), true);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr(absl::StrCat("what answers at ", endpoint().text(),
+              HasSubstr(absl::StrCat("the server at ", endpoint().text(),
                                      " is the tracker tracker, not a tuner: compare the "
                                      "port with that of `tuner serve --listen`")));
 }

@@ -85,7 +85,7 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
   EXPECT_THAT(read_file(file("leaves.log")).value_or(""), HasSubstr("job 1 stays paused; "));
   restart_tuner();
   EXPECT_EQ(state(), "paused");
-  order("pause", "job 1 is paused already\n");
+  order("pause", "job 1 is already paused\n");
   expect_rest();
   const int64_t before = measured("tune.db");
   ASSERT_LT(before, kTrials);
@@ -108,7 +108,7 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
 
 TEST_F(PausedJob, IsCancelledForGood) {
   submit(500, 5);
-  order("resume", "job 1 is running already\n");
+  order("resume", "job 1 is already running\n");
   order("pause");
   wait_for_state("paused");
   order("cancel");

@@ -224,8 +224,7 @@ TEST_F(Spine, AStrictBuildForADeviceThatMeasuredNothingNamesThoseThatDid) {
                                           "--strict", "-o", file("model")});
   EXPECT_EQ(refused.code, 4);
   EXPECT_THAT(refused.err,
-              HasSubstr("no record of these kernels is of a device with the key nokey; there are "
-                        "some of "));
+              HasSubstr("these kernels have no record of the device class nokey, but they have records of "));
 }
 
 }  // namespace

@@ -264,7 +264,7 @@ class Printer {
   }
   std::string refuse(const char* what) {
     if (status_.ok())
-      status_ = absl::UnimplementedError(absl::StrCat("CUDA C of ", what, " is not written yet"));
+      status_ = absl::UnimplementedError(absl::StrCat("CUDA C of ", what, " is not supported yet"));
     return "";
   }
 
@@ -296,7 +296,7 @@ absl::StatusOr<std::string> cuda_type(Element element) {
       break;
   }
   return absl::UnimplementedError(
-      absl::StrCat("CUDA C of ", std::string(tensor::element_name(element)), " is not written yet"));
+      absl::StrCat("CUDA C of ", std::string(tensor::element_name(element)), " is not supported yet"));
 }
 
 std::string_view cuda_prelude() {

@@ -99,8 +99,8 @@ class Emitter {
   void launch_loop(const ir::For& s) {
     if (extents_.contains(s.for_kind))
       return fail(
-          "one kernel is one launch, but it has several nests of grid or thread loops: place the other "
-          "stages inside the last one's loops");
+          "a kernel can have only one nest of grid or thread loops: place the other stages inside the last "
+          "nest");
     extents_[s.for_kind] = s.extent;
     const bool thread = is_thread(s.for_kind);
     const int axis =
@@ -170,8 +170,7 @@ class Emitter {
     for (const std::set<ForKind>& entered : shared_stores_) {
       if (entered.size() < extents_.size())
         return absl::FailedPreconditionError(
-            "something is stored outside of the grid and thread loops, where every block and thread would do "
-            "it");
+            "a store is outside the grid and thread loops, where every block and thread would repeat it");
     }
     int64_t threads = 1;
     for (const auto& [kind, extent] : extents_) {
@@ -213,7 +212,7 @@ class Emitter {
   }
   void fail_unimplemented(const char* what) {
     if (status_.ok())
-      status_ = absl::UnimplementedError(absl::StrCat("CUDA C of ", what, " is not written yet"));
+      status_ = absl::UnimplementedError(absl::StrCat("CUDA C of ", what, " is not supported yet"));
   }
 
   const ir::Function& function_;

@@ -54,8 +54,7 @@ absl::StatusOr<Api> open_api() {
       find(library, "nvrtcGetNumSupportedArchs", api.count_archs) &&
       find(library, "nvrtcGetSupportedArchs", api.archs))
     return api;
-  return absl::NotFoundError(
-      "kernels for cuda targets need libnvrtc of CUDA 11.2 or later, which is not installed here");
+  return absl::NotFoundError("kernels for cuda targets need libnvrtc of CUDA 11.2 or later: install it");
 }
 
 const absl::StatusOr<Api>& the_api() {
@@ -81,7 +80,7 @@ class Source {
     if (code != kSuccess) return absl::InternalError(absl::StrCat("nvrtc: error ", code, ": ", log()));
     size_t size = 0;
     if (api_.cubin_size(program_, &size) != kSuccess || size == 0)
-      return absl::InternalError("nvrtc: no machine code came of it");
+      return absl::InternalError("NVRTC compiled the source but produced no machine code");
     std::string cubin(size, '\0');
     if (api_.cubin(program_, cubin.data()) != kSuccess)
       return absl::InternalError("nvrtc: cannot read machine code");
@@ -115,7 +114,7 @@ absl::Status check_arch(const Api& api, const target::Target& target) {
     absl::StrAppend(&known, known.empty() ? "" : ", ", name);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("this NVRTC does not compile for ", target.text(), "; it does for ", known));
+      absl::StrCat("this NVRTC does not compile for ", target.text(), "; it supports ", known));
 }
 
 }  // namespace

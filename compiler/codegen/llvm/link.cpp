@@ -96,7 +96,7 @@ absl::StatusOr<LldRun> run_lld_apart(const std::vector<std::string>& arguments) 
   there.reset();
   LldRun run{.errors = read_all(here.get())};
   const int status = wait_for_end(pid);
-  if (WIFSIGNALED(status)) absl::StrAppend(&run.errors, "it died of signal ", WTERMSIG(status));
+  if (WIFSIGNALED(status)) absl::StrAppend(&run.errors, "it was killed by signal ", WTERMSIG(status));
   run.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return run;
 }
@@ -202,7 +202,7 @@ absl::Status link_model(const ModelLink& link, const target::Target& target) {
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored)) {
       return absl::NotFoundError(
-          absl::StrCat("linking ", link.output_path, " needs ", path, ", which is not there"));
+          absl::StrCat("linking ", link.output_path, " needs ", path, ", which does not exist"));
     }
   }
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, folder_for_linking());

@@ -163,7 +163,7 @@ absl::StatusOr<std::string> to_machine_code(llvm::Module& module, llvm::TargetMa
   llvm::CodeGenFileType type =
       assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true)) {
-    return absl::InternalError("LLVM cannot write such files for this target");
+    return absl::InternalError("LLVM cannot write this kind of file for this target");
   }
   passes.run(module);
   return std::string(bytes.begin(), bytes.end());

@@ -52,7 +52,7 @@ proto::BuildReply answer(const std::string& bytes, const CpuSeconds& cpu_seconds
     reply.set_message("the build request is not a kernel.v1.BuildRequest");
   } catch (const std::bad_alloc&) {
     reply.set_code(static_cast<int>(absl::StatusCode::kResourceExhausted));
-    reply.set_message("the build needs more memory than a build worker may use");
+    reply.set_message("the build exceeds the memory limit of a build worker");
   } catch (const std::exception& error) {
     reply.set_code(static_cast<int>(absl::StatusCode::kInternal));
     reply.set_message(error.what());
@@ -63,7 +63,8 @@ proto::BuildReply answer(const std::string& bytes, const CpuSeconds& cpu_seconds
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Builds kernels for a build pool, which starts it; not for use by hand.", "build_worker");
+  CLI::App app("Internal program that builds kernels for a build pool; do not run it directly.",
+               "build_worker");
   int64_t memory_bytes = int64_t{4} << 30;
   CpuSeconds cpu_seconds;
   app.add_option("--memory-bytes", memory_bytes, "Address space limit")->check(CLI::PositiveNumber);

@@ -77,7 +77,7 @@ absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
   job.binding = tensor::Binding(request.binding().begin(), request.binding().end());
   TF_ASSIGN_OR_RETURN(job.bound, tensor::bind(job.workload, job.binding));
   if (!request.schedule().empty()) {
-    if (request.reference()) return absl::InvalidArgumentError("a reference artifact takes no schedule");
+    if (request.reference()) return absl::InvalidArgumentError("a reference artifact cannot have a schedule");
     TF_ASSIGN_OR_RETURN(job.schedule, schedule::parse_schedule(request.schedule()));
   }
   TF_ASSIGN_OR_RETURN(job.target, target::parse_target(request.target()));
@@ -91,7 +91,7 @@ absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
                                        {request.out_layouts().begin(), request.out_layouts().end()}));
   if (request.reference()) {
     if (!job.ports.inputs.empty() || !job.ports.outputs.empty()) {
-      return absl::InvalidArgumentError("a reference artifact is row-major; give no layouts");
+      return absl::InvalidArgumentError("a reference artifact is row-major: omit the layouts");
     }
     job.bound = tensor::with_magnitudes(job.bound);
   }
@@ -371,8 +371,8 @@ proto::BuildReply build(const proto::BuildRequest& request) {
     case proto::BuildRequest::KIND_NOT_SET:
       break;
   }
-  return failed(absl::InvalidArgumentError(
-      "a build request of no known kind; is the requester newer than this worker?"));
+  return failed(
+      absl::InvalidArgumentError("unknown kind of build request; is the requester newer than this worker?"));
 }
 
 }  // namespace tf::driver

@@ -272,7 +272,7 @@ TEST_F(LinkedModels, ForAvx512AreRefusedByEveryCommandOnAMachineWithoutIt) {
   for (const Answer& answer :
        {bench, run("run " + file("net") + " --input x=" + file("x.pb") + " -o " + file("out"))}) {
     EXPECT_EQ(answer.code, 1);
-    EXPECT_THAT(answer.err, AllOf(HasSubstr("lacks avx"), HasSubstr("which the model was built for")));
+    EXPECT_THAT(answer.err, AllOf(HasSubstr("lacks avx"), HasSubstr("which the model needs")));
     EXPECT_EQ(lines(answer.err), 1) << answer.err;
   }
 }

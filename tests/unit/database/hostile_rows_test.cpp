@@ -200,7 +200,7 @@ TEST_F(HostileRows, AreNotWhatADigestNames) {
   execute(std::string(kDisarm) + "UPDATE measurements SET schedule = 'another one'");
   const absl::Status status = open_records(path_).value()->find_record(record_digest(measured(100))).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("it is not what its digest names"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it does not match its digest"));
 }
 
 // The same of lines, which people edit and merge.

@@ -127,7 +127,7 @@ TEST(IdentityFolder, WhatIsMissingIsSaidWithWhatToDo) {
     EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
     return std::string(status.message());
   };
-  EXPECT_THAT(said("nonesuch"), HasSubstr("nonesuch is not there: make one with `tuner join`"));
+  EXPECT_THAT(said("nonesuch"), HasSubstr("nonesuch does not exist: make one with `tuner join`"));
   ASSERT_TRUE(make_member_key(dir.file("ca/admin")).ok());
   ASSERT_TRUE(write_secret(ca_key_file(dir.file("ca")), "a CA's").ok());
   EXPECT_THAT(said("ca"), HasSubstr(dir.file("ca") + " is the CA's folder, not a member's: " + "give --tls " +

@@ -107,10 +107,11 @@ TEST(Unreachable, SecuredCallerHearsThatNoTlsIsSpokenAndWhichPortsToCompare) {
   EXPECT_EQ(spoken_at((*server)->endpoint()), Spoken::kHttp2);
   const absl::Status status = unreachable("tracker", (*server)->endpoint(), true);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("what answers at " + (*server)->endpoint().text() +
-                        " does not speak TLS, so it is no tracker of a secured farm: compare the port with "
-                        "that of `tracker serve --listen` (7190 by default)"));
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("the server at " + (*server)->endpoint().text() +
+                " does not speak TLS, so it is not a tracker of a secured farm: compare the port with "
+                "that of `tracker serve --listen` (7190 by default)"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("without --tls, omit --tls here too"));
   EXPECT_THAT(std::string(unreachable("tuner", (*server)->endpoint(), true).message()),
               HasSubstr("`tuner serve --listen` (7191 by default)"));
@@ -148,7 +149,7 @@ TEST(Unreachable, AHandshakeThatCameToNoEndIsNoStrangersAndNoCertificates) {
                 HasSubstr(": try again; if that does not help, check its load and compare the port"));
   }
   EXPECT_THAT(told("Peer verification failed"),
-              HasSubstr("is no tuner of this farm, or a certificate has expired"));
+              HasSubstr("is not a tuner of this farm, or a certificate has expired"));
 }
 
 TEST(FromGrpc, AServerWithoutAFreeThreadSaysWhatToDo) {
@@ -171,8 +172,8 @@ TEST(FromGrpc, AServiceThatIsNotAtAnAddressIsSaidWithBoth) {
   const grpc::Status unknown(grpc::StatusCode::UNIMPLEMENTED, "");
   const absl::Status status = from_grpc(unknown, "tracker", {.host = "127.0.0.1", .port = 7191}, false);
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("what answers at 127.0.0.1:7191 is no tracker, or one of another version"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the server at 127.0.0.1:7191 does not support this "
+                                                       "call: it is not a tracker or has another version"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("`tracker serve --listen` (7190 by default)"));
 }
 

@@ -200,7 +200,7 @@ TEST(BuildPool, AWorkerThatCrashesIsATypedReplyAndTheNextBuildGetsANewOne) {
   absl::StatusOr<proto::BuildReply> reply = workers->build(kernel_request(matmul(4, 4, 4)));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->code(), static_cast<int>(absl::StatusCode::kAborted));
-  EXPECT_THAT(reply->message(), HasSubstr("died of signal 11"));
+  EXPECT_THAT(reply->message(), HasSubstr("was killed by signal 11"));
   reply = workers->build(kernel_request(matmul(4, 4, 4)));
   ASSERT_TRUE(reply.ok()) << reply.status();
   EXPECT_EQ(reply->code(), 0) << reply->message();

@@ -118,7 +118,7 @@ TEST_F(LinkModel, NamesAFileThatIsMissing) {
   write_tables();
   proto::BuildReply reply = link();
   EXPECT_EQ(reply.code(), static_cast<int>(absl::StatusCode::kNotFound));
-  EXPECT_THAT(reply.message(), ::testing::HasSubstr("/add.o, which is not there"));
+  EXPECT_THAT(reply.message(), ::testing::HasSubstr("/add.o, which does not exist"));
 }
 
 TEST_F(LinkModel, TakesNoPrefixThatIsNotAnIdentifier) {

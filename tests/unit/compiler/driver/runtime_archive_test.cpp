@@ -43,11 +43,11 @@ TEST_F(RuntimeArchive, ThatIsNotThereIsMadeByACompilerAsDebianNamesIt) {
   expect_refused("aarch64:cpu=cortex-a72", "install the cross compiler g++-aarch64-linux-gnu,");
   expect_refused("armv7:cpu=cortex-a9", "install the cross compiler g++-arm-linux-gnueabihf,");
   expect_refused("riscv64", "install the cross compiler g++-riscv64-linux-gnu,");
-  expect_refused("riscv64", "/riscv64/lib.a, which is not there");
+  expect_refused("riscv64", "/riscv64/lib.a, which does not exist");
 }
 
 TEST_F(RuntimeArchive, ThatNoCompilerMakesIsNotAskedFor) {
-  expect_refused("x86_64", "build the model there", Arch::kAArch64);
+  expect_refused("x86_64", "build the model on such a machine", Arch::kAArch64);
   expect_refused("wasm32", "build for x86_64, aarch64, armv7 or riscv64");
 }
 

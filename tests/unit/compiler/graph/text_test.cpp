@@ -90,7 +90,7 @@ TEST(GraphText, RefusesWhatIsNotAGraph) {
       {"graph \"g\" { n0 = unknown() \"x\" : f32[1] output \"y\" = n0 }", "no operator unknown"},
       {"graph \"g\" { n0 = relu(n1) \"x\" : f32[1] output \"y\" = n0 }", "no node n1"},
       {"graph \"g\" { n0 = input() \"x\" : f32[2] n1 = relu(n0) \"r\" : f32[3] output \"y\" = n1 }",
-       "says it is f32[3]"},
+       "is declared as f32[3]"},
       {"graph \"g\" { n0 = input() \"x\" : f32[2] n1 = softmax(n0; axis=1, log=false) \"r\" : f32[2] output "
        "\"y\" = n1 }",
        "axis 1"},

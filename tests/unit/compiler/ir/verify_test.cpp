@@ -85,7 +85,7 @@ TEST_F(Verify, AsksForPromisesOfLaterPassesOnlyWhenTold) {
 TEST_F(Verify, ChecksTheGpuNest) {
   EXPECT_THAT(
       fault_of("function f(a: f32[8]) { for t = 0 extent 8 thread_x { for u = 0 extent 1 thread_x { } } }"),
-      HasSubstr("thread_x stands inside another one"));
+      HasSubstr("thread_x is inside another one"));
   EXPECT_THAT(
       fault_of("function f(a: f32[8]) { for t = 0 extent 8 thread_x { for u = 0 extent 1 grid_x { } } }"),
       HasSubstr("grid loop stands inside a thread loop"));

@@ -74,7 +74,7 @@ TEST_F(ExternalData, IsReadInsideTheModelsFolder) {
   EXPECT_EQ(said_of("inside.bin", "4"), "imported");
   EXPECT_THAT(said_of("inside.bin", "-1"), HasSubstr("bad offset"));
   EXPECT_THAT(std::string(import_model_bytes(model({{"location", "inside.bin"}}), "", {}).status().message()),
-              HasSubstr("a model in memory does not have"));
+              HasSubstr("not supported for a model in memory"));
 }
 
 TEST_F(ExternalData, OutsideOfItIsRefused) {
@@ -85,12 +85,13 @@ TEST_F(ExternalData, OutsideOfItIsRefused) {
 
 TEST_F(ExternalData, ThatCannotBeReadIsCalledWhatItIs) {
   fs::create_directories(root_ / "model" / "folder.bin");
-  EXPECT_EQ(said_of("none.bin"), "initializer 'w': none.bin is not there");
+  EXPECT_EQ(said_of("none.bin"), "initializer 'w': none.bin does not exist");
   EXPECT_EQ(said_of("folder.bin"), "initializer 'w': folder.bin is a folder");
   EXPECT_EQ(said_of("inside.bin", "8"),
-            "initializer 'w': inside.bin has 12 bytes; the tensor needs 8 at offset 8");
-  EXPECT_EQ(said_of(Entries{{"location", "inside.bin"}, {"length", "4"}}),
-            "initializer 'w': the model gives it 4 bytes of inside.bin; its type and shape need 8");
+            "initializer 'w': inside.bin has 12 bytes, but the tensor needs 8 at offset 8");
+  EXPECT_EQ(
+      said_of(Entries{{"location", "inside.bin"}, {"length", "4"}}),
+      "initializer 'w': the model stores 4 bytes of inside.bin, but the tensor's type and shape need 8");
 }
 
 TEST_F(ExternalData, OfAModelCacheIsReadWhereItsLinksLead) {
@@ -107,7 +108,7 @@ TEST_F(ExternalData, OfAModelCacheIsReadWhereItsLinksLead) {
   fs::create_symlink(root_ / "outside.bin", root_ / "snapshots/1a2b/onnx/stolen.bin");
   EXPECT_THAT(said_of("stolen.bin", "0", link), HasSubstr("not inside the model's folder"));
   fs::create_symlink("../../../blobs/gone", root_ / "snapshots/1a2b/onnx/gone.bin");
-  EXPECT_EQ(said_of("gone.bin", "0", link), "initializer 'w': gone.bin is not there");
+  EXPECT_EQ(said_of("gone.bin", "0", link), "initializer 'w': gone.bin does not exist");
 }
 
 TEST_F(ExternalData, InsideTheModelGivesTheSameValuesAndLeavesAPlainModelAsItIs) {

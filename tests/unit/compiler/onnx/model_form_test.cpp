@@ -51,14 +51,14 @@ TEST(ModelForm, TakesAttributesOnlyInTheSetsThatHaveThem) {
   EXPECT_TRUE(imported(one_node(10, "Clip", bounds)).ok());
   expect_invalid(
       one_node(13, "Clip", bounds),
-      "node 'the_y' (Clip): attribute 'min' does not exist in operator set 13; it was there up to set 10");
+      "node 'the_y' (Clip): attribute 'min' does not exist in operator set 13; it existed up to set 10");
   const auto axes = [](::onnx::NodeProto& node) { ModelWriter::set(node, "axes", std::vector<int64_t>{1}); };
   EXPECT_TRUE(imported(one_node(17, "ReduceMean", axes)).ok());
   expect_invalid(one_node(18, "ReduceMean", axes), "attribute 'axes' does not exist in operator set 18");
   EXPECT_TRUE(imported(one_node(12, "ReduceSum", axes)).ok());
   expect_invalid(one_node(13, "ReduceSum", axes), "attribute 'axes' does not exist in operator set 13");
   expect_invalid(one_node(14, "Shape", [](::onnx::NodeProto& node) { ModelWriter::set(node, "start", 1); }),
-                 "attribute 'start' does not exist in operator set 14; it is there from set 15 on");
+                 "attribute 'start' does not exist in operator set 14; it exists from set 15 on");
   expect_invalid(one_node(13, "Relu", [](::onnx::NodeProto& node) { ModelWriter::set(node, "slope", 1); }),
                  "attribute 'slope' does not exist in operator set 13");
   // The first operator sets told which operands may be overwritten.
@@ -170,7 +170,7 @@ TEST(ModelForm, SortsNodesAndRefusesACircle) {
   circle.node("Relu", {"b"}, "c");
   circle.node("Neg", {"c"}, "y");
   circle.output("y");
-  expect_invalid(circle, "node 'the_b' (Add): it reads what is computed from its own result");
+  expect_invalid(circle, "node 'the_b' (Add): it depends on its own result");
 }
 
 TEST(ModelForm, NamesAnOutputThatIsNotSupportedOrThatNothingMakes) {
@@ -186,13 +186,13 @@ TEST(ModelForm, NamesAnOutputThatIsNotSupportedOrThatNothingMakes) {
   nowhere.input("x", {2});
   nowhere.node("Relu", {"x"}, "y");
   nowhere.output("z");
-  expect_invalid(nowhere, "output 'z' is made by no node");
+  expect_invalid(nowhere, "output 'z' is not produced by any node");
 
   ModelWriter unknown;
   unknown.input("x", {2});
   unknown.node("Add", {"x", "w"}, "y");
   unknown.output("y");
-  expect_invalid(unknown, "reads 'w', which nothing before it makes");
+  expect_invalid(unknown, "reads 'w', which no earlier node produces");
 }
 
 }  // namespace

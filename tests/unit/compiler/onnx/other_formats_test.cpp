@@ -53,7 +53,7 @@ TEST(OtherFormats, ThatAreNotKnownAreNotGuessedAt) {
   EXPECT_EQ(other_format("PK"), "");
   EXPECT_EQ(other_format("this is not a model"), "");
   EXPECT_THAT(said_of("this is not a model"),
-              HasSubstr("not a whole ONNX model: truncated, or of another format"));
+              HasSubstr("not a whole ONNX model: truncated, or in another format"));
 }
 
 TEST(OtherFormats, AFolderIsNamedWithTheModelInIt) {

@@ -88,7 +88,7 @@ TEST(GpuSchedule, RefusesThreadsAfterRegionsWereFixed) {
       std::string(apply("schedule v1\ncache_read p0 t0 row_major global\n"
                         "compute_at p0.pack t0 i1 shared\nannotate t0 i1 thread_x\n")
                       .message()),
-      HasSubstr("p0.pack is computed inside loop i1 of t0: loops down to that one cannot change any more"));
+      HasSubstr("p0.pack is computed inside loop i1 of t0: the loops down to that one are fixed now"));
   EXPECT_THAT(std::string(apply("schedule v1\ncache_read p0 t0 row_major global\n"
                                 "compute_at p0.pack t0 i1 shared\nannotate p0.pack i1 thread_x\n")
                               .message()),

@@ -98,11 +98,12 @@ TEST_F(RecordsSource, RecordsForOtherTargetsAndThreadsAreNamedWhereThereAreNoneF
   EXPECT_EQ(hint(target_.text(), 1), "") << "which is asked for";
   EXPECT_EQ(
       hint(target_.text(), 2),
-      "no record of these kernels is for 2 threads on x86_64:cpu=znver4; there are records for 1 thread "
-      "on x86_64:cpu=znver4: give their --target and --threads, or tune for yours");
+      "these kernels have no record for 2 threads on x86_64:cpu=znver4, but they have records for 1 thread "
+      "on x86_64:cpu=znver4: use that --target and --threads, or tune for yours");
   EXPECT_THAT(
       hint("x86_64:cpu=haswell", 1),
-      HasSubstr("is for 1 thread on x86_64:cpu=haswell; there are records for 1 thread on x86_64:cpu=zn"));
+      HasSubstr(
+          "is for 1 thread on x86_64:cpu=haswell, but they have records for 1 thread on x86_64:cpu=zn"));
 }
 
 // The network's plan when layouts are chosen by the records.
@@ -223,10 +224,9 @@ TEST_F(RecordsSource, BestKeepsToOneDeviceClassAndTellsOfSeveral) {
 }
 
 TEST_F(RecordsSource, ADeviceWithoutRecordsIsToldFromThoseThatHaveSome) {
-  EXPECT_EQ(
-      other_devices_hint({"desk", "local"}, "nokey"),
-      "no record of these kernels is of a device with the key nokey; there are some of desk, local: give "
-      "one of them as --device");
+  EXPECT_EQ(other_devices_hint({"desk", "local"}, "nokey"),
+            "these kernels have no record of the device class nokey, but they have records of desk, local: "
+            "give one of these with --device");
   EXPECT_EQ(other_devices_hint({"desk", "local"}, "desk"), "") << "it has some, whatever else is wrong";
   EXPECT_EQ(other_devices_hint({}, "desk"), "") << "nobody has measured them";
 }
@@ -240,7 +240,7 @@ TEST_F(RecordsSource, LockedUsesTheNamedRecordAlthoughAFasterOneCame) {
   EXPECT_FALSE(source.find(query(1))->has_value()) << "the default schedule is locked too";
   ScheduleQuery other = query(0);
   other.threads = 2;
-  EXPECT_THAT(std::string(source.find(other).status().message()), HasSubstr("says nothing of workload"));
+  EXPECT_THAT(std::string(source.find(other).status().message()), HasSubstr("has no entry for workload"));
 }
 
 TEST_F(RecordsSource, LockedSaysWhichRecordIsMissing) {
@@ -282,7 +282,7 @@ TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
   ASSERT_EQ(again.size(), 3u);
   EXPECT_TRUE(check_allowed(*lock, {"bf16"}).ok());
   EXPECT_THAT(std::string(check_allowed(*lock, {}).message()), HasSubstr("give --allow bf16"));
-  EXPECT_THAT(std::string(check_allowed({}, {"bf16"}).message()), HasSubstr("leave it out"));
+  EXPECT_THAT(std::string(check_allowed({}, {"bf16"}).message()), HasSubstr("omit it"));
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(again[i].label, want[i].label);
     EXPECT_EQ(again[i].record, want[i].record);

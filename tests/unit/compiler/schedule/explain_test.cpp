@@ -46,10 +46,9 @@ std::string explained(std::vector<std::string> steps) {
 }
 
 TEST(Explain, NamesTheFactorTheLoopAndItsExtent) {
-  EXPECT_EQ(
-      explained({"inline t1", "split t0 i0 4,0 guard"}),
-      "factor 0 is out of range: loop i0 of t0 has extent 10; a factor from 1 to 10 is useful, a larger "
-      "one only adds iterations that are masked");
+  EXPECT_EQ(explained({"inline t1", "split t0 i0 4,0 guard"}),
+            "factor 0 is out of range: loop i0 of t0 has extent 10; a factor from 1 to 10 is useful; a "
+            "larger one only adds masked iterations");
   EXPECT_EQ(explained({"split t0 i0 1073741824,2 guard"}),
             "the product of the factors is out of range: loop i0 of t0 has extent 10; a product of at most "
             "1073741824 is legal");
@@ -70,7 +69,7 @@ TEST(Explain, ListsWhatAnUnknownNameCouldBe) {
   EXPECT_EQ(explained({"layout_rewrite p9 1,0"}),
             "there is no stage or input p9; there are p0, p1, p2, t0, t1, t2");
   EXPECT_EQ(explained({"inline t1", "compute_at t0 t1 i0 global"}),
-            "t1 was inlined by an earlier step and is not a stage any more");
+            "t1 was inlined by an earlier step and is no longer a stage");
   EXPECT_EQ(explained({"split t0 i0 2 guard", "split t0 i0 2 guard"}),
             "t0 has no loop i0 at this point; it has i0.0 (extent 5), i0.1 (extent 2), i1 (extent 12), r0 "
             "(extent 8)");
@@ -88,7 +87,7 @@ TEST(Explain, ListsTheLoopsThatAnOrderOrAFusionIsOf) {
   EXPECT_THAT(explained({"split t0 i0 2 guard", "cache_write t0"}),
               HasSubstr("t0 now has the loops i0.0 (extent 5)"));
   EXPECT_EQ(explained({"rfactor t0 i0"}),
-            "i0 is a spatial loop; rfactor takes a reduce loop; t0 has: " + loops);
+            "i0 is a spatial loop; rfactor needs a reduce loop; t0 has: " + loops);
 }
 
 TEST(Explain, SaysWhichLoopCannotRunThatWay) {
@@ -106,7 +105,7 @@ TEST(Explain, SaysWhichLoopCannotRunThatWay) {
   EXPECT_THAT(explained({"annotate t2 i1 vectorize", "inline t1", "compute_at t0 t2 i1 global"}),
               HasSubstr("loop i1 of t2 is vectorized: nothing can be computed inside it"));
   EXPECT_EQ(explained({"annotate t2 i0 parallel", "annotate t2 i1 parallel"}),
-            "loop i0 of t2 is parallel already; a stage has one parallel loop: fuse the two first");
+            "loop i0 of t2 is already parallel; a stage can have one parallel loop: fuse the two first");
 }
 
 TEST(Explain, LimitsUnrollingByTheLoopsExtent) {
@@ -133,12 +132,11 @@ TEST(Explain, SaysWhereAStageIsComputed) {
   EXPECT_EQ(explained({at}),
             "t1 reads t0 and is not computed inside loop i0 of t2; inline it or compute it there first");
   EXPECT_EQ(explained({"inline t1", at, "compute_at t0 t2 i1 global"}),
-            "t0 is computed inside loop i0 of t2; this step takes a stage at root: `root t0` first");
-  EXPECT_EQ(explained({"root t0"}), "t0 is at root already; root takes a stage that compute_at placed");
-  EXPECT_EQ(
-      explained({"inline t1", at, "split t2 i0 2 guard"}),
-      "t0 is computed inside loop i0 of t2: loops down to that one cannot change any more; do this step "
-      "before `compute_at t0`, or `root t0` first");
+            "t0 is computed inside loop i0 of t2; this step needs a stage at root: `root t0` first");
+  EXPECT_EQ(explained({"root t0"}), "t0 is already at root; root needs a stage that compute_at placed");
+  EXPECT_EQ(explained({"inline t1", at, "split t2 i0 2 guard"}),
+            "t0 is computed inside loop i0 of t2: the loops down to that one are fixed now; put this step "
+            "before `compute_at t0`, or `root t0` first");
   EXPECT_THAT(explained({"inline t1", at, "cache_write t2"}),
               HasSubstr("t0 is computed inside loop i0 of t2"));
   EXPECT_EQ(
@@ -180,7 +178,7 @@ TEST(Explain, SaysWhatTheRewritingStepsNeed) {
   EXPECT_THAT(explained({"winograd t0 4"}), HasSubstr("t0 is not a 3x3 or 5x5 convolution"));
   EXPECT_EQ(explained({"winograd t0 3"}), "tile 3 is out of range; 2, 4 and 6 are legal");
   EXPECT_THAT(explained({"narrow p0 bf16"}), HasSubstr("p0 cannot be narrowed"));
-  EXPECT_THAT(explained({"offset t0 p0 128"}), HasSubstr("t0 is not a sum of products of bytes that p0"));
+  EXPECT_THAT(explained({"offset t0 p0 128"}), HasSubstr("t0 is not a sum of byte products in which p0"));
   EXPECT_THAT(explained({"split t0 i0 $0.0 guard"}), HasSubstr("fill in the sketch first"));
 }
 

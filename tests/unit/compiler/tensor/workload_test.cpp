@@ -117,7 +117,8 @@ TEST(Workload, VerifyNamesTheStageThatIsWrong) {
   EXPECT_THAT(message(w), HasSubstr("stage 'd': a combiner and reduce axes go together"));
   w = matmul();
   std::swap(w.stages[0], w.stages[1]);
-  EXPECT_THAT(message(w), HasSubstr("stage 'd': it reads 'c', which is no input and no earlier stage"));
+  EXPECT_THAT(message(w),
+              HasSubstr("stage 'd': it reads 'c', which is neither an input nor an earlier stage"));
   w = matmul();
   w.stages[1].body = w.stages[0].body;
   EXPECT_THAT(message(w), HasSubstr("stage 'd': variable 'm' is not bound"));

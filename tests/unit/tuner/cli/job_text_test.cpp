@@ -127,7 +127,7 @@ TEST(StateText, SaysNothingTwice) {
 }
 
 TEST(LeftJobText, SaysOfAPausedJobThatItStaysSo) {
-  EXPECT_EQ(left_job_text(3, JobState::kRunning), "job 3 goes on");
+  EXPECT_EQ(left_job_text(3, JobState::kRunning), "job 3 continues");
   EXPECT_EQ(left_job_text(3, JobState::kQueued), "job 3 is queued and will run without this command");
   EXPECT_EQ(left_job_text(3, JobState::kPaused), "job 3 is paused; `tuner resume 3` continues it");
   EXPECT_EQ(left_job_text(3, JobState::kDone), "job 3 is done");

@@ -51,7 +51,7 @@ TEST_F(NetworkTrialTest, FindsTheScheduleThatTheNetworkCrashesWithAndGoesOnWitho
   ASSERT_THAT(failures, SizeIs(1));
   EXPECT_EQ(failures[0].schedule, "broken");
   EXPECT_EQ(failures[0].outcome, database::Outcome::kCrashed);
-  EXPECT_THAT(failures[0].detail, HasSubstr("in its network: it died of signal 11"));
+  EXPECT_THAT(failures[0].detail, HasSubstr("in its network: it was killed by signal 11"));
 }
 
 TEST_F(NetworkTrialTest, TakesWhatReplacesALoserAndCrashesForAFailure) {
@@ -71,14 +71,15 @@ TEST_F(NetworkTrialTest, BlamesAllOfANetworkThatHangsWhenItIsTooLateToLook) {
   add_all("untuned", 1000);
   add_all("tuned", 800);
   bench_.broken = "tuned";
-  bench_.failure = absl::DeadlineExceededError("it was not done after 30s");
+  bench_.failure = absl::DeadlineExceededError("it did not finish within 30s");
   options_.deadline = Clock::now() + std::chrono::milliseconds(200);
   bench_.on_run = [&] {
     if (bench_.runs > driver::kTurn) std::this_thread::sleep_until(options_.deadline);
   };
   const absl::Status status = run().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("it was not done after 30s; 2 of its schedules were"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("it did not finish within 30s; 2 of its schedules were"));
   EXPECT_EQ(best_of(0), "untuned");
   const std::vector<Measurement> failures =
       rows_where([](const Measurement& m) { return m.outcome == database::Outcome::kTimedOut; });
@@ -144,7 +145,8 @@ TEST_F(LastTryTest, BlamesNothingIfAllOfItRanBeforeAndSaysSo) {
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(
       std::string(status.message()),
-      HasSubstr("it died of signal 11; each schedule ran in it before, so none was recorded as a failure"));
+      HasSubstr(
+          "it was killed by signal 11; each schedule ran in it before, so none was recorded as a failure"));
   EXPECT_THAT(failures(), IsEmpty());
   EXPECT_EQ(best_of(0), "tuned");
 }

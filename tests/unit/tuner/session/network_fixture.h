@@ -90,7 +90,7 @@ class FakeBench final : public NetworkBench {
   std::string unbuildable;
   std::string broken = "none";  // the schedule that no network survives
   bool broken_runs = false;
-  absl::Status failure = absl::AbortedError("it died of signal 11");
+  absl::Status failure = absl::AbortedError("it was killed by signal 11");
   double slowness = 1;  // of the machine, now
   // Of a tuned build, by how often one was opened.
   std::function<double(int)> place_of_process;

@@ -73,7 +73,7 @@ TEST(CudaSource, SaysWhyAFunctionIsNotOneLaunch) {
   EXPECT_THAT(std::string(error_of("function k(a: f32[4]) { for i = 0 extent 4 grid_x { a[i] = 1f32\n"
                                    "for j = 0 extent 2 thread_x { a[i] = 2f32 } } }")
                               .message()),
-              HasSubstr("stored outside of the grid and thread loops"));
+              HasSubstr("outside the grid and thread loops"));
   EXPECT_THAT(
       std::string(
           error_of("function k(a: f32[4]) { for i = 0 extent 4 parallel { a[i] = 1f32 } }").message()),
