@@ -291,7 +291,7 @@ TEST_F(CommandTest, PowerCycleCommandThatIsNotThereIsRefusedAtOnce) {
   EXPECT_EQ(run({"tracker", "serve", "--listen", "127.0.0.1:0", "--state", dir_.path() + "/t.db",
                  "--power-cycle-command", "/nonesuch/power off"}),
             1);
-  expect_one_line_with("--power-cycle-command: no program /nonesuch/power is there");
+  expect_one_line_with("--power-cycle-command: cannot find an executable program /nonesuch/power");
   EXPECT_FALSE(std::filesystem::exists(dir_.path() + "/t.db"));
 }
 

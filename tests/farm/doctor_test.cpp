@@ -72,7 +72,7 @@ TEST_F(Doctor, TrackerTellsItsProtocolAndItsClock) {
   const auto checks = rpc::examine_tracker(endpoint(), member(Role::kViewer, "eve"), "this program");
   ASSERT_EQ(checks.size(), 3u);
   EXPECT_EQ(exit_code_of(checks), 0) << checks_json(checks);
-  EXPECT_THAT(checks[0].detail, HasSubstr("answers at " + endpoint().text()));
+  EXPECT_THAT(checks[0].detail, HasSubstr("responds at " + endpoint().text()));
   EXPECT_EQ(checks[1].what, "protocol");
   EXPECT_EQ(checks[2].what, "clock");
   EXPECT_EQ(checks[2].health, Health::kGood) << "it is this machine's";
@@ -143,7 +143,7 @@ TEST(DoctorInPlainText, LooksWhetherAPortIsFree) {
   const Check used = rpc::examine_listen((*server)->endpoint(), "--listen", false);
   EXPECT_EQ(used.health, Health::kWeak) << "who uses it is not known";
   EXPECT_THAT(used.detail, HasSubstr("is in use"));
-  EXPECT_THAT(used.remedy, HasSubstr("give --listen another HOST:PORT"));
+  EXPECT_THAT(used.remedy, HasSubstr("choose another HOST:PORT of this machine for --listen"));
   const Check open = rpc::examine_listen({"0.0.0.0", 7190}, "--listen", false);
   EXPECT_EQ(open.health, Health::kFailed);
   EXPECT_THAT(open.detail, HasSubstr("--listen"));

@@ -73,7 +73,7 @@ TEST_F(SecuredFarm, ReplayedTokenLetsNobodyIn) {
   ASSERT_TRUE(rpc::join_farm({endpoint(), text, "ada", dir_.file("1")}).ok());
   const absl::Status again = rpc::join_farm({endpoint(), text, "eve", dir_.file("2")}).status();
   EXPECT_TRUE(absl::IsUnauthenticated(again)) << again;
-  EXPECT_THAT(std::string(again.message()), HasSubstr("used before"));
+  EXPECT_THAT(std::string(again.message()), HasSubstr("already used"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("2"))) << "nor is a key left behind";
   ASSERT_TRUE(rpc::make_private_folder(dir_.file("3")).ok());
   ASSERT_TRUE(write_file(dir_.file("3") + "/note", "kept").ok());

@@ -82,7 +82,7 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
   });
   leaves->signal(SIGINT);
   EXPECT_EQ(leaves->wait(), 130);
-  EXPECT_THAT(read_file(file("leaves.log")).value_or(""), HasSubstr("job 1 stays paused; "));
+  EXPECT_THAT(read_file(file("leaves.log")).value_or(""), HasSubstr("job 1 is paused; "));
   restart_tuner();
   EXPECT_EQ(state(), "paused");
   order("pause", "job 1 is already paused\n");

@@ -114,8 +114,8 @@ TEST_F(Tuning, ARunForAnotherDeviceClassIsAnotherJob) {
     EXPECT_EQ(tuner->wait(), 130);
     return read_file(file(log)).value_or("");
   };
-  EXPECT_THAT(begun(command, "first.log"), Not(HasSubstr("going on")));
-  EXPECT_THAT(begun(of_lab, "lab.log"), Not(HasSubstr("going on")));
+  EXPECT_THAT(begun(command, "first.log"), Not(HasSubstr("continuing")));
+  EXPECT_THAT(begun(of_lab, "lab.log"), Not(HasSubstr("continuing")));
   EXPECT_THAT(begun(command, "again.log"), HasSubstr("continuing job 1,"));
   EXPECT_THAT(begun(of_lab, "lab_again.log"), HasSubstr("continuing job 2,"));
 }

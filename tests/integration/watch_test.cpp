@@ -106,7 +106,7 @@ TEST_F(WatchedOverTls, GoesOnWhenTheTunerThatWasKilledIsBackAndSaysMeanwhileThat
   EXPECT_EQ(watch->wait(), 1) << "of what was cancelled nobody waits for a result";
   const std::string seen = read_file(file("watch.log")).value_or("");
   EXPECT_THAT(seen, HasSubstr("job 1 cancelled while it was paused"));
-  EXPECT_THAT(seen, Not(HasSubstr("no tuner of this farm")));
+  EXPECT_THAT(seen, Not(HasSubstr("not a tuner of this farm")));
   EXPECT_EQ(count("watch.log", "does not respond"), 1);
   for (const std::string& line : farm_test::lines_of(file("watch.json")))
     EXPECT_TRUE(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false).is_object()) << line;

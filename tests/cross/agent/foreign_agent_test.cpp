@@ -225,7 +225,7 @@ TEST_P(ForeignAgent, ExaminesItsBoardAndItsPlaceInTheFarm) {
   command.insert(program_name + 1, "doctor");
   Process doctor(command, dir_.path() + "/examined");
   EXPECT_EQ(doctor.wait(), 0) << output("examined");
-  EXPECT_THAT(output("examined"), ::testing::AllOf(::testing::HasSubstr("answers at " + endpoint_.text()),
+  EXPECT_THAT(output("examined"), ::testing::AllOf(::testing::HasSubstr("responds at " + endpoint_.text()),
                                                    ::testing::HasSubstr("the golden kernel takes")));
 }
 

@@ -60,7 +60,7 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"build " + file("missing.onnx") + out, 1, "No such file"},
       {"build " + file("named.onnx") + out, 2, "--dim n=1"},
       {"build " + file("named.onnx") + " --dim n=0" + out, 2, "outside [1"},
-      {"build " + file("named.onnx") + " --dim n" + out, 2, "want NAME=N"},
+      {"build " + file("named.onnx") + " --dim n" + out, 2, "write it as NAME=N"},
       {"build " + file("mlp.onnx") + " --dim k=3" + out, 2, "no such dimension"},
       {"build " + file("mlp.onnx") + " --target vax" + out, 2, "unknown architecture"},
       {"build " + file("mlp.onnx") + " --db " + file("none.db") + out, 1, "there is no database"},
@@ -313,7 +313,7 @@ TEST_F(Commands, ALibraryThatIsCutOffOrForAnotherProcessorIsNotLoaded) {
   std::string foreign = library;
   foreign[18] = static_cast<char>(0xf3);  // e_machine: RISC-V
   foreign[19] = 0;
-  EXPECT_THAT(answer_to(foreign), HasSubstr("is built for riscv64, this is "));
+  EXPECT_THAT(answer_to(foreign), HasSubstr("is built for riscv64, but this machine is "));
 }
 
 TEST_F(Commands, BenchComparesBuildsOfOneNetworkOnly) {

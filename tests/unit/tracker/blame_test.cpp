@@ -216,7 +216,7 @@ TEST(ConvictedReply, IsTheKnownOutcomeUnderTheNewTrialsNameAndNothingElse) {
   tunefarm::farm::v1::TrialResult& result = *reply.mutable_result();
   EXPECT_EQ(result.outcome(), tunefarm::farm::v1::OUTCOME_TIMED_OUT);
   EXPECT_EQ(result.signal(), 9);
-  EXPECT_EQ(result.detail(), "not run: it failed on a and b, at last: no answer after 1 s");
+  EXPECT_EQ(result.detail(), "blocked, not run: it failed on a and b; the last failure: no answer after 1 s");
   EXPECT_EQ(result.artifact_digest(), "digest");
   EXPECT_EQ(result.lease_id(), "lease");
   EXPECT_EQ(result.epoch(), 7u);

@@ -108,7 +108,7 @@ TEST_F(LeaseTest, KnowsTheLeasesOfAllRunsOfAHolder) {
 
 TEST_F(LeaseTest, SecondLeaseOfALeasedSlotIsOurBug) {
   grant("a", slot_);
-  EXPECT_DEATH(table_.propose({"b"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60)), "leased already");
+  EXPECT_DEATH(table_.propose({"b"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60)), "already leased");
 }
 
 }  // namespace

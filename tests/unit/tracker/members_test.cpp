@@ -118,7 +118,7 @@ TEST_F(MembersTest, TokenIsGoodForOneUseAlsoAcrossARestart) {
   open();
   const absl::Status again = members_->join(token.secret, request(), {.name = "b"}).status();
   EXPECT_TRUE(absl::IsUnauthenticated(again)) << again;
-  EXPECT_THAT(std::string(again.message()), HasSubstr("used before"));
+  EXPECT_THAT(std::string(again.message()), HasSubstr("already used"));
 }
 
 TEST_F(MembersTest, TokenEndsAfterFifteenMinutes) {

@@ -122,7 +122,7 @@ TEST_F(ManyDevices, PatternForgetsThoseThatAreAway) {
   EXPECT_EQ(told_, "device rack1-1 is forgotten\n");
   const absl::Status none = run("forget rack1-2*");
   EXPECT_TRUE(absl::IsNotFound(none)) << none;
-  EXPECT_THAT(std::string(none.message()), testing::HasSubstr("no device that is absent is like rack1-2*"));
+  EXPECT_THAT(std::string(none.message()), testing::HasSubstr("no device that is absent matches rack1-2*"));
   EXPECT_TRUE(absl::IsNotFound(run("cordon rack3-*")));
 }
 

@@ -94,8 +94,8 @@ TEST(ModelTables, HoldSumsOfAConstantBesideIt) {
   const auto message = [&](const schedule::ConstantSums& s, uint64_t size_bytes) {
     return std::string(tables(s, size_bytes).status().message());
   };
-  EXPECT_THAT(message({0, {0}}, 16), HasSubstr("that is no constant"));
-  EXPECT_THAT(message({7, {0}}, 16), HasSubstr("that is no constant"));
+  EXPECT_THAT(message({0, {0}}, 16), HasSubstr("that is not a constant"));
+  EXPECT_THAT(message({7, {0}}, 16), HasSubstr("that is not a constant"));
   EXPECT_THAT(message({1, {2}}, 16), HasSubstr("sums axis 2 of the constant [3, 4]"));
   EXPECT_THAT(message({1, {0}}, 12), HasSubstr("wants 12 bytes of a constant of 16"));
   std::filesystem::remove(path);

@@ -246,7 +246,7 @@ TEST(Interpret, DividesDataByAnything) {
 
 TEST(Interpret, ChecksTheCall) {
   EXPECT_THAT(std::string(fault("function f(a: f32[4]) { }", {{1, 2, 3}}).message()),
-              HasSubstr("parameter 0 (a) needs 16 bytes, and 12 are given"));
+              HasSubstr("parameter 0 (a) needs 16 bytes, but 12 bytes are given"));
   EXPECT_THAT(std::string(fault("function f[n](a: f32[n]) { }", {{1, 2, 3}}).message()),
               HasSubstr("1 buffers and 1 dimensions"));
   EXPECT_THAT(std::string(fault("function f[n](a: f32[n]) { }", {{1, 2, 3}}, {-1}).message()),

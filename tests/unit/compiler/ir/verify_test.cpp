@@ -88,7 +88,7 @@ TEST_F(Verify, ChecksTheGpuNest) {
       HasSubstr("thread_x is inside another one"));
   EXPECT_THAT(
       fault_of("function f(a: f32[8]) { for t = 0 extent 8 thread_x { for u = 0 extent 1 grid_x { } } }"),
-      HasSubstr("grid loop stands inside a thread loop"));
+      HasSubstr("grid loop is inside a thread loop"));
   EXPECT_THAT(fault_of("function f(a: f32[8]) { allocate s: f32[8] async_copy s[0] from a[0] elements 4 }"),
               HasSubstr("from global to shared"));
 }

@@ -78,7 +78,7 @@ TEST_F(RecordsSource, BestIsTheFastestRecordOfExactlyThisProblem) {
   EXPECT_EQ((*found)->schedule, fastest.schedule);
   EXPECT_EQ((*found)->record, database::record_digest(fastest).hex());
   EXPECT_EQ((*found)->median_ns, 300);
-  // Another layout, number of threads or target is another problem.
+  // Another layout, number of threads or target is another kernel.
   ASSERT_GT(program_.tasks.size(), 1u);
   EXPECT_FALSE(source.find(query(1))->has_value());
   ScheduleQuery other = query(0);
@@ -262,7 +262,7 @@ TEST_F(RecordsSource, LockedRefusesARecordThatDoesNotVouchForItsSchedule) {
   ASSERT_TRUE(store_->insert(failed).ok());
   ASSERT_TRUE(store_->insert(old).ok());
   for (const auto& [bad, why] : std::vector<std::pair<database::Measurement, std::string>>{
-           {failed, "its outcome is wrong_output"}, {old, "version"}, {other, "another problem"}}) {
+           {failed, "its outcome is wrong_output"}, {old, "version"}, {other, "another kernel"}}) {
     LockedSource source({{query(0), "conv 1x16", database::record_digest(bad).hex()}}, store_.get());
     const absl::Status status = source.find(query(0)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;

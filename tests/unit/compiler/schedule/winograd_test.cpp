@@ -123,7 +123,7 @@ TEST(DefaultSchedule, TakesWinogradOnlyIfAllowedAndWorthIt) {
 TEST(Numerics, KnowsTheNamesThatUsersMayAllow) {
   EXPECT_EQ(*parse_numerics("winograd,bf16,winograd"), (Numerics{"bf16", "winograd"}));
   EXPECT_THAT(std::string(parse_numerics("bf16,magic").status().message()),
-              ::testing::HasSubstr("knows no \"magic\""));
+              ::testing::HasSubstr("does not know \"magic\""));
 }
 
 TEST(DefaultWinogradTiling, ReadsWeightsBeyondL2OnceIfL2HasRoomForAllTiles) {

@@ -102,7 +102,7 @@ TEST(WorkerLimits, OutputsThatAreLargerThanTheMemoryAreNotEvenAskedFor) {
   std::signal(SIGXFSZ, handler);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->outcome(), farm::OUTCOME_OUT_OF_MEMORY) << result->detail();
-  EXPECT_THAT(result->detail(), testing::HasSubstr("its buffers need 4096 MiB, the limit is 496 MiB"));
+  EXPECT_THAT(result->detail(), testing::HasSubstr("its buffers need 4096 MiB, but the limit is 496 MiB"));
   expect_next_is_measured(*worker);
 }
 

@@ -70,7 +70,7 @@ TEST(DoesNotFit, CountsOutputsAndTheirAnswersWhileTheyAreMadeAndCompared) {
   const auto run = tf::worker::does_not_fit(with_output(26 * kMiB));
   ASSERT_TRUE(run);
   EXPECT_EQ(run->result.end, tf::worker::sandbox::ChildEnd::kBuffersDoNotFit);
-  EXPECT_STREQ(run->result.detail, "its buffers need 104 MiB, the limit is 100 MiB");
+  EXPECT_STREQ(run->result.detail, "its buffers need 104 MiB, but the limit is 100 MiB");
 }
 
 TEST(DoesNotFit, CountsTheWorkspaceWhateverItsSize) {

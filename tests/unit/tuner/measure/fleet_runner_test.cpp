@@ -262,7 +262,7 @@ TEST_F(FleetTest, ShrinksToItsTargetAndGrowsAgain) {
 
 TEST_F(FleetTest, LeavesDevicesOfAnotherKindAlone) {
   farm_.free = {"a", "b"};
-  farm_.kinds = {{"b", "another kind"}};
+  farm_.kinds = {{"b", "differs in kind"}};
   connect(2);
   ASSERT_TRUE(soon([&] {
     const std::scoped_lock lock(farm_.mutex);

@@ -271,7 +271,7 @@ TEST_F(DaemonTest, ASubmissionBeyondALimitIsRefusedBeforeItsModelIsTaken) {
   const std::string another = "another model";
   const absl::Status full = ada->submit(spec_for("desk"), another).status();
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
-  EXPECT_THAT(std::string(full.message()), HasSubstr("1 jobs of ada wait here"));
+  EXPECT_THAT(std::string(full.message()), HasSubstr("1 jobs of ada are waiting"));
   EXPECT_FALSE(is_kept(another));
   EXPECT_TRUE(client("bob")->submit(spec_for("desk"), another).ok());
   EXPECT_EQ(ada->list()->size(), 3u);

@@ -252,7 +252,7 @@ TEST_F(JobQueueTest, AnEmbeddedRunThatDiedIsLeftToItsOwnCommand) {
 TEST_F(JobQueueTest, AJobWhoseStoredOptionsAreDamagedFailsWithTheReason) {
   JobSpec endless = spec_for("desk");
   endless.trials = 0;
-  const std::vector<std::pair<std::string, std::string>> damaged = {{"{", "not readable"},
+  const std::vector<std::pair<std::string, std::string>> damaged = {{"{", "cannot read"},
                                                                     {to_json(endless), "would not end"}};
   std::vector<int64_t> ids;
   for (const auto& [options, why] : damaged) {

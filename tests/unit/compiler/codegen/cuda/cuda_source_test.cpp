@@ -69,7 +69,7 @@ TEST(CudaSource, SaysWhyAFunctionIsNotOneLaunch) {
   EXPECT_THAT(std::string(error_of("function k(a: f32[4]) { for i = 0 extent 4 grid_x { a[i] = 1f32 }\n"
                                    "for j = 0 extent 4 grid_x { a[j] = 2f32 } }")
                               .message()),
-              HasSubstr("several nests"));
+              HasSubstr("only one nest"));
   EXPECT_THAT(std::string(error_of("function k(a: f32[4]) { for i = 0 extent 4 grid_x { a[i] = 1f32\n"
                                    "for j = 0 extent 2 thread_x { a[i] = 2f32 } } }")
                               .message()),
