@@ -53,7 +53,7 @@ class Worker {
     }
     bool late = bytes.status().code() == absl::StatusCode::kDeadlineExceeded;
     std::string end = stop();
-    absl::StatusCode code = late || end.find("processor time") != std::string::npos
+    absl::StatusCode code = late || end.find("CPU time") != std::string::npos
                                 ? absl::StatusCode::kDeadlineExceeded
                                 : absl::StatusCode::kAborted;
     reply.Clear();
