@@ -81,7 +81,7 @@ def cli(binaries):
             continue
         for command, text in commands_below(binaries, [program]):
             sections.append(f"{'##' if len(command) == 1 else '###'} {' '.join(command)}\n\n```text\n{text}\n```")
-    intro = """What `--help` prints, for every program and command. Results go to stdout, everything else to stderr. [Exit
+    intro = """The output of `--help` for every program and command. Results go to stdout, everything else to stderr. [Exit
 codes](exit-codes.md) are the same everywhere."""
     return page("Command line", intro, "\n\n".join(sections))
 
@@ -147,10 +147,10 @@ def onnx_operators(_):
             forms = refused_forms(reached_bodies(bodies, rule.split("<")[0], set()))
             rows.append([f"`{operator}`", "; ".join(forms)])
         count += len(rows)
-        sections.append(f"## {title}\n\n{table(['operator', 'refuses, by the message'], sorted(rows))}")
-    intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`). An operator
-that is not listed is refused by name, and so is a form that its rule does not take; the second column has such messages, with …
-for the values in them. Element types: bool, i8, u8, i32, i64, f16, bf16, f32, f64, as far as the operator's ONNX definition takes
+        sections.append(f"## {title}\n\n{table(['operator', 'refused forms, by message'], sorted(rows))}")
+    intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`). Other
+operators are refused by name. The second column lists the messages for forms of an operator that are not supported, with … for
+values. Element types: bool, i8, u8, i32, i64, f16, bf16, f32, f64, as far as the operator's ONNX definition takes
 them."""
     return page("ONNX operators", intro, "\n\n".join(sections))
 
@@ -184,7 +184,7 @@ def configuration(_):
     for name, comment, fields in config_messages(source("proto/config/v1/farm.proto")):
         rows = [[f"`{field}`", f"`{kind}`", text] for field, kind, text in fields]
         sections.append(f"## {name}\n\n{comment}\n\n{table(['field', 'type', 'meaning'], rows)}")
-    intro = """What `--config FILE` reads, in protobuf's text format, as in `listen: "0.0.0.0:7190"`. Flags override the file. A field that
+    intro = """The fields of a `--config FILE`. The file is in protobuf's text format, as in `listen: "0.0.0.0:7190"`. Flags override it. A field that
 is left out has the default that `--help` shows ([command line](cli.md))."""
     return page("Configuration", intro, "\n\n".join(sections))
 
@@ -225,7 +225,7 @@ def metrics(_):
     for program, files in METRIC_SOURCES:
         rows = [row for file in files for row in metric_rows(source(file))]
         sections.append(f"## {program}\n\n{table(['metric', 'kind', 'what'], sorted(rows))}")
-    intro = """What Prometheus reads at `/metrics` of a daemon that runs with `--metrics HOST:PORT`, beside the `process_…` metrics of every
+    intro = """The metrics that a daemon exports at `/metrics` with `--metrics HOST:PORT`, in addition to the `process_…` metrics of every
 Prometheus client. Names in braces are labels. [Operate a farm](../how-to/operate-a-farm.md#health-metrics-logs) says how to use them."""
     return page("Metrics", intro, "\n\n".join(sections))
 
