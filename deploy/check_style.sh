@@ -11,7 +11,7 @@ case ${1-} in
   '') ;;
   -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
   --tidy) tidy=${2:-300} ;;
-  *) echo "check_style.sh: unknown argument $1; --help lists what it takes" >&2; exit 2 ;;
+  *) echo "check_style.sh: unknown argument $1; see --help" >&2; exit 2 ;;
 esac
 
 git ls-files -z '*.h' '*.cpp' '*.c' | xargs -0 -n 100 -P "$(nproc)" clang-format --dry-run -Werror ||

@@ -73,7 +73,7 @@ if [ ${#missing[@]} -eq 0 ]; then
 fi
 
 if ! command -v apt-get >/dev/null; then
-  echo "install_packages.sh: needs Debian 12's packages (${missing[*]}), and this system has no apt-get" >&2
+  echo "install_packages.sh: this system has no apt-get; install the equivalents of these Debian 12 packages: ${missing[*]}" >&2
   exit 1
 fi
 sudo=()

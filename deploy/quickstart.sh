@@ -25,8 +25,8 @@ while [ $# -gt 0 ]; do
   esac
 done
 [[ $minutes =~ ^([0-9]+\.?[0-9]*|\.[0-9]+)$ && $minutes =~ [1-9] ]] ||
-  { echo "quickstart.sh: --minutes wants a number above 0, as in --minutes 1.5" >&2; exit 2; }
-[ -n "$target" ] || { echo "quickstart.sh: --target wants a target, as in --target x86_64:cpu=haswell" >&2; exit 2; }
+  { echo "quickstart.sh: --minutes needs a number above 0, as in --minutes 1.5" >&2; exit 2; }
+[ -n "$target" ] || { echo "quickstart.sh: --target needs a target, as in --target x86_64:cpu=haswell" >&2; exit 2; }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=build/release/bin
@@ -53,7 +53,7 @@ stop_all() {
   done
 }
 interrupted() {
-  printf '\nstopping; the next run goes on with what was learned\n' >&2
+  printf '\nstopping; the next run continues with the results so far\n' >&2
   exit "$1"
 }
 catch_signals() {
@@ -124,14 +124,14 @@ await tuner "the tuner did not start" is_listening tuner
 server=$(endpoint_of tuner)
 echo "tracker $tracker, agent on CPU $last_cpu, tuner $server; logs: $out/*.log" >&2
 
-step "tuning for $minutes minutes (Ctrl-C stops everything; what is measured stays)"
+step "tuning for $minutes minutes (Ctrl-C stops everything; measurements are kept)"
 # A run that was interrupted left its job in the database, and the tuner took it up again.
 for job in $("$bin/tuner" jobs --server "$server" --json | python3 -c '
 import json, sys
 for line in sys.stdin:
     job = json.loads(line)
     if job["state"] in ("queued", "running", "paused"): print(job["job"])'); do
-  echo "job $job of an interrupted run makes way; what it measured stays" >&2
+  echo "cancelling job $job of an interrupted run; its measurements are kept" >&2
   "$bin/tuner" cancel "$job" --server "$server"
 done
 setpriv --pdeathsig TERM "$bin/tuner" submit "$out/squeezenet.onnx" --server "$server" --target "$target" --device $key \

@@ -23,15 +23,15 @@ if [[ ${1:-} =~ ^(release|dev|asan|tsan)$ ]]; then
 fi
 
 deploy/install_packages.sh
-deploy/install_packages.sh --cross || echo "test.sh: going on without qemu; the tests that need it are skipped" >&2
+deploy/install_packages.sh --cross || echo "test.sh: continuing without qemu; the tests that need it are skipped" >&2
 # What a board runs, for the tests that run it under qemu. It is not sanitized.
 if deploy/install_packages.sh --boards aarch64; then
   cmake --preset aarch64
   cmake --build --preset aarch64
 else
-  echo "test.sh: going on without the agent for aarch64; the tests that need it are skipped" >&2
+  echo "test.sh: continuing without the agent for aarch64; the tests that need it are skipped" >&2
 fi
-deploy/install_peers.sh || echo "test.sh: going on without ONNX Runtime; the tests that need it are skipped" >&2
+deploy/install_peers.sh || echo "test.sh: continuing without ONNX Runtime; the tests that need it are skipped" >&2
 cmake --preset "$preset"  # each time: tools that were installed since are found
 cmake --build --preset "$preset"
 # ctest counts most tests as two (cmake/modules.cmake). Tests wait for half of their time: twice as many run at once as there

@@ -54,7 +54,7 @@ move_in() {
   old=$(sed -n "s|$line.*|\1|p" "$configuration" | tail -n 1)
   [ -n "$old" ] || return 0
   if [ -e "$root$old" ]; then
-    if [ -e "$root$new" ]; then fail "$configuration names $old, but there is $new too: remove the one that is not this board's"; fi
+    if [ -e "$root$new" ]; then fail "$configuration names $old, but there is $new too: remove the one that does not belong to this board"; fi
     if service is-active --quiet device_agent.service; then was_active=yes; fi
     service stop device_agent.service
     install -d -m 700 "$state"
@@ -68,13 +68,13 @@ move_in() {
 
 if [ "$action" != install ]; then
   remove
-  echo "device_agent is removed$([ "$action" = purge ] || echo "; $etc/device_agent.txtpb and $state stay (--purge removes them)")"
+  echo "device_agent is removed$([ "$action" = purge ] || echo "; $etc/device_agent.txtpb and $state are kept (--purge removes them)")"
   exit 0
 fi
 
 if live; then
   "$here/device_agent" --help >/dev/null ||
-    fail "this package does not run on this board ($(uname -m), $(ldd --version | head -n 1)): take the other one"
+    fail "this package does not run on this board ($(uname -m), $(ldd --version | head -n 1)): use the package for the other architecture"
   id "$user" >/dev/null 2>&1 ||
     useradd --system --user-group --home-dir "$state" --no-create-home --shell /usr/sbin/nologin "$user"
 fi
@@ -99,6 +99,6 @@ if [ -n "${new_configuration-}" ]; then
   echo "installed; edit $etc/device_agent.txtpb, then: systemctl start device_agent"
 else
   if [ -n "$was_active" ]; then service start device_agent.service; else service try-restart device_agent.service; fi
-  echo "installed; $etc/device_agent.txtpb is as it was${moved:+, but for that}"
+  echo "installed; $etc/device_agent.txtpb is unchanged${moved:+ except for that}"
 fi
-if live; then echo "what this board lacks: sudo -u $user device_agent doctor --config $etc/device_agent.txtpb"; fi
+if live; then echo "to check this board: sudo -u $user device_agent doctor --config $etc/device_agent.txtpb"; fi

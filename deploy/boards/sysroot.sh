@@ -40,7 +40,7 @@ END
 export APT_CONFIG=$apt/apt.conf
 echo "sysroot: fetching ${packages[*]} for $debian"
 # A mirror in the middle of an update lacks a list now and then; the others may do.
-apt-get update -qq || echo "sysroot: going on with the lists that came" >&2
+apt-get update -qq || echo "sysroot: continuing with the package lists that were fetched" >&2
 apt-get install -qq -y --download-only "${packages[@]}" >/dev/null
 
 rm -rf "$root"

@@ -93,7 +93,7 @@ def zsh(paths):
 
 def fish(paths):
     lines = ["# Completion of tunefarm(1) for fish.",
-             "# Whether the words before the cursor that are no options begin with exactly these.",
+             "# True if the words before the cursor, without options, begin with these.",
              "function __tunefarm_at",
              "  set -l words (commandline -opc | string match -rv '^-')",
              "  set -l count (count $argv)",

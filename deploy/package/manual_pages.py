@@ -67,7 +67,7 @@ def main_page(programs, version):
     sections = [("SYNOPSIS", ["\\fBtunefarm\\fR \\fIPROGRAM\\fR [\\fIARGUMENTS\\fR…]"]),
                 ("DESCRIPTION", ["Runs one of Tunefarm's programs, which are installed in a private folder."]),
                 ("PROGRAMS", listed),
-                ("EXIT CODES", ["2 if there is no such program; otherwise that of the program."])]
+                ("EXIT CODES", ["2 if PROGRAM does not exist; otherwise that of the program."])]
     return page("tunefarm", version, "tune neural networks for the devices that run them", sections)
 
 

@@ -102,7 +102,7 @@ TEST_F(InstallScript, RefusesToChooseBetweenTwoStates) {
   ASSERT_TRUE(write_file(root() + kConfiguration, "state_dir: \"/var/lib/tunefarm/agent\"\n").ok());
   const Ended ended = install();
   EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.output, HasSubstr("remove the one that is not this board's"));
+  EXPECT_THAT(ended.output, HasSubstr("remove the one that does not belong to this board"));
   EXPECT_TRUE(fs::exists(root() + "/var/lib/tunefarm/agent"));
 }
 

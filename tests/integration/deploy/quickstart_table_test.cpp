@@ -92,7 +92,7 @@ TEST_F(QuickstartTable, CountsAnOperatorThatSeveralKernelsComputeOnce) {
 }
 
 TEST(Quickstart, RefusesArgumentsThatItCannotUseBeforeItInstallsAnything) {
-  for (const auto& [arguments, words] : {std::pair("--minutes 0", "--minutes wants a number above 0"),
+  for (const auto& [arguments, words] : {std::pair("--minutes 0", "--minutes needs a number above 0"),
                                          std::pair("--minutes x", "--minutes 1.5"),
                                          std::pair("--target ''", "as in --target x86_64:cpu=haswell"),
                                          std::pair("--targte host", "unknown argument --targte")}) {
