@@ -229,7 +229,7 @@ void add_job_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* list = app.add_subcommand("jobs", "List the jobs of a running tuner");
   add_server_option(*list, jobs->server);
   list->add_flag("--json", jobs->json, "Print JSON lines");
-  list->add_flag("--wide", jobs->wide, "Print all columns, however wide the terminal is");
+  list->add_flag("--wide", jobs->wide, "Print all columns, regardless of the terminal's width");
   list->footer("Example: tuner jobs --server 127.0.0.1:7191 --json");
   list->callback([jobs, &invocation] { invocation.run = [jobs] { return run_jobs(*jobs); }; });
 

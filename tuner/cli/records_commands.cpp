@@ -331,7 +331,7 @@ void add_best(CLI::App& app, Invocation& invocation) {
       ->check(at_least(1))
       ->capture_default_str();
   command->add_flag("--schedule", arguments->schedule, "Also print the schedules");
-  command->add_flag("--wide", arguments->wide, "Print all columns, however wide the terminal is");
+  command->add_flag("--wide", arguments->wide, "Print all columns, regardless of the terminal's width");
   command->add_flag("--json", arguments->json, "Print JSON: every field, schedules included");
   command->footer(
       "Example: tuner best --db tune.db --target host --json\n"
