@@ -89,12 +89,12 @@ std::optional<space::Candidate> TaskState::next(int64_t before) {
       known->second = recalled.mapped();
       is_known = true;
     }
-    const bool is_yardstick = candidate == untuned_ && !std::exchange(is_untuned_timed_, true);
-    if (!is_known || is_yardstick) {
+    const bool is_baseline = candidate == untuned_ && !std::exchange(is_untuned_timed_, true);
+    if (!is_known || is_baseline) {
       known_in_a_row_ = 0;
       const auto of_other = of_other_jobs_.find(text);
       const bool is_due = of_other != of_other_jobs_.end() && of_other->second.number < before;
-      if (is_yardstick || !is_due) return candidate;
+      if (is_baseline || !is_due) return candidate;
       observe(candidate, of_other->second.time);
       of_other_jobs_.erase(of_other);
       continue;
