@@ -32,7 +32,7 @@
 #include "tuner/cli/progress_text.h"
 #include "tuner/remote/remote_records.h"
 #include "tuner/service/job_spec.h"
-#include "tuner/session/yardstick_kernels.h"
+#include "tuner/session/calibration_kernels.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -202,7 +202,7 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
   std::vector<Answer> answers;
   for (const database::Problem& problem : problems) {
-    if (!wanted(arguments, target, problem) || session::is_yardstick(problem.workload)) continue;
+    if (!wanted(arguments, target, problem) || session::is_calibration(problem.workload)) continue;
     database::BestQuery query{
         .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
     if (!arguments.device.empty()) query.device_class = arguments.device;

@@ -91,8 +91,8 @@ absl::StatusOr<ByMachine> by_machine_of(database::Records& records, const databa
 
 // What candidates that were measured there ran on.
 model::MeasuredRates rates_of(const MachineKind& machine, const Viewpoint& viewpoint,
-                              const YardstickRecords& yardsticks) {
-  const model::MeasuredRates known = yardsticks.rates_of(machine);
+                              const CalibrationRecords& calibration) {
+  const model::MeasuredRates known = calibration.rates_of(machine);
   const bool is_like_here = machine.target.text() == viewpoint.target.text();
   return known == model::MeasuredRates() && is_like_here ? viewpoint.measured : known;
 }
@@ -114,9 +114,9 @@ std::vector<size_t> few_of(size_t examples, size_t most) {
 
 absl::Status History::read(database::Records& records, const Viewpoint& viewpoint) {
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records.problems());
-  TF_ASSIGN_OR_RETURN(const YardstickRecords yardsticks,
-                      YardstickRecords::read(records, viewpoint.before_record));
-  std::erase_if(problems, [](const database::Problem& problem) { return is_yardstick(problem.workload); });
+  TF_ASSIGN_OR_RETURN(const CalibrationRecords calibration,
+                      CalibrationRecords::read(records, viewpoint.before_record));
+  std::erase_if(problems, [](const database::Problem& problem) { return is_calibration(problem.workload); });
   const std::string target_text = viewpoint.target.text();
   std::reverse(problems.begin(), problems.end());
   std::stable_partition(problems.begin(), problems.end(),
@@ -127,14 +127,14 @@ absl::Status History::read(database::Records& records, const Viewpoint& viewpoin
     const absl::StatusOr<target::Target> target = target::parse_target(problem.target);
     if (!target.ok() || !is_like(*target, viewpoint.target)) continue;
     if (!is_own && read++ >= kProblems) continue;
-    TF_RETURN_IF_ERROR(read_problem(records, problem, *target, viewpoint, yardsticks));
+    TF_RETURN_IF_ERROR(read_problem(records, problem, *target, viewpoint, calibration));
   }
   return absl::OkStatus();
 }
 
 absl::Status History::read_problem(database::Records& records, const database::Problem& problem,
                                    const target::Target& target, const Viewpoint& viewpoint,
-                                   const YardstickRecords& yardsticks) {
+                                   const CalibrationRecords& calibration) {
   TF_ASSIGN_OR_RETURN(const ByMachine by_machine, by_machine_of(records, problem, viewpoint));
   if (by_machine.empty()) return absl::OkStatus();
   const absl::StatusOr<Task> task = task_of(records, problem);
@@ -145,7 +145,7 @@ absl::Status History::read_problem(database::Records& records, const database::P
   if (!space.ok()) return absl::OkStatus();
   for (const auto& [machine, measured] : by_machine) {
     const model::MeasuredRates there =
-        rates_of({target, machine.first, machine.second}, viewpoint, yardsticks);
+        rates_of({target, machine.first, machine.second}, viewpoint, calibration);
     double remoteness = threads == viewpoint.threads ? 0 : kOtherThreads;
     if (problem.target != viewpoint.target.text()) remoteness += kOtherTarget;
     if (machine != std::pair(viewpoint.device_class, viewpoint.fingerprint)) remoteness += kOtherDevice;

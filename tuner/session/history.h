@@ -14,9 +14,9 @@
 #include "absl/status/statusor.h"
 #include "database/store.h"
 #include "tuner/model/xgboost_model.h"
+#include "tuner/session/calibration.h"
 #include "tuner/session/donor.h"
 #include "tuner/session/task_space.h"
-#include "tuner/session/yardsticks.h"
 
 namespace tf::session {
 
@@ -62,7 +62,7 @@ class History {
  private:
   absl::Status read_problem(database::Records& records, const database::Problem& problem,
                             const target::Target& target, const Viewpoint& viewpoint,
-                            const YardstickRecords& yardsticks);
+                            const CalibrationRecords& calibration);
 
   std::vector<std::vector<model::Example>> lessons_;  // one a task and machine
   std::map<database::WorkloadKey, int> groups_;       // of the lessons' examples

@@ -20,9 +20,9 @@ absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptio
     return loop.run(stop);
   };
   absl::StatusOr<Progress> progress = run();
-  // Who stops or fails waits for no yardstick that is still being built. After any other end the caller goes
-  // on with the builder.
-  if ((stop || !progress.ok()) && loop.is_building_yardsticks()) builder.cancel();
+  // Who stops or fails waits for no calibration kernel that is still being built. After any other end the
+  // caller goes on with the builder.
+  if ((stop || !progress.ok()) && loop.is_calibrating()) builder.cancel();
   return progress;
 }
 

@@ -54,9 +54,9 @@ struct SessionOptions {
   // In the end, the best of each task that are too close to call meet in a play-off (playoff.h). Not the
   // baseline's.
   bool play_off = true;
-  // What the machine reaches is measured before anything else, unless the store knows it (yardsticks.h).
-  bool yardsticks = true;
-  absl::Duration yardstick_patience = absl::Seconds(10);  // for so long candidates wait for them
+  // What the machine reaches is measured before anything else, unless the store knows it (calibration.h).
+  bool calibration = true;
+  absl::Duration calibration_wait = absl::Seconds(10);  // for so long candidates wait for them
 };
 
 struct TaskProgress {

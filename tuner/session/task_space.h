@@ -19,7 +19,7 @@ namespace tf::session {
 // Const after construction, and thread-safe.
 class TaskSpace {
  public:
-  // `measured` is of the machine that the candidates run on (yardsticks.h). INVALID_ARGUMENT if the binding
+  // `measured` is of the machine that the candidates run on (calibration.h). INVALID_ARGUMENT if the binding
   // does not fit the workload.
   static absl::StatusOr<TaskSpace> create(const Task& task, const target::Target& target, int threads,
                                           const schedule::Numerics& allowed,

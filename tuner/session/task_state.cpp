@@ -40,7 +40,7 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
       follows_model_(model != nullptr && options.strategy == search::Kind::kEvolutionary) {
   promise_.now = kUnknownPromise;
   if (!search::starts_from_seeds(options.strategy)) return;
-  // The untuned schedule is measured first: the yardstick, and what a tuned build is never slower than. Then
+  // The untuned schedule is measured first: the baseline, and what a tuned build is never slower than. Then
   // what was good for the nearest other tasks, then each other way's (see next(): those that are the same are
   // measured once).
   const std::vector<space::Sketch>& sketches = space_.space().sketches;

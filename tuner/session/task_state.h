@@ -37,7 +37,7 @@ struct Recalled {
 class TaskState {
  public:
   // In a space made for it, as benchmarks and tests want it. `history` may be null: no other task gives
-  // seeds. `measured` is of the machine (yardsticks.h). INVALID_ARGUMENT if the binding does not fit the
+  // seeds. `measured` is of the machine (calibration.h). INVALID_ARGUMENT if the binding does not fit the
   // workload.
   static absl::StatusOr<std::unique_ptr<TaskState>> create(const Task& task, const SessionOptions& options,
                                                            model::CostModel* model, uint64_t seed,

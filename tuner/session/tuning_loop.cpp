@@ -46,7 +46,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
   // This thread searches: the pipeline's threads, which only hand on what devices wait for, go first.
   make_way();
-  // On a device's own CPUs nothing is learned while the untuned schedules, the yardstick of all, are timed.
+  // On a device's own CPUs nothing is learned while the untuned schedules are timed.
   if (options_.has_no_cpu) model_.wait(stop);
   for (size_t i = 0; i < tasks_.size(); ++i) {
     pipeline.set_incumbent(static_cast<int>(i), tasks_[i]->incumbent());

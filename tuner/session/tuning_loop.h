@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tuner/session/background_model.h"
+#include "tuner/session/calibration.h"
 #include "tuner/session/earlier_results.h"
 #include "tuner/session/history.h"
 #include "tuner/session/job_rates.h"
@@ -23,7 +24,6 @@
 #include "tuner/session/session.h"
 #include "tuner/session/task_state.h"
 #include "tuner/session/throttling.h"
-#include "tuner/session/yardsticks.h"
 
 namespace tf::session {
 
@@ -40,7 +40,7 @@ class TuningLoop {
   absl::Status prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop);
   absl::StatusOr<Progress> run(const std::atomic<bool>& stop);
   // For which the loop's end waits.
-  bool is_building_yardsticks() const { return survey_ && survey_->is_building(); }
+  bool is_calibrating() const { return calibration_ && calibration_->is_building(); }
 
  private:
   struct InFlight {
@@ -55,8 +55,8 @@ class TuningLoop {
   using Arrival = std::variant<Finished, database::Measurement>;
 
   // `fingerprint` is the machine's that measures.
-  absl::Status begin_survey(const std::string& fingerprint);
-  absl::Status end_survey(const std::atomic<bool>& stop);
+  absl::Status begin_calibration(const std::string& fingerprint);
+  absl::Status end_calibration(const std::atomic<bool>& stop);
   absl::StatusOr<History> read_history(const std::vector<database::Problem>& own);
   absl::Status recall(TaskState& task);
   bool is_of_this_kind(const database::Measurement& record) const;
@@ -113,8 +113,8 @@ class TuningLoop {
   std::map<uint64_t, Arrival> arrived_;     // of those, by ticket, until the ones before them have arrived
   std::set<std::pair<int, std::string>> told_codes_;  // of each task, those with a trial of this job
   EarlierResults earlier_;
-  FirstMachine machine_;          // of the job
-  std::optional<Survey> survey_;  // of a new one; what it builds may take longer than anybody waits
+  FirstMachine machine_;                    // of the job
+  std::optional<Calibration> calibration_;  // of a new one; what it builds may take longer than anybody waits
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;

@@ -77,7 +77,7 @@ void TuningLoop::rank_in_flight(Pipeline& pipeline) {
   std::advance(next, std::min(static_cast<size_t>(pipeline.begun()), in_flight_.size()));
   while (next != in_flight_.end()) {
     const auto each = next++;
-    if (each->second.subject.untuned) continue;  // the yardstick
+    if (each->second.subject.untuned) continue;  // the untuned schedule
     auto taken = in_flight_.extract(each);
     Line& line = lines[taken.mapped().task];
     line.places.push_back(taken.key());

@@ -57,10 +57,10 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
   TF_ASSIGN_OR_RETURN(earlier_, EarlierResults::read(store_, options_.job_id, problems));
   meter_.add_earlier_runs(earlier_.finished_unix_ns(), earlier_.sampled_s());
   TF_ASSIGN_OR_RETURN(const tunefarm::farm::v1::DeviceState here, runner_.device());
-  TF_RETURN_IF_ERROR(begin_survey(here.fingerprint()));
+  TF_RETURN_IF_ERROR(begin_calibration(here.fingerprint()));
   // Beside its builds.
   TF_ASSIGN_OR_RETURN(const std::vector<TaskSpace> spaces, spaces_of(tasks, options_));
-  TF_RETURN_IF_ERROR(end_survey(stop));
+  TF_RETURN_IF_ERROR(end_calibration(stop));
   TF_ASSIGN_OR_RETURN(History history, read_history(problems));
   for (size_t i = 0; i < tasks.size(); ++i) {
     std::unique_ptr<TaskState> state = TaskState::create(tasks[i], options_, spaces[i].on(machine_.rates),
@@ -98,24 +98,24 @@ std::vector<model::Example> TuningLoop::learned() const {
 
 // What a job began with it goes on with: drafts by other rates, or seen from another machine, it would
 // propose otherwise.
-absl::Status TuningLoop::begin_survey(const std::string& fingerprint) {
+absl::Status TuningLoop::begin_calibration(const std::string& fingerprint) {
   TF_ASSIGN_OR_RETURN(const std::optional<FirstMachine> kept, first_machine(store_, options_.job_id));
   machine_ = kept.value_or(FirstMachine{.fingerprint = fingerprint});
-  if (kept || !options_.yardsticks) return absl::OkStatus();
-  TF_ASSIGN_OR_RETURN(Survey survey,
-                      Survey::begin({.machine = {options_.target, options_.device_class, fingerprint},
-                                     .before_record = earlier_.first_record(),
-                                     .patience = options_.yardstick_patience},
-                                    builder_, store_));
-  survey_.emplace(std::move(survey));
+  if (kept || !options_.calibration) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(Calibration calibration,
+                      Calibration::begin({.machine = {options_.target, options_.device_class, fingerprint},
+                                          .before_record = earlier_.first_record(),
+                                          .patience = options_.calibration_wait},
+                                         builder_, store_));
+  calibration_.emplace(std::move(calibration));
   return absl::OkStatus();
 }
 
 // Before there are candidates at work, so that nothing disturbs it. Whoever is stopped meanwhile has no trial
 // yet, and begins anew. That nothing was measured is kept, too.
-absl::Status TuningLoop::end_survey(const std::atomic<bool>& stop) {
-  if (survey_) {
-    TF_ASSIGN_OR_RETURN(machine_.rates, survey_->finish(runner_, store_, stop));
+absl::Status TuningLoop::end_calibration(const std::atomic<bool>& stop) {
+  if (calibration_) {
+    TF_ASSIGN_OR_RETURN(machine_.rates, calibration_->finish(runner_, store_, stop));
   }
   if (stop) return absl::OkStatus();
   return keep_first_machine(store_, options_.job_id, machine_);

@@ -94,7 +94,7 @@ absl::Status record_machine(Bench& bench, Recorder& recorder) {
       bench.machine_path(),
       json_text({{"model", machine.model}, {"fingerprint", machine.fingerprint}, {"peak_gflops", peak}}, 1) +
           "\n"));
-  TF_ASSIGN_OR_RETURN(const auto store, database::open_sqlite_store(bench.yardsticks_path()));
+  TF_ASSIGN_OR_RETURN(const auto store, database::open_sqlite_store(bench.calibration_path()));
   TF_ASSIGN_OR_RETURN(bench.runs.measured, recorder.measure_rates(*store, bench.target));
   return absl::OkStatus();
 }

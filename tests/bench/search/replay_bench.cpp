@@ -11,12 +11,12 @@
 #include "base/status.h"
 #include "database/sqlite_store.h"
 #include "tests/bench/search/replay/recorder.h"
-#include "tuner/session/yardsticks.h"
+#include "tuner/session/calibration.h"
 
 namespace tf::replay {
 
 std::vector<std::string> Bench::database_paths() const {
-  std::vector<std::string> paths = {yardsticks_path()};
+  std::vector<std::string> paths = {calibration_path()};
   for (const BenchTask& task : bench_tasks(target)) paths.push_back(pool_path(task));
   return paths;
 }
@@ -35,10 +35,10 @@ absl::StatusOr<NotedMachine> noted_machine(const Bench& bench) {
 }
 
 absl::StatusOr<model::MeasuredRates> recorded_rates(const Bench& bench) {
-  if (!std::filesystem::exists(bench.yardsticks_path())) return model::MeasuredRates();
-  TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.yardsticks_path()));
-  TF_ASSIGN_OR_RETURN(const auto yardsticks, session::YardstickRecords::read(*records));
-  return yardsticks.rates_of({bench.target, kDeviceClass, bench.machine.fingerprint});
+  if (!std::filesystem::exists(bench.calibration_path())) return model::MeasuredRates();
+  TF_ASSIGN_OR_RETURN(const auto records, database::open_sqlite_records(bench.calibration_path()));
+  TF_ASSIGN_OR_RETURN(const auto calibration, session::CalibrationRecords::read(*records));
+  return calibration.rates_of({bench.target, kDeviceClass, bench.machine.fingerprint});
 }
 
 absl::StatusOr<Bench> make_bench(const Arguments& arguments) {

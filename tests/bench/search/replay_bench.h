@@ -47,7 +47,7 @@ struct Bench {
   // Those of all tasks: runs that start from other pools read them, whatever --tasks says.
   std::vector<std::string> database_paths() const;
   std::string machine_path() const { return arguments.pools + "/machine.json"; }
-  std::string yardsticks_path() const { return arguments.pools + "/yardsticks.db"; }
+  std::string calibration_path() const { return arguments.pools + "/calibration.db"; }
   const model::MeasuredRates& measured() const { return runs.measured; }
   database::Problem problem(const BenchTask& task) const {
     return session::problem_of(task.task, target.text(), arguments.threads);

@@ -305,7 +305,7 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
                                  .takes_turns = split.takes_turns,
                                  .has_no_cpu = split.rest.empty(),
                                  .play_off = play_off,
-                                 .yardsticks = false},  // they take as long whatever the trials
+                                 .calibration = false},  // they take as long whatever the trials
                                 **builder, **runner, **store, stop, [](const session::Progress&) {});
     if (!result.ok()) return state.SkipWithError(result.status().ToString().c_str());
     progress = *std::move(result);

@@ -14,7 +14,7 @@ namespace {
 
 TEST(Upgrade, MakesWhatAnEarlierProgramRecordedReadable) {
   const TemporaryFolder folder = *TemporaryFolder::make();
-  const std::string old = folder.file("yardsticks.db"), none = folder.file("none.db");
+  const std::string old = folder.file("calibration.db"), none = folder.file("none.db");
   {
     const auto connection = database::Connection::open(old, database::Access::kWrite);
     ASSERT_TRUE(connection.ok()) << connection.status();

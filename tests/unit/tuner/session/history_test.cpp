@@ -12,8 +12,8 @@
 #include "database/memory_store.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/model/rates.h"
+#include "tuner/session/calibration_kernels.h"
 #include "tuner/session/task.h"
-#include "tuner/session/yardstick_kernels.h"
 #include "tuner/space/sampling.h"
 
 namespace tf::session {
@@ -63,9 +63,10 @@ class HistoryTest : public testing::Test {
       EXPECT_TRUE(store_->insert(record).ok());
     }
   }
-  // The peak's yardstick read so much on a machine of that class; `turns` of it, if that is another problem.
+  // The peak's calibration kernel read so much on a machine of that class; `turns` of it, if that is another
+  // problem.
   void record_peak(const std::string& device_class, double flops_per_s, size_t turns = 0) {
-    const Yardstick peak = yardsticks_of(viewpoint_.target).front();
+    const CalibrationKernel peak = calibration_kernels_of(viewpoint_.target).front();
     EXPECT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
     database::Measurement record;
     record.problem = problem_of(peak.task, viewpoint_.target.text(), 1);
@@ -178,7 +179,7 @@ TEST_F(HistoryTest, KeepsTimesOfTwoMachinesOfAClassApart) {
   EXPECT_EQ(tasks.size(), 2u);
 }
 
-TEST_F(HistoryTest, LeavesNoTaskOutForYardsticks) {
+TEST_F(HistoryTest, LeavesNoTaskOutForCalibration) {
   measure(product(64, 64, 64), 10);
   for (size_t i = 0; i < History::kProblems; ++i) record_peak("local", 1e9 + static_cast<double>(i), i + 1);
   EXPECT_EQ(examples().size(), 10u);

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what the machine that measures reaches, for the draft model: by the yardsticks' records, or by
-// measuring them first. Does not know: what the kernels are, what is made of the rates.
+// Owns: what the machine that measures reaches, for the draft model: by the calibration kernels' records, or
+// by measuring them first. Does not know: what the kernels are, what is made of the rates.
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include "database/store.h"
 #include "tuner/measure/builder.h"
 #include "tuner/measure/runner.h"
-#include "tuner/session/yardstick_kernels.h"
+#include "tuner/session/calibration_kernels.h"
 
 namespace tf::session {
 
@@ -24,18 +24,19 @@ struct MachineKind {
   std::string fingerprint;
 };
 
-// The yardsticks that a database has, of all machines. They are ordinary records of no job, so that an export
-// carries them along; others' records of the very kind of machine, by an import, count as well. A value.
-class YardstickRecords {
+// The calibration kernels that a database has, of all machines. They are ordinary records of no job, so that
+// an export carries them along; others' records of the very kind of machine, by an import, count as well. A
+// value.
+class CalibrationRecords {
  public:
   // Only those with lower numbers count. Errors: the records'.
-  static absl::StatusOr<YardstickRecords> read(database::Records& records,
-                                               int64_t before_record = std::numeric_limits<int64_t>::max());
+  static absl::StatusOr<CalibrationRecords> read(database::Records& records,
+                                                 int64_t before_record = std::numeric_limits<int64_t>::max());
 
   // The first record of it on such a machine, while that was not throttled: what is read once stays. What did
   // not compile counts on all; what says more, or less, than any core reaches, as a file may, counts on none.
   // Null: it was never tried.
-  const database::Measurement* find(const Yardstick& yardstick, const MachineKind& machine) const;
+  const database::Measurement* find(const CalibrationKernel& kernel, const MachineKind& machine) const;
   // 0: it was never tried there, or it failed.
   model::MeasuredRates rates_of(const MachineKind& machine) const;
 
@@ -44,7 +45,7 @@ class YardstickRecords {
 };
 
 // What counts, and how it is got.
-struct YardstickOptions {
+struct CalibrationOptions {
   MachineKind machine;
   // A job that has records goes on with what it knew when it began: only records below its first count, and
   // nothing is measured.
@@ -53,19 +54,19 @@ struct YardstickOptions {
   absl::Duration patience = absl::Seconds(10);
 };
 
-// Finds out what the machine reaches, by the store's records; yardsticks that have none on such a machine are
-// built, measured and recorded, which takes a second or two, once. In two steps, so that builders work while
-// who drafts gets ready. What cannot be built or measured in time stays 0: that is no error. Where one is not
-// built in time none is measured, and a line in the log says so. Not thread-safe.
-class Survey {
+// Finds out what the machine reaches, by the store's records; calibration kernels that have none on such a
+// machine are built, measured and recorded, which takes a second or two, once. In two steps, so that builders
+// work while who drafts gets ready. What cannot be built or measured in time stays 0: that is no error. Where
+// one is not built in time none is measured, and a line in the log says so. Not thread-safe.
+class Calibration {
  public:
-  // Has all of them built that are wanted, beside each other. The builder must outlive the survey. Errors:
-  // the store's.
-  static absl::StatusOr<Survey> begin(const YardstickOptions& options, measure::Builder& builder,
-                                      database::Store& store);
-  Survey(Survey&& other) noexcept;
-  Survey& operator=(Survey&& other) noexcept;
-  ~Survey();  // waits for what is being built
+  // Has all of them built that are wanted, beside each other. The builder must outlive the calibration.
+  // Errors: the store's.
+  static absl::StatusOr<Calibration> begin(const CalibrationOptions& options, measure::Builder& builder,
+                                           database::Store& store);
+  Calibration(Calibration&& other) noexcept;
+  Calibration& operator=(Calibration&& other) noexcept;
+  ~Calibration();  // waits for what is being built
 
   // Once: measures them, one after another, after the last one is built, for nothing else should use the
   // device meanwhile. None is begun once `stop` is set. Errors: the store's, and the runner's that end a
@@ -78,15 +79,15 @@ class Survey {
 
  private:
   struct Build;
-  Survey(YardstickOptions options, const model::MeasuredRates& known);
+  Calibration(CalibrationOptions options, const model::MeasuredRates& known);
 
-  YardstickOptions options_;
+  CalibrationOptions options_;
   model::MeasuredRates rates_;  // as far as they are known
   std::vector<Build> builds_;   // of those that are not
 };
 
 // Both steps at once, for who has nothing to do meanwhile: benchmarks and tests.
-absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,
+absl::StatusOr<model::MeasuredRates> measured_rates(const CalibrationOptions& options,
                                                     measure::Builder& builder, measure::Runner& runner,
                                                     database::Store& store, const std::atomic<bool>& stop);
 

@@ -12,10 +12,10 @@
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
+#include "tuner/session/calibration.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/requests_proto.h"
-#include "tuner/session/yardsticks.h"
 
 namespace tf::session {
 namespace {
@@ -74,23 +74,23 @@ bool is_the_end(const absl::Status& status) {
 // Measures them, one at a time.
 class Measurer {
  public:
-  Measurer(const YardstickOptions& options, measure::Runner& runner, database::Store& store,
+  Measurer(const CalibrationOptions& options, measure::Runner& runner, database::Store& store,
            Clock::time_point deadline)
       : options_(options), runner_(runner), store_(store), deadline_(deadline) {}
 
   // The record that was made, unless nothing came of it; then there is no point in trying others. Nobody
   // looks at the answers, which no build uses, so that there is no reference to wait for.
   absl::StatusOr<std::optional<database::Measurement>> measure(
-      const Yardstick& yardstick, const absl::StatusOr<kernel::BuildReply>& built) {
-    TF_RETURN_IF_ERROR(store_.add_workload({.text = tensor::canonical_text(yardstick.task.workload),
-                                            .op = yardstick.task.label,
-                                            .flops = yardstick.amount}));
+      const CalibrationKernel& kernel, const absl::StatusOr<kernel::BuildReply>& built) {
+    TF_RETURN_IF_ERROR(store_.add_workload({.text = tensor::canonical_text(kernel.task.workload),
+                                            .op = kernel.task.label,
+                                            .flops = kernel.amount}));
     Subject subject;
-    subject.problem = problem_of(yardstick.task, options_.machine.target.text(), 1);
-    subject.schedule = yardstick.schedule;
+    subject.problem = problem_of(kernel.task, options_.machine.target.text(), 1);
+    subject.schedule = kernel.schedule;
     subject.device_class = options_.machine.device_class;
     if (!built.ok()) return std::nullopt;
-    if (built->code() != 0) return keep(record_of(subject, *built), yardstick);
+    if (built->code() != 0) return keep(record_of(subject, *built), kernel);
     const measure::ArtifactBytes artifact =
         measure::make_artifact_bytes(built->artifact().SerializeAsString());
     const farm::Trial trial = warm_trial();
@@ -102,7 +102,7 @@ class Measurer {
         return std::nullopt;
       }
       absl::StatusOr<std::optional<database::Measurement>> kept =
-          keep(record_of(subject, *built, *result), yardstick);
+          keep(record_of(subject, *built, *result), kernel);
       runner_.acknowledge(*result);
       if (!absl::IsAborted(kept.status())) return kept;  // else its lease is fenced off
     }
@@ -111,9 +111,9 @@ class Measurer {
 
  private:
   absl::StatusOr<std::optional<database::Measurement>> keep(database::Measurement record,
-                                                            const Yardstick& yardstick) {
+                                                            const CalibrationKernel& kernel) {
     if (!is_of(record, options_.machine)) return std::nullopt;
-    if (!is_possible(record, yardstick.amount)) {
+    if (!is_possible(record, kernel.amount)) {
       record.outcome = database::Outcome::kImplausible;
       record.detail = "the device reports impossible times of a calibration kernel";
     }
@@ -121,7 +121,7 @@ class Measurer {
     return record;
   }
 
-  const YardstickOptions& options_;
+  const CalibrationOptions& options_;
   measure::Runner& runner_;
   database::Store& store_;
   const Clock::time_point deadline_;
@@ -129,9 +129,10 @@ class Measurer {
 
 }  // namespace
 
-absl::StatusOr<YardstickRecords> YardstickRecords::read(database::Records& records, int64_t before_record) {
-  YardstickRecords found;
-  for (const database::WorkloadKey& workload : yardstick_workloads()) {
+absl::StatusOr<CalibrationRecords> CalibrationRecords::read(database::Records& records,
+                                                            int64_t before_record) {
+  CalibrationRecords found;
+  for (const database::WorkloadKey& workload : calibration_workloads()) {
     TF_RETURN_IF_ERROR(records.scan({.workload = workload}, [&](const database::Measurement& record) {
       if (record.id < before_record) found.records_.push_back(record);
       return absl::OkStatus();
@@ -140,29 +141,29 @@ absl::StatusOr<YardstickRecords> YardstickRecords::read(database::Records& recor
   return found;
 }
 
-const database::Measurement* YardstickRecords::find(const Yardstick& yardstick,
-                                                    const MachineKind& machine) const {
-  const database::Problem problem = problem_of(yardstick.task, machine.target.text(), 1);
+const database::Measurement* CalibrationRecords::find(const CalibrationKernel& kernel,
+                                                      const MachineKind& machine) const {
+  const database::Problem problem = problem_of(kernel.task, machine.target.text(), 1);
   const auto record = std::ranges::find_if(records_, [&](const database::Measurement& each) {
-    return each.problem == problem && each.schedule == yardstick.schedule &&
+    return each.problem == problem && each.schedule == kernel.schedule &&
            each.semantics_version == static_cast<uint32_t>(schedule::kSemanticsVersion) &&
            each.device.device_class == machine.device_class && is_of(each, machine) &&
-           is_possible(each, yardstick.amount);
+           is_possible(each, kernel.amount);
   });
   return record == records_.end() ? nullptr : &*record;
 }
 
-model::MeasuredRates YardstickRecords::rates_of(const MachineKind& machine) const {
+model::MeasuredRates CalibrationRecords::rates_of(const MachineKind& machine) const {
   model::MeasuredRates rates;
   if (records_.empty()) return rates;
-  for (const Yardstick& yardstick : yardsticks_of(machine.target))
-    if (const database::Measurement* record = find(yardstick, machine))
-      rates.*yardstick.rate = rate_by(*record, yardstick.amount);
+  for (const CalibrationKernel& kernel : calibration_kernels_of(machine.target))
+    if (const database::Measurement* record = find(kernel, machine))
+      rates.*kernel.rate = rate_by(*record, kernel.amount);
   return rates;
 }
 
-struct Survey::Build {
-  Yardstick yardstick;
+struct Calibration::Build {
+  CalibrationKernel kernel;
   std::future<absl::StatusOr<kernel::BuildReply>> reply;
 
   bool is_under_way() const {
@@ -177,32 +178,31 @@ struct Survey::Build {
   }
 };
 
-Survey::Survey(YardstickOptions options, const model::MeasuredRates& known)
+Calibration::Calibration(CalibrationOptions options, const model::MeasuredRates& known)
     : options_(std::move(options)), rates_(known) {}
-Survey::Survey(Survey&& other) noexcept = default;
-Survey& Survey::operator=(Survey&& other) noexcept = default;
-Survey::~Survey() = default;
+Calibration::Calibration(Calibration&& other) noexcept = default;
+Calibration& Calibration::operator=(Calibration&& other) noexcept = default;
+Calibration::~Calibration() = default;
 
-absl::StatusOr<Survey> Survey::begin(const YardstickOptions& options, measure::Builder& builder,
-                                     database::Store& store) {
-  TF_ASSIGN_OR_RETURN(const YardstickRecords known, YardstickRecords::read(store, options.before_record));
-  Survey survey(options, known.rates_of(options.machine));
-  if (options.before_record != std::numeric_limits<int64_t>::max()) return survey;
+absl::StatusOr<Calibration> Calibration::begin(const CalibrationOptions& options, measure::Builder& builder,
+                                               database::Store& store) {
+  TF_ASSIGN_OR_RETURN(const CalibrationRecords known, CalibrationRecords::read(store, options.before_record));
+  Calibration calibration(options, known.rates_of(options.machine));
+  if (options.before_record != std::numeric_limits<int64_t>::max()) return calibration;
   const std::string target = options.machine.target.text();
-  for (Yardstick& yardstick : yardsticks_of(options.machine.target)) {
-    if (known.find(yardstick, options.machine) != nullptr) continue;
-    auto reply =
-        std::async(std::launch::async,
-                   [&builder, request = candidate_request(yardstick.task, target, yardstick.schedule)] {
-                     return builder.build(*request);
-                   });
-    survey.builds_.push_back({std::move(yardstick), std::move(reply)});
+  for (CalibrationKernel& kernel : calibration_kernels_of(options.machine.target)) {
+    if (known.find(kernel, options.machine) != nullptr) continue;
+    auto reply = std::async(std::launch::async,
+                            [&builder, request = candidate_request(kernel.task, target, kernel.schedule)] {
+                              return builder.build(*request);
+                            });
+    calibration.builds_.push_back({std::move(kernel), std::move(reply)});
   }
-  return survey;
+  return calibration;
 }
 
-absl::StatusOr<model::MeasuredRates> Survey::finish(measure::Runner& runner, database::Store& store,
-                                                    const std::atomic<bool>& stop) {
+absl::StatusOr<model::MeasuredRates> Calibration::finish(measure::Runner& runner, database::Store& store,
+                                                         const std::atomic<bool>& stop) {
   const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(options_.patience);
   const bool are_built =
       std::ranges::all_of(builds_, [&](const Build& build) { return build.is_there_before(deadline, stop); });
@@ -216,22 +216,22 @@ absl::StatusOr<model::MeasuredRates> Survey::finish(measure::Runner& runner, dat
   for (Build& build : builds_) {
     if (stop || Clock::now() >= deadline) break;
     TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record,
-                        measurer.measure(build.yardstick, build.reply.get()));
+                        measurer.measure(build.kernel, build.reply.get()));
     if (!record) break;
-    rates_.*build.yardstick.rate = rate_by(*record, build.yardstick.amount);
+    rates_.*build.kernel.rate = rate_by(*record, build.kernel.amount);
   }
   return rates_;
 }
 
-bool Survey::is_building() const {
+bool Calibration::is_building() const {
   return std::ranges::any_of(builds_, &Build::is_under_way);
 }
 
-absl::StatusOr<model::MeasuredRates> measured_rates(const YardstickOptions& options,
+absl::StatusOr<model::MeasuredRates> measured_rates(const CalibrationOptions& options,
                                                     measure::Builder& builder, measure::Runner& runner,
                                                     database::Store& store, const std::atomic<bool>& stop) {
-  TF_ASSIGN_OR_RETURN(Survey survey, Survey::begin(options, builder, store));
-  return survey.finish(runner, store, stop);
+  TF_ASSIGN_OR_RETURN(Calibration calibration, Calibration::begin(options, builder, store));
+  return calibration.finish(runner, store, stop);
 }
 
 }  // namespace tf::session

@@ -13,7 +13,7 @@
 namespace tf::session {
 
 // One of them, of one thread: that rate is `amount`, operations or bytes, over the time of a run.
-struct Yardstick {
+struct CalibrationKernel {
   double model::MeasuredRates::*rate = nullptr;
   Task task;
   std::string schedule;
@@ -24,12 +24,12 @@ struct Yardstick {
 // registers; what each level gives by a stream y[i] = Σ_t Σ_k x[k,i], i a few vectors in registers and x read
 // from its first to its last byte: half of L2, half of the cache behind it, and many times that, at most
 // 256 MiB. t are turns over the same data, so that a run is long enough to be timed. A level that is hardly
-// larger than the one before has none; a GPU has no yardsticks.
-std::vector<Yardstick> yardsticks_of(const target::Target& target);
+// larger than the one before has none; a GPU has no calibration kernels.
+std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& target);
 
 // Whether it is one of them, for whatever target: no kernel of a network.
-bool is_yardstick(const database::WorkloadKey& workload);
-// The workloads of all yardsticks: sizes are bindings of theirs.
-std::vector<database::WorkloadKey> yardstick_workloads();
+bool is_calibration(const database::WorkloadKey& workload);
+// The workloads of all calibration kernels: sizes are bindings of theirs.
+std::vector<database::WorkloadKey> calibration_workloads();
 
 }  // namespace tf::session

@@ -1,6 +1,6 @@
-// Yardsticks over fakes: measured first, once, found again; a session without them goes on.
+// Machine calibration over fakes: measured first, once, found again; a session without them goes on.
 
-#include "tuner/session/yardsticks.h"
+#include "tuner/session/calibration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@ namespace {
 
 using model::MeasuredRates;
 
-constexpr size_t kYardsticks = 4;
+constexpr size_t kCalibrationKernels = 4;
 
-class Yardsticks : public TuneTest {
+class CalibrationTest : public TuneTest {
  protected:
-  Yardsticks() {
-    options_.yardsticks = true;
+  CalibrationTest() {
+    options_.calibration = true;
     runner_.fingerprint = "desk";
   }
 
@@ -78,45 +78,45 @@ class Yardsticks : public TuneTest {
         .value();
   }
 
-  std::vector<database::Measurement> yardstick_records() {
+  std::vector<database::Measurement> calibration_records() {
     std::vector<database::Measurement> all = records();
-    std::erase_if(all, [](const auto& record) { return !is_yardstick(record.problem.workload); });
+    std::erase_if(all, [](const auto& record) { return !is_calibration(record.problem.workload); });
     return all;
   }
 };
 
-TEST_F(Yardsticks, AreMeasuredFirstAndAreNoTrials) {
+TEST_F(CalibrationTest, AreMeasuredFirstAndAreNoTrials) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials, 24);
   EXPECT_EQ(store_->count_trials(options_.job_id).value(), 24);
   const std::vector<database::Measurement> all = records();
-  ASSERT_EQ(all.size(), 24 + kYardsticks);
+  ASSERT_EQ(all.size(), 24 + kCalibrationKernels);
   for (size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(is_yardstick(all[i].problem.workload), i < kYardsticks);
-    EXPECT_EQ(all[i].job_id, i < kYardsticks ? 0 : options_.job_id);
+    EXPECT_EQ(is_calibration(all[i].problem.workload), i < kCalibrationKernels);
+    EXPECT_EQ(all[i].job_id, i < kCalibrationKernels ? 0 : options_.job_id);
   }
-  for (size_t i = 0; i < kYardsticks; ++i) EXPECT_EQ(all[i].cache_mode, database::CacheMode::kWarm);
+  for (size_t i = 0; i < kCalibrationKernels; ++i) EXPECT_EQ(all[i].cache_mode, database::CacheMode::kWarm);
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
 }
 
-TEST_F(Yardsticks, AreMeasuredOnceAMachine) {
+TEST_F(CalibrationTest, AreMeasuredOnceAMachine) {
   ASSERT_TRUE(run().ok());
   options_.job_id = store_->add_job({}).value();  // another job
   options_.threads = 2;
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(yardstick_records().size(), kYardsticks);
+  EXPECT_EQ(calibration_records().size(), kCalibrationKernels);
   runner_.fingerprint = "another machine";
   options_.job_id = store_->add_job({}).value();
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(yardstick_records().size(), 2 * kYardsticks);
+  EXPECT_EQ(calibration_records().size(), 2 * kCalibrationKernels);
   options_.device_class = "board";
   options_.job_id = store_->add_job({}).value();
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(yardstick_records().size(), 3 * kYardsticks);
+  EXPECT_EQ(calibration_records().size(), 3 * kCalibrationKernels);
 }
 
-TEST_F(Yardsticks, ReadTheSameForEverySessionThatFollows) {
+TEST_F(CalibrationTest, ReadTheSameForEverySessionThatFollows) {
   const MeasuredRates first = rates();
   EXPECT_TRUE(is_measured(first));
   const int runs = runner_.runs;
@@ -124,12 +124,12 @@ TEST_F(Yardsticks, ReadTheSameForEverySessionThatFollows) {
   EXPECT_EQ(runner_.runs, runs) << "the store knows them";
 }
 
-TEST_F(Yardsticks, AreByTheShortestSample) {
-  const Yardstick peak = yardsticks_of(options_.target).front();
+TEST_F(CalibrationTest, AreByTheShortestSample) {
+  const CalibrationKernel peak = calibration_kernels_of(options_.target).front();
   ASSERT_EQ(peak.rate, &MeasuredRates::flops_per_s);
   runner_.ns_of = [](const std::string&) { return 1'000'000; };
   EXPECT_DOUBLE_EQ(rates().flops_per_s, peak.amount * 1e3);
-  database::Measurement record = yardstick_records().front();
+  database::Measurement record = calibration_records().front();
   store_ = database::make_memory_store();
   ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
   record.samples = {{3'000'000, 1}, {1'000'000, 2}, {4'000'000, 1}};
@@ -137,7 +137,7 @@ TEST_F(Yardsticks, AreByTheShortestSample) {
   EXPECT_DOUBLE_EQ(rates().flops_per_s, peak.amount * 2e3);
 }
 
-TEST_F(Yardsticks, OfAnInterruptedJobAreThoseThatItBeganWith) {
+TEST_F(CalibrationTest, OfAnInterruptedJobAreThoseThatItBeganWith) {
   ASSERT_TRUE(run().ok());
   const std::vector<database::Measurement> all = records();
   const auto first = std::ranges::find(all, options_.job_id, &database::Measurement::job_id);
@@ -145,7 +145,7 @@ TEST_F(Yardsticks, OfAnInterruptedJobAreThoseThatItBeganWith) {
   EXPECT_TRUE(is_measured(rates(first->id)));
   // A job of before there were any.
   store_ = database::make_memory_store();
-  options_.yardsticks = false;
+  options_.calibration = false;
   options_.job_id = store_->add_job({}).value();
   ASSERT_TRUE(run().ok());
   const int64_t first_record = records().front().id;
@@ -156,7 +156,7 @@ TEST_F(Yardsticks, OfAnInterruptedJobAreThoseThatItBeganWith) {
   EXPECT_EQ(rates(first_record), MeasuredRates()) << "whatever was measured since";
 }
 
-TEST_F(Yardsticks, LeaveAnInterruptedJobAsIfItHadNotBeenInterrupted) {
+TEST_F(CalibrationTest, LeaveAnInterruptedJobAsIfItHadNotBeenInterrupted) {
   const auto order = [&] {
     std::vector<std::string> all;
     for (const auto& record : records()) all.push_back(record.problem.workload.hex() + record.schedule);
@@ -168,25 +168,26 @@ TEST_F(Yardsticks, LeaveAnInterruptedJobAsIfItHadNotBeenInterrupted) {
   store_ = database::make_memory_store();
   options_.job_id = store_->add_job({}).value();
   runner_.runs = 0;
-  for (const int stop_after : {2, 3, 30, 1000}) {  // the first two among the yardsticks
+  for (const int stop_after : {2, 3, 30, 1000}) {  // the first two among the calibration kernels
     stop_ = false;
     runner_.stop_after = stop_after;
     runner_.stop = &stop_;
     ASSERT_TRUE(run().ok());
   }
-  EXPECT_EQ(runner_.runs, 60 + static_cast<int>(kYardsticks)) << "what was measured was measured again";
+  EXPECT_EQ(runner_.runs, 60 + static_cast<int>(kCalibrationKernels))
+      << "what was measured was measured again";
   EXPECT_EQ(order(), expected);
 }
 
 // A core of some terahertz, whose drafts are times too short to tell apart: the trees say more.
-TEST_F(Yardsticks, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenItGoesOn) {
+TEST_F(CalibrationTest, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenItGoesOn) {
   let_times_depend_on_schedules();
   options_.budget.trials = 120;  // several trainings
-  options_.yardsticks = false;
+  options_.calibration = false;
   begin_after_another();
   ASSERT_TRUE(run().ok());
   const std::vector<std::string> without = proposals();
-  options_.yardsticks = true;
+  options_.calibration = true;
   runner_.warm_ns = 300;
   begin_after_another();
   ASSERT_TRUE(run().ok());
@@ -208,12 +209,12 @@ TEST_F(Yardsticks, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenIt
   stop_ = false;
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(proposals(), expected);
-  EXPECT_EQ(yardstick_records().size(), kYardsticks) << "it has its rates";
+  EXPECT_EQ(calibration_records().size(), kCalibrationKernels) << "it has its rates";
   EXPECT_EQ(began_with->fingerprint, "desk") << "from where the other job's times are of here";
   EXPECT_EQ(store_->job_rates(options_.job_id).value(), began_with);
 }
 
-TEST_F(Yardsticks, AreNoneForAJobThatBeganWithoutThem) {
+TEST_F(CalibrationTest, AreNoneForAJobThatBeganWithoutThem) {
   runner_.refuses_warm = true;
   options_.budget.trials = 60;
   runner_.stop_after = 30;
@@ -225,15 +226,15 @@ TEST_F(Yardsticks, AreNoneForAJobThatBeganWithoutThem) {
   runner_.refuses_warm = stop_ = false;
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(proposals().size(), 60u);
-  EXPECT_TRUE(yardstick_records().empty());
+  EXPECT_TRUE(calibration_records().empty());
 }
 
 // Though the store knew them when it began.
-TEST_F(Yardsticks, AreNoneForAJobThatAProgramWithoutThemBegan) {
+TEST_F(CalibrationTest, AreNoneForAJobThatAProgramWithoutThemBegan) {
   runner_.warm_ns = 300;
   ASSERT_TRUE(is_measured(rates()));
   let_times_depend_on_schedules();
-  options_.yardsticks = false;
+  options_.calibration = false;
   options_.budget.trials = 60;
   runner_.runs = 0;
   runner_.stop_after = 30;
@@ -241,14 +242,14 @@ TEST_F(Yardsticks, AreNoneForAJobThatAProgramWithoutThemBegan) {
   ASSERT_TRUE(run().ok());
   const database::JobRates none{.job_id = options_.job_id, .fingerprint = "desk"};
   EXPECT_EQ(store_->job_rates(options_.job_id).value(), none);
-  options_.yardsticks = true;
+  options_.calibration = true;
   stop_ = false;
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(proposals().size(), 60u);
   EXPECT_EQ(store_->job_rates(options_.job_id).value(), none);
 }
 
-TEST_F(Yardsticks, AreLeftOutWhereTheDeviceOnlyRotates) {
+TEST_F(CalibrationTest, AreLeftOutWhereTheDeviceOnlyRotates) {
   runner_.refuses_warm = true;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
@@ -258,17 +259,18 @@ TEST_F(Yardsticks, AreLeftOutWhereTheDeviceOnlyRotates) {
   EXPECT_EQ(runner_.runs, 25) << "it was asked once";
 }
 
-TEST_F(Yardsticks, ThatDoNotCompileAreNotTriedAgain) {
+TEST_F(CalibrationTest, ThatDoNotCompileAreNotTriedAgain) {
   builder_.refuse_every = 1;
   EXPECT_EQ(rates(), MeasuredRates());
-  ASSERT_EQ(yardstick_records().size(), kYardsticks);
-  for (const auto& record : yardstick_records()) EXPECT_EQ(record.outcome, database::Outcome::kCompileError);
+  ASSERT_EQ(calibration_records().size(), kCalibrationKernels);
+  for (const auto& record : calibration_records())
+    EXPECT_EQ(record.outcome, database::Outcome::kCompileError);
   builder_.refuse_every = 0;
   EXPECT_EQ(rates(), MeasuredRates());
   EXPECT_EQ(runner_.runs, 0);
 }
 
-TEST_F(Yardsticks, ThatCrashSayNothing) {
+TEST_F(CalibrationTest, ThatCrashSayNothing) {
   runner_.fail_every = 2;
   const MeasuredRates rates = this->rates();
   EXPECT_GT(rates.flops_per_s, 0);
@@ -277,69 +279,69 @@ TEST_F(Yardsticks, ThatCrashSayNothing) {
 }
 
 // A file may be anybody's: the peak's record comes first, and is of this machine by its word.
-TEST_F(Yardsticks, ThatNoCoreReachesCountForNothing) {
+TEST_F(CalibrationTest, ThatNoCoreReachesCountForNothing) {
   ASSERT_TRUE(is_measured(rates()));
   const MeasuredRates true_rates = rates();
-  const std::vector<database::Measurement> measured = yardstick_records();
+  const std::vector<database::Measurement> measured = calibration_records();
   const std::vector<std::vector<database::Sample>> absurd = {
       {{0, 1}}, {{1, 4'000'000'000}}, {{1'000'000'000'000'000, 1}}, {{100'000, 1}, {1, 1'000'000}}, {}};
   for (const std::vector<database::Sample>& samples : absurd) {
     begin_anew();
     database::Measurement forged = measured.front();
     forged.samples = samples;
-    const Yardstick peak = yardsticks_of(options_.target).front();
+    const CalibrationKernel peak = calibration_kernels_of(options_.target).front();
     ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
     ASSERT_TRUE(store_->insert(forged, database::Origin::kImport).ok());
-    EXPECT_EQ(YardstickRecords::read(*store_).value().rates_of(
+    EXPECT_EQ(CalibrationRecords::read(*store_).value().rates_of(
                   {options_.target, options_.device_class, runner_.fingerprint}),
               MeasuredRates());
     EXPECT_EQ(rates(), true_rates) << "it was measured all the same";
-    EXPECT_EQ(yardstick_records().size(), 1 + kYardsticks);
+    EXPECT_EQ(calibration_records().size(), 1 + kCalibrationKernels);
   }
 }
 
-TEST_F(Yardsticks, ThatTheDeviceItselfSaysNoCoreReachesAreImplausible) {
+TEST_F(CalibrationTest, ThatTheDeviceItselfSaysNoCoreReachesAreImplausible) {
   runner_.ns_of = [](const std::string&) { return 0; };
   EXPECT_EQ(rates(), MeasuredRates());
-  ASSERT_EQ(yardstick_records().size(), kYardsticks);
-  for (const auto& record : yardstick_records()) EXPECT_EQ(record.outcome, database::Outcome::kImplausible);
+  ASSERT_EQ(calibration_records().size(), kCalibrationKernels);
+  for (const auto& record : calibration_records()) EXPECT_EQ(record.outcome, database::Outcome::kImplausible);
   EXPECT_EQ(rates(), MeasuredRates());
-  EXPECT_EQ(runner_.runs, static_cast<int>(kYardsticks)) << "it would say it again";
+  EXPECT_EQ(runner_.runs, static_cast<int>(kCalibrationKernels)) << "it would say it again";
 }
 
-TEST_F(Yardsticks, AreTriedAgainWhereTheDeviceWasAwayForAMoment) {
+TEST_F(CalibrationTest, AreTriedAgainWhereTheDeviceWasAwayForAMoment) {
   runner_.lose_every = 2;
   EXPECT_TRUE(is_measured(rates()));
-  EXPECT_EQ(yardstick_records().size(), kYardsticks);
+  EXPECT_EQ(calibration_records().size(), kCalibrationKernels);
 }
 
-TEST_F(Yardsticks, ThatNameAnotherMachineAreNotKept) {
+TEST_F(CalibrationTest, ThatNameAnotherMachineAreNotKept) {
   runner_.names_other = true;
   EXPECT_EQ(rates(), MeasuredRates());
-  EXPECT_TRUE(yardstick_records().empty());
+  EXPECT_TRUE(calibration_records().empty());
   runner_.names_other = false;
   EXPECT_TRUE(is_measured(rates()));
 }
 
-TEST_F(Yardsticks, EndWithTheSessionThatIsCancelled) {
+TEST_F(CalibrationTest, EndWithTheSessionThatIsCancelled) {
   runner_.cancels = true;
   const auto rates = measured_rates({{options_.target, options_.device_class, runner_.fingerprint}}, builder_,
                                     runner_, *store_, stop_);
   EXPECT_EQ(rates.status().code(), absl::StatusCode::kCancelled);
 }
 
-TEST_F(Yardsticks, AreNotMeasuredOnceTheSessionIsToStop) {
+TEST_F(CalibrationTest, AreNotMeasuredOnceTheSessionIsToStop) {
   stop_ = true;
   EXPECT_EQ(rates(), MeasuredRates());
   EXPECT_TRUE(records().empty());
 }
 
-// Passes builds on. Of yardsticks each waits, for a while, for what the test wants to see first.
+// Passes builds on. Of calibration kernels each waits, for a while, for what the test wants to see first.
 class HeldBuilder final : public measure::Builder {
  public:
   explicit HeldBuilder(measure::Builder& builder) : builder_(builder) {}
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
-    if (is_yardstick({sha256(request.kernel().workload())})) {
+    if (is_calibration({sha256(request.kernel().workload())})) {
       std::unique_lock lock(mutex_);
       if (++held_ >= enough) is_let_go_ = true;
       changed_.notify_all();
@@ -369,27 +371,27 @@ class HeldBuilder final : public measure::Builder {
   bool is_let_go_ = false;
 };
 
-TEST_F(Yardsticks, AreBuiltBesideEachOther) {
+TEST_F(CalibrationTest, AreBuiltBesideEachOther) {
   HeldBuilder held(builder_);
-  held.enough = kYardsticks;
-  const YardstickOptions options = {{options_.target, options_.device_class, runner_.fingerprint}};
-  Survey survey = Survey::begin(options, held, *store_).value();
-  EXPECT_TRUE(is_measured(survey.finish(runner_, *store_, stop_).value()));
+  held.enough = kCalibrationKernels;
+  const CalibrationOptions options = {{options_.target, options_.device_class, runner_.fingerprint}};
+  Calibration calibration = Calibration::begin(options, held, *store_).value();
+  EXPECT_TRUE(is_measured(calibration.finish(runner_, *store_, stop_).value()));
   EXPECT_EQ(held.came_in_vain, 0) << "one waited for the other to be built";
 }
 
-TEST_F(Yardsticks, AreBuiltWhileWhoBeganThemGetsReady) {
+TEST_F(CalibrationTest, AreBuiltWhileWhoBeganThemGetsReady) {
   HeldBuilder held(builder_);
-  const YardstickOptions options = {{options_.target, options_.device_class, runner_.fingerprint}};
-  Survey survey = Survey::begin(options, held, *store_).value();
-  EXPECT_TRUE(survey.is_building());
+  const CalibrationOptions options = {{options_.target, options_.device_class, runner_.fingerprint}};
+  Calibration calibration = Calibration::begin(options, held, *store_).value();
+  EXPECT_TRUE(calibration.is_building());
   held.let_go();
-  EXPECT_TRUE(is_measured(survey.finish(runner_, *store_, stop_).value()));
-  EXPECT_FALSE(survey.is_building());
+  EXPECT_TRUE(is_measured(calibration.finish(runner_, *store_, stop_).value()));
+  EXPECT_FALSE(calibration.is_building());
   EXPECT_EQ(held.came_in_vain, 0) << "who began them had to wait";
 }
 
-TEST_F(Yardsticks, ThatAreStillBeingBuiltHoldNoEndUp) {
+TEST_F(CalibrationTest, ThatAreStillBeingBuiltHoldNoEndUp) {
   const auto came_in_vain = [this] {
     HeldBuilder held(builder_);
     const absl::StatusOr<Progress> progress =
@@ -397,7 +399,7 @@ TEST_F(Yardsticks, ThatAreStillBeingBuiltHoldNoEndUp) {
     EXPECT_TRUE(progress.ok() || !stop_) << progress.status();
     return held.came_in_vain;
   };
-  options_.yardstick_patience = absl::Milliseconds(20);
+  options_.calibration_wait = absl::Milliseconds(20);
   runner_.stop_after = 5;
   runner_.stop = &stop_;
   EXPECT_EQ(came_in_vain(), 0) << "of a session that stops";
@@ -407,13 +409,13 @@ TEST_F(Yardsticks, ThatAreStillBeingBuiltHoldNoEndUp) {
   EXPECT_EQ(came_in_vain(), 0) << "of one that cannot begin";
 }
 
-TEST_F(Yardsticks, ThatAreNotBuiltInTimeHoldNoSessionUp) {
+TEST_F(CalibrationTest, ThatAreNotBuiltInTimeHoldNoSessionUp) {
   HeldBuilder held(builder_);
   runner_.delay = [&] {  // of the first trial
     held.let_go();
     return std::chrono::microseconds(0);
   };
-  options_.yardstick_patience = absl::Milliseconds(20);
+  options_.calibration_wait = absl::Milliseconds(20);
   const CapturedLog log;
   const absl::StatusOr<Progress> progress =
       tune(tasks_, options_, held, runner_, *store_, stop_, [](const Progress&) {});
@@ -421,18 +423,18 @@ TEST_F(Yardsticks, ThatAreNotBuiltInTimeHoldNoSessionUp) {
   EXPECT_EQ(progress->trials, 24);
   EXPECT_EQ(held.came_in_vain, 0) << "a candidate waited for them";
   EXPECT_THAT(log.text(), testing::HasSubstr("not built in 20ms"));
-  EXPECT_TRUE(yardstick_records().empty());
+  EXPECT_TRUE(calibration_records().empty());
   options_.job_id = store_->add_job({}).value();
-  options_.yardstick_patience = absl::Seconds(10);
+  options_.calibration_wait = absl::Seconds(10);
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(yardstick_records().size(), kYardsticks) << "the next job has them";
+  EXPECT_EQ(calibration_records().size(), kCalibrationKernels) << "the next job has them";
 }
 
 // One of four runs uses up the time of all.
-TEST_F(Yardsticks, OfASlowDeviceAreNotBegunOnceTheirTimeIsUp) {
+TEST_F(CalibrationTest, OfASlowDeviceAreNotBegunOnceTheirTimeIsUp) {
   runner_.delay = [] { return std::chrono::seconds(3); };
-  const YardstickOptions options = {.machine = {options_.target, options_.device_class, runner_.fingerprint},
-                                    .patience = absl::Seconds(3)};
+  const CalibrationOptions options = {
+      .machine = {options_.target, options_.device_class, runner_.fingerprint}, .patience = absl::Seconds(3)};
   const MeasuredRates rates = measured_rates(options, builder_, runner_, *store_, stop_).value();
   EXPECT_GT(rates.flops_per_s, 0);
   EXPECT_EQ(rates.memory_bytes_per_s, 0);
@@ -447,20 +449,20 @@ constexpr const char* kTargets[] = {"x86_64",
                                     "aarch64:cpu=neoverse-n1",
                                     "armv7:cpu=cortex-a7"};
 
-TEST(YardstickKernels, LieInTheLevelThatTheyAreOf) {
+TEST(CalibrationKernels, LieInTheLevelThatTheyAreOf) {
   for (const char* text : kTargets) {
     SCOPED_TRACE(text);
     const target::Target target = target::parse_target(text).value();
-    const std::vector<Yardstick> all = yardsticks_of(target);
-    ASSERT_EQ(all.size(), kYardsticks);
+    const std::vector<CalibrationKernel> all = calibration_kernels_of(target);
+    ASSERT_EQ(all.size(), kCalibrationKernels);
     std::vector<int64_t> bytes;
-    for (const Yardstick& yardstick : all) {
-      EXPECT_TRUE(is_yardstick({tensor::workload_key(yardstick.task.workload)}));
-      const tensor::Workload bound = tensor::bind(yardstick.task.workload, yardstick.task.binding).value();
+    for (const CalibrationKernel& kernel : all) {
+      EXPECT_TRUE(is_calibration({tensor::workload_key(kernel.task.workload)}));
+      const tensor::Workload bound = tensor::bind(kernel.task.workload, kernel.task.binding).value();
       bytes.push_back(static_cast<int64_t>(tensor::count_bytes(bound)));
-      const auto state = schedule::apply(bound, schedule::parse_schedule(yardstick.schedule).value());
+      const auto state = schedule::apply(bound, schedule::parse_schedule(kernel.schedule).value());
       EXPECT_TRUE(state.ok()) << state.status();
-      EXPECT_TRUE(passes::lower(bound, schedule::parse_schedule(yardstick.schedule).value(), {}).ok());
+      EXPECT_TRUE(passes::lower(bound, schedule::parse_schedule(kernel.schedule).value(), {}).ok());
     }
     EXPECT_DOUBLE_EQ(all[0].amount,
                      tensor::count_flops(tensor::bind(all[0].task.workload, all[0].task.binding).value()));
@@ -474,16 +476,16 @@ TEST(YardstickKernels, LieInTheLevelThatTheyAreOf) {
   }
 }
 
-TEST(YardstickKernels, AreNoneForALevelHardlyLargerThanTheOneBefore) {
+TEST(CalibrationKernels, AreNoneForALevelHardlyLargerThanTheOneBefore) {
   const target::Target target = target::parse_target("x86_64:cpu=znver4,l2=64K,l3=96K").value();
   std::vector<double MeasuredRates::*> rates;
-  for (const Yardstick& yardstick : yardsticks_of(target)) rates.push_back(yardstick.rate);
+  for (const CalibrationKernel& kernel : calibration_kernels_of(target)) rates.push_back(kernel.rate);
   EXPECT_EQ(rates, (std::vector<double MeasuredRates::*>{&MeasuredRates::flops_per_s,
                                                          &MeasuredRates::memory_bytes_per_s}));
 }
 
-TEST(YardstickKernels, AreNoneForAGpu) {
-  EXPECT_TRUE(yardsticks_of(target::parse_target("cuda:arch=sm_90").value()).empty());
+TEST(CalibrationKernels, AreNoneForAGpu) {
+  EXPECT_TRUE(calibration_kernels_of(target::parse_target("cuda:arch=sm_90").value()).empty());
 }
 
 }  // namespace

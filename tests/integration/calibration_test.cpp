@@ -1,6 +1,6 @@
 // What this machine reaches, measured by real builders and its real worker, and as a user sees it.
 
-#include "tuner/session/yardsticks.h"
+#include "tuner/session/calibration.h"
 
 #include <gtest/gtest.h>
 
@@ -18,12 +18,12 @@
 namespace tf::integration_test {
 namespace {
 
-using session::is_yardstick;
-using session::Yardstick;
-using session::yardsticks_of;
+using session::calibration_kernels_of;
+using session::CalibrationKernel;
+using session::is_calibration;
 namespace farm = tunefarm::farm::v1;
 
-class HostYardsticks : public testing::Test {
+class HostCalibration : public testing::Test {
  protected:
   std::unique_ptr<measure::PoolBuilder> builder_ = measure::PoolBuilder::create({.workers = 1}).value();
   std::unique_ptr<measure::LocalRunner> runner_ =
@@ -31,14 +31,14 @@ class HostYardsticks : public testing::Test {
   const target::Target target_ = target::host_target();
 };
 
-TEST_F(HostYardsticks, ReadPositiveRatesFromTheFastestLevelToTheSlowest) {
+TEST_F(HostCalibration, ReadPositiveRatesFromTheFastestLevelToTheSlowest) {
   const auto store = database::make_memory_store();
-  const session::YardstickOptions options = {
+  const session::CalibrationOptions options = {
       .machine = {target_, "local", runner_->device().value().fingerprint()}};
   const std::atomic<bool> stop = false;
   const model::MeasuredRates rates =
       session::measured_rates(options, *builder_, *runner_, *store, stop).value();
-  for (const Yardstick& yardstick : yardsticks_of(target_)) EXPECT_GT(rates.*yardstick.rate, 0);
+  for (const CalibrationKernel& kernel : calibration_kernels_of(target_)) EXPECT_GT(rates.*kernel.rate, 0);
   // Loosely: others may have the machine meanwhile.
   EXPECT_GT(rates.flops_per_s, 0.5 * rates.l2_bytes_per_s / 4) << "a multiply-add a float from L2";
   EXPECT_GT(rates.l2_bytes_per_s, 0.5 * rates.shared_bytes_per_s);
@@ -46,8 +46,8 @@ TEST_F(HostYardsticks, ReadPositiveRatesFromTheFastestLevelToTheSlowest) {
   EXPECT_EQ(session::measured_rates(options, *builder_, *runner_, *store, stop).value(), rates);
 }
 
-TEST_F(HostYardsticks, ComputeWhatTheyAreDefinedAs) {
-  const std::vector<Yardstick> all = yardsticks_of(target_);
+TEST_F(HostCalibration, ComputeWhatTheyAreDefinedAs) {
+  const std::vector<CalibrationKernel> all = calibration_kernels_of(target_);
   for (size_t i = 0; i < 2; ++i) {  // the others are the second with more terms
     const session::Task& task = all[i].task;
     const auto kernel =
@@ -70,24 +70,24 @@ TEST_F(HostYardsticks, ComputeWhatTheyAreDefinedAs) {
 }
 
 TEST_F(Tuning, ADatabaseKnowsTheMachineAndShowsOnlyKernelsOfNetworks) {
-  const auto yardsticks = [&] {
+  const auto calibration = [&] {
     const auto records = database::open_records(file("t.db")).value();
     int count = 0;
     EXPECT_TRUE(records
                     ->scan({},
                            [&](const database::Measurement& record) {
-                             count += is_yardstick(record.problem.workload);
+                             count += is_calibration(record.problem.workload);
                              return absl::OkStatus();
                            })
                     .ok());
     return count;
   };
-  const size_t expected = yardsticks_of(target::host_target()).size();
+  const size_t expected = calibration_kernels_of(target::host_target()).size();
   for (const char* trials : {"5", "6"}) {
     const Result tuned = run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file("t.db"),
                                        "--trials", trials, "--without-sandbox", "missing"});
     ASSERT_EQ(tuned.code, 0) << tuned.err;
-    EXPECT_EQ(yardsticks(), expected) << "once";
+    EXPECT_EQ(calibration(), expected) << "once";
   }
   const std::string best = run("tuner", {"best", "--db", file("t.db"), "--json"}).out;
   EXPECT_EQ(nlohmann::json::parse(best).size(), 5u) << "the tasks of mlp";

@@ -1,4 +1,4 @@
-#include "tuner/session/yardstick_kernels.h"
+#include "tuner/session/calibration_kernels.h"
 
 #include <algorithm>
 
@@ -54,7 +54,7 @@ std::string in_registers(std::vector<schedule::AxisTile> axes, const target::Tar
   return schedule::to_string(schedule);
 }
 
-Yardstick product(const target::Target& target) {
+CalibrationKernel product(const target::Target& target) {
   // So many sums that none waits for itself, and a column's vectors and a row's value beside them.
   const int64_t rows = target.vector.registers >= 32 ? 12 : 6;
   constexpr int64_t kVectors = 2;
@@ -62,19 +62,19 @@ Yardstick product(const target::Target& target) {
   const int64_t terms = std::max<int64_t>(8, target.caches.l1_bytes / 2 / ((rows + columns) * kElementBytes));
   const double of_a_turn = 2.0 * static_cast<double>(rows * columns * terms);
   const int64_t count = turns(kFlops, of_a_turn);
-  Task task{.label = "yardstick: a product in registers", .workload = parsed(kProduct)};
+  Task task{.label = "calibration: a product in registers", .workload = parsed(kProduct)};
   task.binding = {{"d0", count}, {"d1", terms}, {"d2", rows}, {"d3", columns}};
   return {&model::MeasuredRates::flops_per_s, std::move(task),
           in_registers({{.tile = rows}, {.tile = kVectors}}, target), of_a_turn * static_cast<double>(count)};
 }
 
-Yardstick stream(double model::MeasuredRates::*rate, int64_t bytes, const target::Target& target) {
+CalibrationKernel stream(double model::MeasuredRates::*rate, int64_t bytes, const target::Target& target) {
   constexpr int64_t kVectors = 8;  // loads wait for no sum, and 16 registers hold all sums
   const int64_t elements = kVectors * target.fp32_lanes();
   const int64_t terms = std::max<int64_t>(1, bytes / (elements * kElementBytes));
   const auto of_a_turn = static_cast<double>(terms * elements * kElementBytes);
   const int64_t count = turns(kBytes, of_a_turn);
-  Task task{.label = "yardstick: a stream", .workload = parsed(kStream)};
+  Task task{.label = "calibration: a stream", .workload = parsed(kStream)};
   task.binding = {{"d0", count}, {"d1", terms}, {"d2", elements}};
   return {rate, std::move(task), in_registers({{.tile = kVectors}}, target),
           of_a_turn * static_cast<double>(count)};
@@ -82,12 +82,12 @@ Yardstick stream(double model::MeasuredRates::*rate, int64_t bytes, const target
 
 }  // namespace
 
-std::vector<Yardstick> yardsticks_of(const target::Target& target) {
+std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& target) {
   if (target.is_gpu()) return {};
   const int64_t l1 = target.caches.l1_bytes, l2 = target.caches.l2_bytes;
   const auto shared = static_cast<int64_t>(model::shared_cache_bytes(target));
   const int64_t last = std::max({l1, l2, shared});
-  std::vector<Yardstick> all = {product(target)};
+  std::vector<CalibrationKernel> all = {product(target)};
   if (l2 / 2 > l1) all.push_back(stream(&model::MeasuredRates::l2_bytes_per_s, l2 / 2, target));
   if (shared / 2 > l2) all.push_back(stream(&model::MeasuredRates::shared_bytes_per_s, shared / 2, target));
   all.push_back(
@@ -95,12 +95,12 @@ std::vector<Yardstick> yardsticks_of(const target::Target& target) {
   return all;
 }
 
-std::vector<database::WorkloadKey> yardstick_workloads() {
+std::vector<database::WorkloadKey> calibration_workloads() {
   return {{tensor::workload_key(parsed(kProduct))}, {tensor::workload_key(parsed(kStream))}};
 }
 
-bool is_yardstick(const database::WorkloadKey& workload) {
-  static const std::vector<database::WorkloadKey> all = yardstick_workloads();
+bool is_calibration(const database::WorkloadKey& workload) {
+  static const std::vector<database::WorkloadKey> all = calibration_workloads();
   return std::ranges::find(all, workload) != all.end();
 }
 
