@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "device_agent/agent/stillness.h"
+#include "device_agent/agent/exclusive_execution.h"
 #include "rpc/endpoint.h"
 
 namespace tunefarm::farm::v1 {
@@ -51,7 +51,7 @@ struct AgentOptions {
   const GoldenKernel* golden = nullptr;     // outlives the agent; null: none runs
   absl::Duration golden_every = absl::Minutes(5);
   // This machine's, shared by all agents that serve its devices.
-  std::shared_ptr<Stillness> stillness = std::make_shared<Stillness>();
+  std::shared_ptr<ExclusiveExecution> exclusive_execution = std::make_shared<ExclusiveExecution>();
   // Where holders of leases reach the agent itself, and under which name (empty: where it listens); unset:
   // nowhere.
   std::optional<rpc::Endpoint> listen;

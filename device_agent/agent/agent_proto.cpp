@@ -201,7 +201,7 @@ class Agent::Impl {
         SlotSettings{.slot = number, .golden_every = options_.golden_every}, std::move(state),
         TrialMeans{.fetcher = fetcher_,
                    .executor = *offered.executor,
-                   .stillness = *options_.stillness,
+                   .exclusive_execution = *options_.exclusive_execution,
                    .verifier = verifier_.get()},
         options_.golden));
     pb::SlotOffer& slot = *hello_.add_slots();

@@ -76,7 +76,8 @@ struct Machine {
   uint64_t slot_memory_bytes = 0;
   uint64_t transfer_memory_bytes = 0;  // of each device
   tf::agent::GoldenKernel golden = {};
-  std::shared_ptr<tf::agent::Stillness> stillness = std::make_shared<tf::agent::Stillness>();
+  std::shared_ptr<tf::agent::ExclusiveExecution> exclusive_execution =
+      std::make_shared<tf::agent::ExclusiveExecution>();
   tf::rpc::WorkTally trials = {};
 };
 
@@ -122,7 +123,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .transfer_bytes = machine.transfer_memory_bytes,
                                          .golden = config.golden_seconds() == 0 ? nullptr : &machine.golden,
                                          .golden_every = golden_every,
-                                         .stillness = machine.stillness,
+                                         .exclusive_execution = machine.exclusive_execution,
                                          .listen = offer.listen,
                                          .advertise = offer.advertise},
                                         facts));

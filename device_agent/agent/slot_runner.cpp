@@ -6,8 +6,8 @@
 
 #include "base/failpoint.h"
 #include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/golden_kernel.h"
-#include "device_agent/agent/stillness.h"
 
 namespace tf::agent {
 namespace {
@@ -274,9 +274,9 @@ void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
   const std::stop_token end = running_.get_token();
   lock.unlock();
   std::optional<std::string> sample;
-  if (means_.stillness.begin_golden(patience, end)) {
+  if (means_.exclusive_execution.begin_golden(patience, end)) {
     sample = golden_->sample(settings_.slot, means_.executor, end);
-    means_.stillness.end_golden();
+    means_.exclusive_execution.end_golden();
   }
   lock.lock();
   if (end.stop_requested()) return;  // whatever it says now says nothing of the device

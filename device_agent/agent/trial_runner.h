@@ -18,14 +18,14 @@ class ArtifactVerifier;
 namespace tf::agent {
 
 class ArtifactFetcher;
-class Stillness;
+class ExclusiveExecution;
 class TrialExecutor;
 
 // What a slot measures with; they are used as long as it measures.
 struct TrialMeans {
   ArtifactFetcher& fetcher;
   TrialExecutor& executor;
-  Stillness& stillness;  // the machine's
+  ExclusiveExecution& exclusive_execution;  // the machine's
   // With one, nothing is loaded that no tuner or builder of the farm has signed.
   rpc::ArtifactVerifier* verifier = nullptr;
 };

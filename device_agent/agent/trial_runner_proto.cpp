@@ -3,8 +3,8 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"
-#include "device_agent/agent/stillness.h"
 #include "device_agent/agent/trial_runner.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/identity/artifact_signature.h"
@@ -107,10 +107,10 @@ std::optional<std::string> measure(const StartedTrial& started, const TrialMeans
     if (is_transient(fetched)) return std::nullopt;
     if (!fetched.ok()) return failure(sequence, kind_of_fetch(fetched), fetched);
   }
-  if (!means.stillness.begin_trial(end)) return std::nullopt;
+  if (!means.exclusive_execution.begin_trial(end)) return std::nullopt;
   absl::StatusOr<pb::TrialResult> result =
       run(means.executor, started.lease, trial, {*candidate, *reference}, end);
-  means.stillness.end_trial();
+  means.exclusive_execution.end_trial();
   if (!result.ok() && end.stop_requested()) return std::nullopt;
   if (!result.ok()) return failure(sequence, kind_of_run(result.status()), result.status());
   return success(started, *std::move(result));

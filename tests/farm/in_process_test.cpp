@@ -165,18 +165,18 @@ TEST_F(InProcessFarm, NamesTheRequirementThatNoDeviceMeets) {
 }
 
 TEST_F(InProcessFarm, NoDeviceOfAMachineMeasuresWhileTheGoldenKernelOfAnotherRuns) {
-  const auto stillness = std::make_shared<agent::Stillness>();
+  const auto exclusive_execution = std::make_shared<agent::ExclusiveExecution>();
   AgentThread first({.tracker = daemon_->endpoint(),
                      .key = "first",
                      .id = "box/first",
                      .state_dir = dir_.path() + "/first",
-                     .stillness = stillness});
+                     .exclusive_execution = exclusive_execution});
   AgentThread second({.tracker = daemon_->endpoint(),
                       .key = "second",
                       .id = "box/second",
                       .state_dir = dir_.path() + "/second",
-                      .stillness = stillness});
-  ASSERT_TRUE(stillness->begin_golden({}, {}));  // of a third
+                      .exclusive_execution = exclusive_execution});
+  ASSERT_TRUE(exclusive_execution->begin_golden({}, {}));  // of a third
   std::vector<std::thread> measuring;
   for (const char* key : {"first", "second"}) {
     measuring.emplace_back([this, key] {
@@ -188,7 +188,7 @@ TEST_F(InProcessFarm, NoDeviceOfAMachineMeasuresWhileTheGoldenKernelOfAnotherRun
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_EQ(first.executor().begun() + second.executor().begun(), 0);
-  stillness->end_golden();
+  exclusive_execution->end_golden();
   for (std::thread& thread : measuring) thread.join();
   EXPECT_EQ(first.executor().begun(), 1);
   EXPECT_EQ(second.executor().begun(), 1);

@@ -6,7 +6,7 @@
 
 #include "base/digest.h"
 #include "device_agent/agent/artifact_fetcher.h"
-#include "device_agent/agent/stillness.h"
+#include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/trial_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/grpc_status.h"
@@ -274,9 +274,11 @@ TEST_F(SecuredFarm, AgentLoadsNothingThatNobodyHasSigned) {
   trial.set_artifact_digest(sha256("candidate").hex());
   const agent::StartedTrial started{.lease = {"l", 1}, .trial = {1, trial.SerializeAsString()}};
   tunefarm::farm::v1::MeasureReply reply;
-  agent::Stillness stillness;
-  const agent::TrialMeans means{
-      .fetcher = fetcher, .executor = executor, .stillness = stillness, .verifier = &verifier};
+  agent::ExclusiveExecution exclusive_execution;
+  const agent::TrialMeans means{.fetcher = fetcher,
+                                .executor = executor,
+                                .exclusive_execution = exclusive_execution,
+                                .verifier = &verifier};
   ASSERT_TRUE(reply.ParseFromString(*agent::measure(started, means, {})));
   EXPECT_EQ(reply.failure().kind(), tunefarm::farm::v1::FAILURE_KIND_REFUSED);
   EXPECT_THAT(reply.failure().message(), HasSubstr("it is not signed"));

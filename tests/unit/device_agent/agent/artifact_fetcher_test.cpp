@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
+#include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/slot_runner.h"
-#include "device_agent/agent/stillness.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/clock.h"
@@ -130,10 +130,10 @@ class FetchingAheadTest : public ArtifactFetcherTest {
   }
 
   IdleExecutor executor_;
-  Stillness stillness_;
+  ExclusiveExecution exclusive_execution_;
   SlotRunner slot_{{},
                    SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
-                   {.fetcher = fetcher_, .executor = executor_, .stillness = stillness_},
+                   {.fetcher = fetcher_, .executor = executor_, .exclusive_execution = exclusive_execution_},
                    nullptr};
 };
 

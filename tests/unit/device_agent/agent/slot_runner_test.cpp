@@ -10,9 +10,9 @@
 #include "base/digest.h"
 #include "base/temporary_folder.h"
 #include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/golden_kernel.h"
-#include "device_agent/agent/stillness.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/channel.h"
 #include "tests/unit/device_agent/agent/cached_candidate.h"
@@ -107,7 +107,8 @@ class SlotRunnerTest : public testing::Test {
     return std::make_unique<SlotRunner>(
         SlotSettings{.slot = slot, .golden_every = golden_every},
         SlotState(rpc::real_clock(), {}, std::move(save)),
-        TrialMeans{.fetcher = fetcher_, .executor = executor_, .stillness = stillness_}, &golden_);
+        TrialMeans{.fetcher = fetcher_, .executor = executor_, .exclusive_execution = exclusive_execution_},
+        &golden_);
   }
 
   static Desired desired(uint64_t trials) {
@@ -127,7 +128,7 @@ class SlotRunnerTest : public testing::Test {
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
   ArtifactFetcher fetcher_{rpc::make_channel({"127.0.0.1", 1}), cache_with_candidate(dir_.path())};
-  Stillness stillness_;
+  ExclusiveExecution exclusive_execution_;
   Seen seen_;
   CountingExecutor executor_{seen_};
   const GoldenKernel golden_;
@@ -161,7 +162,8 @@ TEST_F(SlotRunnerTest, NoGoldenKernelRunsBesideATrialOfAnotherSlot) {
 TEST_F(SlotRunnerTest, StoppingEndsAGoldenKernelThatRuns) {
   EndlessExecutor executor;
   SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
-                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, &golden_);
+                  {.fetcher = fetcher_, .executor = executor, .exclusive_execution = exclusive_execution_},
+                  &golden_);
   slot.start([] {});
   while (!executor.runs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   slot.stop();
@@ -172,7 +174,8 @@ TEST_F(SlotRunnerTest, StoppingEndsAGoldenKernelThatRuns) {
 TEST_F(SlotRunnerTest, TellsTheExecutorWhoseTrialsFollow) {
   LeaseExecutor executor;
   SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
-                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, nullptr);
+                  {.fetcher = fetcher_, .executor = executor, .exclusive_execution = exclusive_execution_},
+                  nullptr);
   slot.start([] {});
   const auto answers_of = [&](LeaseRef lease) {
     Desired wanted = desired(2);
@@ -204,7 +207,8 @@ class SilentLink final : public DirectLink {
 TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndNumbersWhatItTells) {
   LeaseExecutor executor;
   SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
-                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, nullptr);
+                  {.fetcher = fetcher_, .executor = executor, .exclusive_execution = exclusive_execution_},
+                  nullptr);
   std::atomic<int> asked = 0;
   slot.start([&] { ++asked; });
   const Desired wanted = desired(1);
@@ -233,7 +237,8 @@ TEST_F(SlotRunnerTest, TellsOnceASessionWhatGoesStraightAndNumbersWhatItTells) {
 TEST_F(SlotRunnerTest, AStreamThatWaitsForRoomEndsWhenANewerOneTakesItsPlace) {
   LeaseExecutor executor;
   SlotRunner slot({}, SlotState(rpc::real_clock(), {}, [](const LeaseRef&) { return absl::OkStatus(); }),
-                  {.fetcher = fetcher_, .executor = executor, .stillness = stillness_}, nullptr);
+                  {.fetcher = fetcher_, .executor = executor, .exclusive_execution = exclusive_execution_},
+                  nullptr);
   slot.start([] {});
   const Desired wanted = desired(1);
   ASSERT_TRUE(slot.apply({.lease = wanted.lease, .remaining = wanted.remaining}).ok());

@@ -5,8 +5,8 @@
 #include "base/digest.h"
 #include "base/temporary_folder.h"
 #include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"
-#include "device_agent/agent/stillness.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/channel.h"
 #include "tests/unit/device_agent/agent/cached_candidate.h"
@@ -44,7 +44,8 @@ class TrialRunnerTest : public testing::Test {
     executor_.says = std::move(says);
     const auto bytes = measure(
         started(sha256(kCandidate).hex()),
-        TrialMeans{.fetcher = fetcher_, .executor = executor_, .stillness = stillness_}, std::stop_token());
+        TrialMeans{.fetcher = fetcher_, .executor = executor_, .exclusive_execution = exclusive_execution_},
+        std::stop_token());
     pb::MeasureReply reply;
     EXPECT_TRUE(bytes && reply.ParseFromString(*bytes));
     EXPECT_EQ(reply.sequence(), 7u);
@@ -54,7 +55,7 @@ class TrialRunnerTest : public testing::Test {
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
   ArtifactFetcher fetcher_{rpc::make_channel({"127.0.0.1", 1}), cache_with_candidate(dir_.path())};
-  Stillness stillness_;
+  ExclusiveExecution exclusive_execution_;
   SayingExecutor executor_;
 };
 

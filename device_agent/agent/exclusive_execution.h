@@ -20,7 +20,7 @@ struct Patience {
 };
 
 // One for each machine, whatever devices it offers. Thread-safe.
-class Stillness {
+class ExclusiveExecution {
  public:
   // Waits while a golden kernel runs, or waits for its turn. False: `end` came first, and there is nothing to
   // end.

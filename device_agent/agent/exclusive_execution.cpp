@@ -1,21 +1,21 @@
-#include "device_agent/agent/stillness.h"
+#include "device_agent/agent/exclusive_execution.h"
 
 namespace tf::agent {
 
-bool Stillness::begin_trial(const std::stop_token& end) {
+bool ExclusiveExecution::begin_trial(const std::stop_token& end) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait(lock, end, [this] { return goldens_ == 0; })) return false;
   ++trials_;
   return true;
 }
 
-void Stillness::end_trial() {
+void ExclusiveExecution::end_trial() {
   const std::scoped_lock lock(mutex_);
   --trials_;
   changed_.notify_all();
 }
 
-bool Stillness::begin_golden(const Patience& patience, const std::stop_token& end) {
+bool ExclusiveExecution::begin_golden(const Patience& patience, const std::stop_token& end) {
   std::unique_lock lock(mutex_);
   ++goldens_;
   if (changed_.wait(lock, end, [this] { return !golden_; })) {
@@ -28,8 +28,8 @@ bool Stillness::begin_golden(const Patience& patience, const std::stop_token& en
   return false;
 }
 
-bool Stillness::wait_for_trials(std::unique_lock<std::mutex>& lock, const Patience& patience,
-                                const std::stop_token& end) {
+bool ExclusiveExecution::wait_for_trials(std::unique_lock<std::mutex>& lock, const Patience& patience,
+                                         const std::stop_token& end) {
   const auto are_over = [this] { return trials_ == 0; };
   if (are_over()) return true;
   if (patience.most <= absl::ZeroDuration() || rpc::real_clock().now() < patient_from_) return false;
@@ -38,7 +38,7 @@ bool Stillness::wait_for_trials(std::unique_lock<std::mutex>& lock, const Patien
   return false;
 }
 
-void Stillness::end_golden() {
+void ExclusiveExecution::end_golden() {
   const std::scoped_lock lock(mutex_);
   golden_ = false;
   --goldens_;
