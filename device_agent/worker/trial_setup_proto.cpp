@@ -9,8 +9,8 @@ namespace {
 
 namespace farm = tunefarm::farm::v1;
 
-// Of stand-ins for a network's other constants, in each zygote.
-constexpr uint64_t kMostStandInBytes = 256 << 20;
+// Of the flush buffer for a network's other constants, in each zygote.
+constexpr uint64_t kMostFlushBytes = 256 << 20;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void set_up_trial(const farm::Trial& trial, uint64_t workspace_per_thread_bytes,
   job->rotate_bytes = 2 * caches.l2_bytes * std::min<uint64_t>(trial.threads(), 16);
   // Once twice the last cache's size was read, what was there before is gone, whatever goes first.
   job->reuse_distance_bytes =
-      std::min({options.reuse_distance_bytes(), 2 * caches.last_bytes, kMostStandInBytes});
+      std::min({options.reuse_distance_bytes(), 2 * caches.last_bytes, kMostFlushBytes});
   if (job->reuse_distance_bytes > 0)
     job->rotate_bytes = std::min(job->rotate_bytes, job->reuse_distance_bytes);
 }

@@ -153,10 +153,9 @@ ZygoteClient::~ZygoteClient() {
 }
 
 // What the job is limited to anyway, the result memory in it, for the whole tree of processes. The helper's
-// stand-ins stay in it.
+// flush buffers stay in it.
 void ZygoteClient::bound(const sandbox::Job& job) {
-  cgroup_.limit_memory(job.memory_bytes + stand_in_bytes_ + kHelperBytes +
-                       sandbox::kThreadBytes * job.threads);
+  cgroup_.limit_memory(job.memory_bytes + flush_bytes_ + kHelperBytes + sandbox::kThreadBytes * job.threads);
   cgroup_.limit_processes(job.threads + kHelperProcesses);
 }
 
@@ -222,7 +221,7 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   std::vector<int> fds = {job_file.get(), prepared_.run.memory.fd(), print.write.get(), status.write.get()};
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
   prepared_.request = {next_id_++, job.timeout_ns, job.reuse_distance_bytes};
-  stand_in_bytes_ = std::max(stand_in_bytes_, job.reuse_distance_bytes);
+  flush_bytes_ = std::max(flush_bytes_, job.reuse_distance_bytes);
   bound(job);
   prepared_.print = std::move(print.read);
   prepared_.status = std::move(status.read);

@@ -50,8 +50,9 @@ class ZygoteClient {
   // one.
   absl::Status prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs, uint64_t result_bytes);
 
-  // Whether the zygote has to fill memory for the job first, which is work of its own (sandbox/stand_ins.h).
-  bool must_fill(const sandbox::Job& job) const { return job.reuse_distance_bytes > stand_in_bytes_; }
+  // Whether the zygote has to fill memory for the job first, which is work of its own
+  // (sandbox/flush_buffer.h).
+  bool must_fill(const sandbox::Job& job) const { return job.reuse_distance_bytes > flush_bytes_; }
 
   // Runs the prepared job on these CPUs, to its end or its deadline. At most `output_bytes` of what the child
   // prints are kept.
@@ -80,7 +81,7 @@ class ZygoteClient {
   std::mutex pid_mutex_;
   pid_t pid_;  // 0 once reaped
   uint64_t next_id_ = 1;
-  uint64_t stand_in_bytes_ = 0;  // the most that it was asked for
+  uint64_t flush_bytes_ = 0;  // the most that it was asked for
   Prepared prepared_;
 };
 

@@ -62,7 +62,7 @@ bool GuardedBuffer::intact() const {
 namespace {
 
 // What any bytes will do for: floats and bytes, but no indices, and no sums of another constant.
-bool may_be_stood_in(const PortJob& port) {
+bool may_be_flushed(const PortJob& port) {
   if (port.role != Role::kConstant || port.sum_axes != 0 || port.size_bytes < kLeastStoodInBytes)
     return false;
   switch (port.stored_element) {
@@ -83,16 +83,16 @@ bool may_be_stood_in(const PortJob& port) {
 // One more line between two buffers: equal power-of-two sizes would otherwise all map to the same cache sets.
 void RotatingSets::lay_out(const Job& job) {
   for (uint32_t p = 0; p < job.port_count; ++p) {
-    stands_in_[p] = job.rotate && job.reuse_distance_bytes > 0 && may_be_stood_in(job.ports[p]);
-    uint64_t& end_bytes = stands_in_[p] ? constant_bytes_ : copy_bytes_;
+    is_flushed_[p] = job.rotate && job.reuse_distance_bytes > 0 && may_be_flushed(job.ports[p]);
+    uint64_t& end_bytes = is_flushed_[p] ? constant_bytes_ : copy_bytes_;
     offsets_[p] = end_bytes;
     end_bytes += round_up(job.ports[p].size_bytes, TF_ALIGNMENT) + TF_ALIGNMENT;
   }
   if (copy_bytes_ == 0) copy_bytes_ = TF_ALIGNMENT;
 }
 
-bool RotatingSets::allocate(const Job& job, const StandIns& stand_ins) {
-  others_ = &stand_ins;
+bool RotatingSets::allocate(const Job& job, const FlushBuffer& flush_buffer) {
+  others_ = &flush_buffer;
   lay_out(job);
   if (job.rotate) {
     const uint64_t wanted = std::clamp<uint64_t>(job.rotate_bytes / copy_bytes_ + 1, 2, kMaxCopies);
@@ -100,7 +100,7 @@ bool RotatingSets::allocate(const Job& job, const StandIns& stand_ins) {
     const uint64_t room_bytes = half_bytes > constant_bytes_ ? half_bytes - constant_bytes_ : 0;
     copies_ = static_cast<uint32_t>(std::clamp<uint64_t>(room_bytes / copy_bytes_, 1, wanted));
   }
-  // One of them is the job's own, so that the stand-ins are less than the distance.
+  // One of them is the job's own, so that the flush buffers are less than the distance.
   if (constant_bytes_ > 0) {
     constants_ = static_cast<uint32_t>((job.reuse_distance_bytes + constant_bytes_ - 1) / constant_bytes_);
   }
@@ -110,7 +110,7 @@ bool RotatingSets::allocate(const Job& job, const StandIns& stand_ins) {
 }
 
 uint8_t* RotatingSets::data(uint32_t set, uint32_t port) const {
-  if (stands_in_[port]) {
+  if (is_flushed_[port]) {
     const uint32_t constants = set % constants_;
     if (constants == 0) return base_ + offsets_[port];
     return others_->data() + (constants - 1) * constant_bytes_ + offsets_[port];

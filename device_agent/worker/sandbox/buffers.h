@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "device_agent/worker/sandbox/flush_buffer.h"
 #include "device_agent/worker/sandbox/job.h"
-#include "device_agent/worker/sandbox/stand_ins.h"
 
 namespace tf::worker::sandbox {
 
@@ -29,24 +29,24 @@ class GuardedBuffer {
 // The buffers of the timed runs, which take set after set. Own buffers lie in one mapping of large pages
 // where the system has them: copies of all ports, as many as reach job.rotate_bytes together. With a reuse
 // distance, large constants are there once, in set 0, which alone gives answers then; the other sets read
-// stand-ins instead, so many that what a set reads is read again no sooner than after that distance.
+// flush buffers instead, so many that what a set reads is read again no sooner than after that distance.
 class RotatingSets {
  public:
   // At least 2 copies for rotation, fewer if they take more than half of the memory limit; 1 without
-  // rotation. False if not even one fits. There are stand-ins for all of the reuse distance.
-  bool allocate(const Job& job, const StandIns& stand_ins);
+  // rotation. False if not even one fits. The flush buffer has all of the reuse distance.
+  bool allocate(const Job& job, const FlushBuffer& flush_buffer);
   uint32_t count() const { return count_; }
   uint8_t* data(uint32_t set, uint32_t port) const;
-  // Whether data(set, port) is this set's to be filled; else it is another's, or a stand-in.
-  bool owns(uint32_t set, uint32_t port) const { return set < (stands_in_[port] ? 1 : copies_); }
+  // Whether data(set, port) is this set's to be filled; else it is another's, or a flush buffer.
+  bool owns(uint32_t set, uint32_t port) const { return set < (is_flushed_[port] ? 1 : copies_); }
 
  private:
   void lay_out(const Job& job);
 
   uint8_t* base_ = nullptr;
-  const StandIns* others_ = nullptr;
+  const FlushBuffer* others_ = nullptr;
   uint64_t offsets_[kMaxPorts] = {};  // within a copy, or within a set's constants
-  bool stands_in_[kMaxPorts] = {};    // constants that there are stand-ins for
+  bool is_flushed_[kMaxPorts] = {};   // constants that are read from the flush buffer
   uint64_t copy_bytes_ = 0, constant_bytes_ = 0;
   uint32_t copies_ = 1, constants_ = 1;  // how many there are, to take in turns
   uint32_t count_ = 0;

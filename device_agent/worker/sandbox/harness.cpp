@@ -70,8 +70,9 @@ void wait_at(int gate, Result* result) {
 
 class Harness {
  public:
-  Harness(const Job& job, CapabilitySet without, const StandIns& stand_ins, Result* result, const int* fds)
-      : job_(job), without_(without), stand_ins_(stand_ins), result_(result), fds_(fds) {}
+  Harness(const Job& job, CapabilitySet without, const FlushBuffer& flush_buffer, Result* result,
+          const int* fds)
+      : job_(job), without_(without), flush_buffer_(flush_buffer), result_(result), fds_(fds) {}
 
   // All that takes none of the job's CPUs and nothing of the candidate.
   void prepare() {
@@ -188,11 +189,11 @@ class Harness {
   }
 
   void make_timed_sets() {
-    if (stand_ins_.size_bytes() < job_.reuse_distance_bytes) {
+    if (flush_buffer_.size_bytes() < job_.reuse_distance_bytes) {
       finish(result_, ChildEnd::kCannotMeasure, "no memory for the %llu MiB of the flush buffer",
              static_cast<unsigned long long>(job_.reuse_distance_bytes >> 20));
     }
-    if (!sets_.allocate(job_, stand_ins_)) out_of_memory();
+    if (!sets_.allocate(job_, flush_buffer_)) out_of_memory();
     pointers_ = reinterpret_cast<void**>(map_memory(sizeof(void*) * sets_.count() * job_.port_count));
     if (pointers_ == nullptr) out_of_memory();
     for (uint32_t s = 0; s < sets_.count(); ++s) {
@@ -348,7 +349,7 @@ class Harness {
     return race.is_slower();
   }
 
-  // The last timed run may have read stand-ins, so one more follows that has the job's constants, into
+  // The last timed run may have read the flush buffer, so one more follows that has the job's constants, into
   // poisoned outputs: it finds a kernel that was right only at first.
   void answer_once_more() {
     for (uint32_t p = 0; p < job_.port_count; ++p) {
@@ -362,7 +363,7 @@ class Harness {
 
   const Job& job_;
   const CapabilitySet without_;
-  const StandIns& stand_ins_;
+  const FlushBuffer& flush_buffer_;
   Result* const result_;
   const int* const fds_;
   int64_t started_ns_ = 0;
@@ -383,14 +384,14 @@ class Harness {
 
 }  // namespace
 
-void run_job(const Job& job, CapabilitySet without, const StandIns& stand_ins, Result* result, const int* fds,
-             int gate) {
-  if (const int error = confine_resources(job, without, stand_ins.size_bytes(), result); error != 0)
+void run_job(const Job& job, CapabilitySet without, const FlushBuffer& flush_buffer, Result* result,
+             const int* fds, int gate) {
+  if (const int error = confine_resources(job, without, flush_buffer.size_bytes(), result); error != 0)
     finish(result, ChildEnd::kCannotMeasure, "cannot close the file system to it: %s", strerror(error));
   setvbuf(stdout, nullptr, _IOLBF, 0);
   static Harness* harness = nullptr;
   alignas(Harness) static uint8_t storage[sizeof(Harness)];
-  harness = new (storage) Harness(job, without, stand_ins, result, fds);
+  harness = new (storage) Harness(job, without, flush_buffer, result, fds);
   if (job.kind != JobKind::kPeak) harness->prepare();
   wait_at(gate, result);
   if (job.kind == JobKind::kPeak) {

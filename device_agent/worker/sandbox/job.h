@@ -138,8 +138,8 @@ struct Loading {
 // Has a child make ready what a job needs: limits, buffers, inputs; nothing of the candidate.
 struct Request {
   uint64_t id;
-  int64_t timeout_ns;       // to be ready, and again to run, from its turn on
-  uint64_t stand_in_bytes;  // that the child may read (stand_ins.h)
+  int64_t timeout_ns;    // to be ready, and again to run, from its turn on
+  uint64_t flush_bytes;  // that the child may read (flush_buffer.h)
 };
 
 // It is the turn of the child of that request, as soon as it is ready: only then it gets its CPUs and loads
@@ -155,7 +155,7 @@ struct Reply {
   int32_t wait_status;  // as from waitpid; meaningless if fork_error
   int32_t fork_error;   // errno
   uint32_t timed_out;
-  int64_t max_resident_bytes;  // beside the stand-ins, which it inherits
+  int64_t max_resident_bytes;  // beside the flush buffer, which it inherits
   int64_t cpu_ns;              // that the child and its threads worked, by the system's account
 };
 

@@ -88,7 +88,7 @@ struct Zygote {
   int socket;
   int signals;
   CapabilitySet without;
-  StandIns stand_ins;
+  FlushBuffer flush_buffer;
 };
 
 [[noreturn]] void be_child(const Zygote& zygote, const Gate& gate, const Received& received) {
@@ -106,7 +106,7 @@ struct Zygote {
   close(received.fds[kJobFd]);
   close(received.fds[kResultFd]);
   close(received.fds[kPrintFd]);
-  run_job(*job, zygote.without, zygote.stand_ins, result, received.fds, gate.theirs);
+  run_job(*job, zygote.without, zygote.flush_buffer, result, received.fds, gate.theirs);
 }
 
 // Kills every process whose parent is now the zygote. Returns false if the system does not list them.
@@ -199,7 +199,7 @@ int64_t ns_of(const timeval& time) {
 bool run_request(Zygote& zygote, const Received& received, Reply* reply) {
   *reply = {};
   reply->id = received.request.id;
-  zygote.stand_ins.grow(received.request.stand_in_bytes);
+  zygote.flush_buffer.grow(received.request.flush_bytes);
   Gate gate;
   const pid_t pid = gate.make() ? fork() : -1;
   if (pid == 0) be_child(zygote, gate, received);
@@ -222,7 +222,7 @@ bool run_request(Zygote& zygote, const Received& received, Reply* reply) {
   reap_descendants(pid);
   reply->timed_out = woken == Woken::kDeadline;
   reply->max_resident_bytes = std::max<int64_t>(
-      0, int64_t{usage.ru_maxrss} * 1024 - static_cast<int64_t>(zygote.stand_ins.size_bytes()));
+      0, int64_t{usage.ru_maxrss} * 1024 - static_cast<int64_t>(zygote.flush_buffer.size_bytes()));
   reply->cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
   return woken != Woken::kParentGone;
 }
@@ -276,7 +276,7 @@ bool enter_sandbox(int socket, CapabilitySet* without) {
 }  // namespace
 
 int serve_zygote(int socket) {
-  Zygote zygote = {.socket = socket, .signals = -1, .without = {}, .stand_ins = {}};
+  Zygote zygote = {.socket = socket, .signals = -1, .without = {}, .flush_buffer = {}};
   if (!enter_sandbox(socket, &zygote.without)) return 1;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   signal(SIGPIPE, SIG_IGN);

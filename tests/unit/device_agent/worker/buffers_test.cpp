@@ -39,7 +39,7 @@ Job job_of(uint64_t reuse_distance_bytes) {
 
 TEST(RotatingSets, OfAKernelAloneAreAllItsOwn) {
   RotatingSets sets;
-  const StandIns none;
+  const FlushBuffer none;
   ASSERT_TRUE(sets.allocate(job_of(0), none));
   ASSERT_EQ(sets.count(), 2u) << "at least two";
   std::set<uint8_t*> places;
@@ -54,10 +54,10 @@ TEST(RotatingSets, OfAKernelAloneAreAllItsOwn) {
 }
 
 TEST(RotatingSets, OfANetworkReadLargeConstantsAtTheReuseDistance) {
-  StandIns stand_ins;
-  stand_ins.grow(1 << 20);
+  FlushBuffer flush_buffer;
+  flush_buffer.grow(1 << 20);
   RotatingSets sets;
-  ASSERT_TRUE(sets.allocate(job_of(1 << 20), stand_ins));
+  ASSERT_TRUE(sets.allocate(job_of(1 << 20), flush_buffer));
   EXPECT_EQ(sets.count(), 16u);
   std::set<uint8_t*> constants;
   std::set<uint8_t*> written;
@@ -70,8 +70,8 @@ TEST(RotatingSets, OfANetworkReadLargeConstantsAtTheReuseDistance) {
           << "indices and small constants go with the rest";
     }
     if (s == 0) continue;
-    EXPECT_GE(sets.data(s, 1), stand_ins.data());
-    EXPECT_LE(sets.data(s, 1) + (64 << 10), stand_ins.data() + stand_ins.size_bytes());
+    EXPECT_GE(sets.data(s, 1), flush_buffer.data());
+    EXPECT_LE(sets.data(s, 1) + (64 << 10), flush_buffer.data() + flush_buffer.size_bytes());
   }
   EXPECT_EQ(constants.size(), 16u);
   EXPECT_EQ(written.size(), 5u) << "40,000 bytes of what is not constant";
@@ -80,16 +80,16 @@ TEST(RotatingSets, OfANetworkReadLargeConstantsAtTheReuseDistance) {
 TEST(RotatingSets, OfANetworkReadNoLessThanTheReuseDistance) {
   Job job = job_of(2 << 20);
   job.rotate_bytes = 1;
-  StandIns stand_ins;
-  stand_ins.grow(job.reuse_distance_bytes);
+  FlushBuffer flush_buffer;
+  flush_buffer.grow(job.reuse_distance_bytes);
   for (const auto& [size_bytes, sets_needed] :
        {std::pair{700u << 10, 3u}, std::pair{600u << 10, 4u}, std::pair{16u << 10, 128u}}) {
     job.ports[1].size_bytes = size_bytes;
     RotatingSets sets;
-    ASSERT_TRUE(sets.allocate(job, stand_ins));
+    ASSERT_TRUE(sets.allocate(job, flush_buffer));
     EXPECT_EQ(sets.count(), sets_needed);
     for (uint32_t s = 1; s < sets.count(); ++s)
-      EXPECT_LE(sets.data(s, 1) + size_bytes, stand_ins.data() + stand_ins.size_bytes());
+      EXPECT_LE(sets.data(s, 1) + size_bytes, flush_buffer.data() + flush_buffer.size_bytes());
   }
 }
 
@@ -97,30 +97,30 @@ TEST(RotatingSets, TakeNoMoreThanHalfOfTheMemory) {
   Job job = job_of(0);
   job.rotate_bytes = 32 << 20;
   job.memory_bytes = 1 << 20;
-  const StandIns none;
+  const FlushBuffer none;
   RotatingSets sets;
   ASSERT_TRUE(sets.allocate(job, none));
   EXPECT_EQ(sets.count(), 6u);
 }
 
-TEST(StandIns, AreNumbersOfEveryTypeThatTheyStandInFor) {
-  StandIns stand_ins;
-  stand_ins.grow(100);
-  ASSERT_GE(stand_ins.size_bytes(), 100u);
-  uint8_t* const before = stand_ins.data();
-  stand_ins.grow(50);
-  EXPECT_EQ(stand_ins.data(), before) << "there are enough";
-  stand_ins.grow(uint64_t{1} << 60);
-  EXPECT_EQ(stand_ins.size_bytes(), 0u) << "no memory has that much";
-  stand_ins.grow(100);
-  ASSERT_GE(stand_ins.size_bytes(), 100u);
-  for (uint64_t at = 0; at + 8 <= stand_ins.size_bytes(); at += 8) {
+TEST(FlushBuffer, HoldsNumbersOfEveryType) {
+  FlushBuffer flush_buffer;
+  flush_buffer.grow(100);
+  ASSERT_GE(flush_buffer.size_bytes(), 100u);
+  uint8_t* const before = flush_buffer.data();
+  flush_buffer.grow(50);
+  EXPECT_EQ(flush_buffer.data(), before) << "there are enough";
+  flush_buffer.grow(uint64_t{1} << 60);
+  EXPECT_EQ(flush_buffer.size_bytes(), 0u) << "no memory has that much";
+  flush_buffer.grow(100);
+  ASSERT_GE(flush_buffer.size_bytes(), 100u);
+  for (uint64_t at = 0; at + 8 <= flush_buffer.size_bytes(); at += 8) {
     float single;
     double wide;
     uint16_t half;
-    std::memcpy(&single, stand_ins.data() + at, sizeof single);
-    std::memcpy(&wide, stand_ins.data() + at, sizeof wide);
-    std::memcpy(&half, stand_ins.data() + at, sizeof half);
+    std::memcpy(&single, flush_buffer.data() + at, sizeof single);
+    std::memcpy(&wide, flush_buffer.data() + at, sizeof wide);
+    std::memcpy(&half, flush_buffer.data() + at, sizeof half);
     ASSERT_TRUE(std::isnormal(single) && single < 1) << at;
     ASSERT_TRUE(std::isnormal(wide)) << at;
     ASSERT_EQ(half & 0xfc00, 0x3c00) << "from 1 to 2 as f16, normal as bf16";

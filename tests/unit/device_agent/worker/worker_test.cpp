@@ -59,7 +59,7 @@ class WorkerTest : public testing::Test {
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : farm::TrialResult();
   }
-  // With so many constants, and so far from its next run, that stand-ins are read.
+  // With so many constants, and so far from its next run, that flush buffers are read.
   static farm::TrialResult run_in_a_network(const std::string& entry, uint64_t memory_bytes = 256 << 20) {
     auto in_a_network = [&](farm::Trial* trial) {
       trial->mutable_options()->set_reuse_distance_bytes(64 << 20);
@@ -419,7 +419,8 @@ std::string starved_program() {
 }
 
 TEST(WorkerWithoutMemory, MeasuresNothingRatherThanWarmConstants) {
-  if (tf::worker::DeviceProbe({}).last_cache_bytes() < 20 << 20) GTEST_SKIP() << "stand-ins are few here";
+  if (tf::worker::DeviceProbe({}).last_cache_bytes() < 20 << 20)
+    GTEST_SKIP() << "flush buffers are small here";
   auto worker = *Worker::start(anywhere({.program = starved_program()}));
   const std::string good = serialized(candidate("good"));
   farm::Trial trial = trial_of(good, "");

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: memory that stands in for the other constants of a candidate's network: what was read since the
+// Owns: memory that is read in place of the other constants of a candidate's network: what was read since the
 // kernel last ran, so that its constants come from where they do in the network. Does not know: jobs.
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tf::worker::sandbox {
 
 // Made once in the zygote and inherited by every child, so that a trial does not pay for filling it;
 // read-only, so that no child changes what another one reads.
-class StandIns {
+class FlushBuffer {
  public:
   // At least so many bytes from now on, elsewhere if they are more than before; none if there is no memory.
   void grow(uint64_t size_bytes);

@@ -1,4 +1,4 @@
-#include "device_agent/worker/sandbox/stand_ins.h"
+#include "device_agent/worker/sandbox/flush_buffer.h"
 
 #include <sys/mman.h>
 
@@ -24,7 +24,7 @@ void fill(uint8_t* data, uint64_t size_bytes) {
 
 }  // namespace
 
-void StandIns::grow(uint64_t size_bytes) {
+void FlushBuffer::grow(uint64_t size_bytes) {
   if (size_bytes <= size_bytes_) return;
   const uint64_t bytes = (size_bytes + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   tf_unmap_large(&memory_);  // first: never both at a time
