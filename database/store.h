@@ -125,7 +125,7 @@ class Store : public Records {
   virtual absl::Status add_attempt(const Attempt& attempt) = 0;
   virtual absl::StatusOr<int64_t> count_attempts(int64_t job_id) = 0;
   // Schedules that the job (not 0) measured, with any outcome; one that it measured again counts once. Those
-  // that only met others again, in play-offs or inside the network, are none.
+  // that only met others again, in final re-measurements or inside the network, are none.
   virtual absl::StatusOr<int64_t> count_trials(int64_t job_id) = 0;
 
   // Returns the new job's id; `job.id` is ignored.

@@ -97,7 +97,7 @@ TEST_F(PausedJob, RestsOverARestartOfTheTunerAndGoesOnWhereItStopped) {
   const std::string seen = read_file(file("follow.log")).value_or("");
   EXPECT_THAT(seen, HasSubstr("job 1 paused"));
   EXPECT_THAT(seen, HasSubstr("job 1 done: 60 trials"));
-  // Programs are measured again by the play-offs only, which come last.
+  // Programs are measured again by the final re-measurements only, which come last.
   std::set<std::string> programs;
   for (const Measurement& m : measurements("tune.db")) {
     const bool again = static_cast<int>(programs.size()) == kTrials;

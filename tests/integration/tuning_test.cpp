@@ -45,7 +45,7 @@ TEST_F(ServedTuning, AJobSurvivesTheDeathOfTunerTrackerAndAgentInTurn) {
   EXPECT_EQ(follow->wait(), 0);
   EXPECT_THAT(read_file(file("follow.log")).value_or(""), HasSubstr("job 1 done: 90 trials"));
 
-  // Nothing lost, nothing counted twice, nothing repeated but by the play-offs, which come last.
+  // Nothing lost, nothing counted twice, nothing repeated but by the final re-measurements, which come last.
   const std::vector<Measurement> records = measurements("tune.db");
   EXPECT_GE(records.size(), kTrials);
   EXPECT_THAT(digests(records), testing::IsSupersetOf(acknowledged));

@@ -51,7 +51,7 @@ void ProgressPrinter::show(const session::Progress& progress) {
   }
   over_.reset();  // a job that was resumed
   const rpc::Instant now = rpc::real_clock().now();
-  // What it is at now is news, and a play-off may be short.
+  // What it is at now is news, and a final re-measurement may be short.
   const bool is_new = std::exchange(phase_, progress.phase) != progress.phase;
   if (!is_new && now - last_ < interval(style_)) return;
   last_ = now;

@@ -52,7 +52,7 @@ pb::Phase to_proto(session::Phase phase) {
       return pb::PHASE_MEASURING;
     case session::Phase::kRecalling:
       return pb::PHASE_RECALLING;
-    case session::Phase::kPlayOff:
+    case session::Phase::kFinals:
       return pb::PHASE_PLAY_OFF;
     case session::Phase::kOver:
       return pb::PHASE_OVER;
@@ -65,7 +65,7 @@ session::Phase phase_from_proto(pb::Phase phase) {
     case pb::PHASE_RECALLING:
       return session::Phase::kRecalling;
     case pb::PHASE_PLAY_OFF:
-      return session::Phase::kPlayOff;
+      return session::Phase::kFinals;
     case pb::PHASE_OVER:
       return session::Phase::kOver;
     default:  // of an older tuner, or a newer one

@@ -43,11 +43,11 @@ class EarlierResults {
   struct Left {
     int problem = 0;
     database::Measurement record;
-    // No trial: of a play-off, whoever tried its schedule, or another record of it came before.
+    // No trial: of a final re-measurement, whoever tried its schedule, or another record of it came before.
     bool again = false;
   };
-  // All that was not taken, oldest first: what the search does not propose any more, and play-offs. Nothing
-  // is left afterwards.
+  // All that was not taken, oldest first: what the search does not propose any more, and final
+  // re-measurements. Nothing is left afterwards.
   std::vector<Left> rest();
   // Each trial that was not taken, with the number of its problem.
   void visit_trials(const std::function<void(int problem, const database::Measurement&)>& visit) const;

@@ -143,10 +143,10 @@ std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks
   return left;
 }
 
-double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
-                       double trials_per_second) {
-  // As most play-offs are: some are decided early, some have one to decide about. And about as long again
-  // take the later turns, in which whoever looks as fast as a winner has to meet it.
+double finals_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
+                      double trials_per_second) {
+  // As most final re-measurements are: some are decided early, some have one to decide about. And about as
+  // long again take the later turns, in which whoever looks as fast as a winner has to meet it.
   constexpr double kPlayers = 6, kMoreRounds = 6, kTurns = 2;
   if (trials_per_second <= 0) return 0;
   double seconds = 0;

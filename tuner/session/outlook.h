@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what a running session knows of its tasks as the scheduler takes it, and how long their play-offs
-// will take. Does not know: clocks, which task is served.
+// Owns: what a running session knows of its tasks as the scheduler takes it, and how long their final
+// re-measurements will take. Does not know: clocks, which task is served.
 
 #include <cstdint>
 #include <span>
@@ -34,15 +34,15 @@ std::vector<double> runs_of(std::span<const Outlook> outlooks);
 // together. Both in the same unit.
 std::vector<bool> that_matter(std::span<const double> stakes, double network);
 
-// How often each task was tried since its last play-off, 0 where another one does not matter: what the wrong
-// one of those that are too close to call may cost, by how sure times are and how often it runs, is nothing
-// to the network.
+// How often each task was tried since its last final re-measurement, 0 where another one does not matter:
+// what the wrong one of those that are too close to call may cost, by how sure times are and how often it
+// runs, is nothing to the network.
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
                                std::span<const Outlook> outlooks, std::span<const int64_t> tried);
 
-// An estimate of the play-offs of tasks that were tried, with the turns in which winners are challenged, at
-// the session's rate.
-double playoff_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
-                       double trials_per_second);
+// An estimate of the final re-measurements of tasks that were tried, with the turns in which winners are
+// challenged, at the session's rate.
+double finals_seconds(std::span<const std::unique_ptr<TaskState>> tasks, std::span<const int64_t> tried,
+                      double trials_per_second);
 
 }  // namespace tf::session

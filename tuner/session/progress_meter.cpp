@@ -61,7 +61,7 @@ Clock::time_point ProgressMeter::deadline(double reserve_s) const {
   return start_ + std::chrono::duration_cast<Clock::duration>(left);
 }
 
-// Without play-offs, and without the time in which nothing could be tried.
+// Without final re-measurements, and without the time in which nothing could be tried.
 double ProgressMeter::rate_of_all(const Progress& progress) const {
   double tried_s = spent_before_s_ + rate_.active_s();
   if (tried_s <= 0) tried_s = progress.elapsed_s;  // of one trial of an earlier run, for one
@@ -83,8 +83,8 @@ void ProgressMeter::describe(Progress& progress, Clock::time_point now) {
     const double spent_s = progress.elapsed_s - progress.without_device_s;
     progress.remaining_s = std::max(0.0, budget_.minutes * 60 - spent_s);
   }
-  // The last trials are not the end: how long play-offs take, nobody knows.
-  if (budget_.trials > 0 && progress.trials_per_second > 0 && progress.phase != Phase::kPlayOff) {
+  // The last trials are not the end: how long final re-measurements take, nobody knows.
+  if (budget_.trials > 0 && progress.trials_per_second > 0 && progress.phase != Phase::kFinals) {
     const double left = static_cast<double>(std::max<int64_t>(0, budget_.trials - progress.trials)) /
                         progress.trials_per_second;
     progress.remaining_s = std::min(left, progress.remaining_s.value_or(left));

@@ -26,7 +26,7 @@ struct Progress;
 // Of the whole job, what it spent before a restart included.
 struct Budget {
   int64_t trials = 0;  // 0: no limit
-  double minutes = 0;  // of tuning, play-offs included; 0: no limit
+  double minutes = 0;  // of tuning, final re-measurements included; 0: no limit
   // Tuning ends once the next minute is expected to save less than this share of the network's time; 0: no
   // limit.
   double until_gain = 0;
@@ -51,9 +51,9 @@ struct SessionOptions {
   bool takes_turns = false;
   // Of these CPUs none is left to this process: it searches and learns where candidates are timed, in turns.
   bool has_no_cpu = false;
-  // In the end, the best of each task that are too close to call meet in a play-off (playoff.h). Not the
-  // baseline's.
-  bool play_off = true;
+  // In the end, the best of each task that are too close to call meet in a final re-measurement (finals.h).
+  // Not the baseline's.
+  bool finals = true;
   // What the machine reaches is measured before anything else, unless the store knows it (calibration.h).
   bool calibration = true;
   absl::Duration calibration_wait = absl::Seconds(10);  // for so long candidates wait for them
@@ -74,7 +74,7 @@ struct TaskProgress {
 enum class Phase {
   kMeasuring = 0,
   kRecalling,  // goes through what earlier runs of the job measured
-  kPlayOff,    // what is too close to call is measured again: no trials
+  kFinals,     // what is too close to call is measured again: no trials
   kOver,
 };
 
@@ -85,8 +85,8 @@ struct Progress {
   // Of the failures, how many each way; empty where nobody told.
   std::map<database::Outcome, int64_t> failed_by = {};
   int64_t not_measured = 0;  // attempts that gave no measurement
-  // Over the last 30 s, play-offs left out; of what is over, of all the job's trials over the time in which
-  // there were any: of a longer pause between two, as of a device that was away, 30 s at most.
+  // Over the last 30 s, final re-measurements left out; of what is over, of all the job's trials over the
+  // time in which there were any: of a longer pause between two, as of a device that was away, 30 s at most.
   double trials_per_second = 0;
   double elapsed_s = 0;               // of the job, earlier runs included
   std::optional<double> remaining_s;  // by the budget; unset without one
@@ -106,8 +106,8 @@ struct Progress {
   std::optional<int64_t> finishing;
   int current_task = -1;     // the one that was served last
   bool nothing_new = false;  // it ended before its budget did: no task has anything new to try
-  // Its time was over, or its device away, before all that was too close to call had met in a play-off: of
-  // some tasks the best is the luckiest of single trials.
+  // Its time was over, or its device away, before all that was too close to call had met in a final
+  // re-measurement: of some tasks the best is the luckiest of single trials.
   bool undecided = false;
   std::vector<TaskProgress> tasks;
 };

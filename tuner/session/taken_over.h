@@ -14,7 +14,7 @@ struct TakenOver {
   // What was known when the job began: of each schedule the record that counts (database::which_count). Of
   // those called untuned, only the last one that has a time is.
   std::vector<database::Measurement> before;
-  // The job's trials. What its play-offs measured again is none.
+  // The job's trials. What its final re-measurements measured again is none.
   std::vector<database::Measurement> own;
   // The first record of each schedule that other jobs measured since and this one did not: what came later
   // would tell the next run of the job something else than this one.

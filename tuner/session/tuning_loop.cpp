@@ -12,8 +12,8 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/session/exchange.h"
+#include "tuner/session/finals_records.h"
 #include "tuner/session/outlook.h"
-#include "tuner/session/playoff_records.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/requests_proto.h"
@@ -78,11 +78,11 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   // Of a run that fails, too: what is told of the job counts all its trials.
   observe_rest();
   update_progress();  // nothing new is tried from here on
-  const bool has_play_offs = ends_with_play_off() && !stop.load();
-  if (has_play_offs && failure.ok() && in_flight_.empty()) {
-    failure = play_off(pipeline, stop);
+  const bool has_finals = ends_with_finals() && !stop.load();
+  if (has_finals && failure.ok() && in_flight_.empty()) {
+    failure = run_finals(pipeline, stop);
   } else {
-    progress_.undecided = has_play_offs && progress_.trials > 0;
+    progress_.undecided = has_finals && progress_.trials > 0;
   }
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
@@ -97,12 +97,12 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   return progress_;
 }
 
-absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& stop) {
+absl::Status TuningLoop::run_finals(Pipeline& pipeline, const std::atomic<bool>& stop) {
   const std::vector<Outlook> expected = outlooks();
   const std::vector<int64_t> tried = contested(tasks_, expected, tried_);
   const std::vector<double> runs = runs_of(expected);
   if (std::ranges::all_of(tried, [](int64_t trials) { return trials == 0; })) return absl::OkStatus();
-  progress_.phase = Phase::kPlayOff;
+  progress_.phase = Phase::kFinals;
   update_progress();
   report_(as_shown());
   // What is expected of tasks costs more, and is not asked any more.
@@ -113,7 +113,7 @@ absl::Status TuningLoop::play_off(Pipeline& pipeline, const std::atomic<bool>& s
     meter_.describe(progress_);
     report_(as_shown());
   };
-  TF_ASSIGN_OR_RETURN(const PlayOffs played,
+  TF_ASSIGN_OR_RETURN(const FinalsOutcome played,
                       decide_best({tasks_, tried, runs}, options_, pipeline, runner_, store_,
                                   {.stop = stop,
                                    .is_late = [&] { return Clock::now() >= last_begin(pipeline.depth()); },
@@ -238,7 +238,7 @@ void TuningLoop::observe_rest() {
   for (const EarlierResults::Left& left : earlier_.rest()) {
     tasks_[static_cast<size_t>(left.problem)]->observe(left.record, time_of(left.record));
     if (left.again) {
-      tried_[static_cast<size_t>(left.problem)] = 0;  // there was a play-off since
+      tried_[static_cast<size_t>(left.problem)] = 0;  // there was a final re-measurement since
     } else {
       count(left.problem, left.record);
     }

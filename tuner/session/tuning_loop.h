@@ -64,8 +64,8 @@ class TuningLoop {
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
   absl::StatusOr<bool> step_in_turn(Pipeline& pipeline, bool draining);
   // The baseline takes what it measured the best.
-  bool ends_with_play_off() const { return options_.play_off && !search::is_baseline(options_.strategy); }
-  absl::Status play_off(Pipeline& pipeline, const std::atomic<bool>& stop);
+  bool ends_with_finals() const { return options_.finals && !search::is_baseline(options_.strategy); }
+  absl::Status run_finals(Pipeline& pipeline, const std::atomic<bool>& stop);
   void submit_due(Pipeline& pipeline);
   bool submit_next(Pipeline& pipeline);
   void hand_out(InFlight flight, Work& work);
@@ -129,7 +129,7 @@ class TuningLoop {
   int unmeasured_in_a_row_ = 0, reports_of_little_gain_ = 0;
   double reserve_s_ = 0;  // of the budget, by the last progress
   std::vector<int> twins_in_a_row_;
-  std::vector<int64_t> tried_;  // of each task, measured by this job since its last play-off
+  std::vector<int64_t> tried_;  // of each task, measured by this job since its last final re-measurement
   std::vector<int> refusals_;   // of each task, since it last gave a measurement
 };
 

@@ -31,13 +31,13 @@ std::vector<Outlook> TuningLoop::outlooks() const {
   return outlooks_of(open, options_.flips);
 }
 
-// From the last trial handed out to the end: what is under way, then the play-offs. At most a fifth of the
-// budget, so that there is something to decide.
+// From the last trial handed out to the end: what is under way, then the final re-measurements. At most a
+// fifth of the budget, so that there is something to decide.
 double TuningLoop::closing_seconds() const {
   const double rate = progress_.trials_per_second;
   if (rate <= 0) return 0;
   double seconds = static_cast<double>(in_flight_.size()) / rate;
-  if (ends_with_play_off()) seconds += playoff_seconds(tasks_, contested(tasks_, outlooks(), tried_), rate);
+  if (ends_with_finals()) seconds += finals_seconds(tasks_, contested(tasks_, outlooks(), tried_), rate);
   return std::min(seconds, options_.budget.minutes * 60 / 5);
 }
 
@@ -62,7 +62,7 @@ void TuningLoop::expect() {
   progress_.expected_gain.reset();
   if (!forecast.is_known() || trials <= 0) return;
   progress_.expected_gain = forecast.spend(trials);
-  if (options_.budget.until_gain <= 0 || progress_.phase == Phase::kPlayOff) return;
+  if (options_.budget.until_gain <= 0 || progress_.phase == Phase::kFinals) return;
   const bool is_little = *progress_.expected_gain < options_.budget.until_gain;
   reports_of_little_gain_ = is_little ? reports_of_little_gain_ + 1 : 0;
   if (const std::optional<int> minutes = minutes_until(tasks, trials, options_.budget.until_gain))

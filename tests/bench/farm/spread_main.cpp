@@ -125,7 +125,7 @@ class Run {
            std::exp(noise(random_));
   }
 
-  // The play-off, on one board.
+  // The final re-measurement, on one board.
   double winner(int index) {
     std::vector<Candidate>& tried = tasks_[static_cast<size_t>(index)].tried;
     std::ranges::sort(tried, {}, &Candidate::told);

@@ -285,7 +285,7 @@ const std::vector<session::Task>& short_tasks() {
 }
 
 // The embedded tuner from an empty database, as `tuner tune` puts it together.
-void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool play_off, int trials) {
+void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool finals, int trials) {
   const tuner_cli::CpuSplit split = tuner_cli::split_cpus(tuner_cli::allowed_cpus(), kThreads);
   session::Progress progress;
   for (auto _ : state) {
@@ -304,7 +304,7 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
                                  .budget = {.trials = trials},
                                  .takes_turns = split.takes_turns,
                                  .has_no_cpu = split.rest.empty(),
-                                 .play_off = play_off,
+                                 .finals = finals,
                                  .calibration = false},  // they take as long whatever the trials
                                 **builder, **runner, **store, stop, [](const session::Progress&) {});
     if (!result.ok()) return state.SkipWithError(result.status().ToString().c_str());

@@ -21,16 +21,16 @@ size_t most_trials(const Runs& runs) {
 }
 
 Step typical_step(const Runs& runs, size_t trials) {
-  std::vector<double> device_seconds, best_seconds, playoff_trials;
+  std::vector<double> device_seconds, best_seconds, finals_trials;
   for (const std::vector<Step>& run : runs) {
     const Step step = run.empty() || trials == 0 ? Step{} : run[std::min(trials, run.size()) - 1];
     device_seconds.push_back(step.device_seconds);
     best_seconds.push_back(step.best_seconds > 0 ? step.best_seconds : kInfinity);
-    playoff_trials.push_back(step.playoff_trials);
+    finals_trials.push_back(step.finals_trials);
   }
   if (runs.empty()) return {.best_seconds = kInfinity};
   return {upper_median(std::move(device_seconds)), upper_median(std::move(best_seconds)),
-          upper_median(std::move(playoff_trials))};
+          upper_median(std::move(finals_trials))};
 }
 
 std::optional<Cost> cost_to_reach(const Runs& runs, double seconds) {
@@ -38,7 +38,7 @@ std::optional<Cost> cost_to_reach(const Runs& runs, double seconds) {
   if (trials == 0 || typical_step(runs, trials).best_seconds > seconds) return std::nullopt;
   while (trials > 1 && typical_step(runs, trials - 1).best_seconds <= seconds) --trials;
   const Step step = typical_step(runs, trials);
-  return Cost{static_cast<double>(trials) + step.playoff_trials, step.device_seconds};
+  return Cost{static_cast<double>(trials) + step.finals_trials, step.device_seconds};
 }
 
 std::optional<SameQuality> at_same_quality(const Runs& first, const Runs& second) {

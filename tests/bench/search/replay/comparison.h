@@ -13,7 +13,7 @@
 
 namespace tf::replay {
 
-// What a run cost, with the play-off that it ends with.
+// What a run cost, with the final re-measurement that it ends with.
 struct Cost {
   double trials = 0;
   double device_seconds = 0;
@@ -27,9 +27,9 @@ using Runs = std::vector<std::vector<Step>>;
 Step typical_step(const Runs& runs, size_t trials);
 size_t most_trials(const Runs& runs);
 // Of the least number of trials with which, and with any more, the median over the seeds is no slower: what
-// somebody has to grant who does not know the outcome. A run that races ends with a play-off, and may end a
-// little worse one trial later: what one trial's end had by luck does not count. Nothing if even all trials
-// do not suffice.
+// somebody has to grant who does not know the outcome. A run that races ends with a final re-measurement, and
+// may end a little worse one trial later: what one trial's end had by luck does not count. Nothing if even
+// all trials do not suffice.
 std::optional<Cost> cost_to_reach(const Runs& runs, double seconds);
 
 // Two contenders on one task at the same final quality: the time that both reach, which is the slower of

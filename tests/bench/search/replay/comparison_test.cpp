@@ -30,11 +30,11 @@ TEST(CostToReach, IsOfTheTrialsWithWhichAndWithAnyMoreTheMedianIsNoSlower) {
   EXPECT_EQ(cost_to_reach(three, 4)->trials, 2) << "one of three was slower again: the median was not";
 }
 
-TEST(CostToReach, CountsThePlayOffThatTheRunEndsWith) {
+TEST(CostToReach, CountsTheFinalsThatTheRunEndsWith) {
   Runs runs(3, run({8, 4, 4}));
   for (std::vector<Step>& each : runs)
-    for (Step& step : each) step.playoff_trials = step.best_seconds;
-  runs[0][1].playoff_trials = 100;
+    for (Step& step : each) step.finals_trials = step.best_seconds;
+  runs[0][1].finals_trials = 100;
   EXPECT_EQ(cost_to_reach(runs, 4)->trials, 2 + 4) << "the median over the seeds";
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Owns: what is known of one task: each schedule that was ever measured, with all its samples, by visit. A
-// run proposes by first visits, so that appending changes no proposal, and its play-off goes by every second
-// one after that. How fast a schedule is, the visits between them say, which no run sees: nobody is judged by
-// what he chose by. Does not know: strategies, the file.
+// run proposes by first visits, so that appending changes no proposal, and its final re-measurement goes by
+// every second one after that. How fast a schedule is, the visits between them say, which no run sees: nobody
+// is judged by what he chose by. Does not know: strategies, the file.
 
 #include <map>
 #include <memory>
@@ -55,8 +55,8 @@ double shortest_sample(const Visit& visit);
 size_t how_many_seen(const Entry& entry);
 const Visit& seen_visit(const Entry& entry, size_t index);
 
-// The trial of a run's play-off, in a round counted from 0: of the visits that it sees, the next after the
-// race's. None: it was not visited so often.
+// The trial of a run's final re-measurement, in a round counted from 0: of the visits that it sees, the next
+// after the race's. None: it was not visited so often.
 std::optional<Visit> visit_of_round(const Entry& entry, size_t round);
 
 class Pool {

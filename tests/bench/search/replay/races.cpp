@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "tests/bench/search/replay/finale.h"
+#include "tests/bench/search/replay/finals.h"
 #include "tests/bench/search/replay/sampling_policy.h"
 #include "tuner/space/sampling.h"
 
@@ -15,12 +15,12 @@ class Trials {
  public:
   Trials(bool across_visits, space::Random& random) : across_visits_(across_visits), random_(random) {}
 
-  // As a session measures: against the best, and in a play-off.
+  // As a session measures: against the best, and in a final re-measurement.
   Spent race(const Entry& entry, const Best& best) {
     return sample(draw(entry), SamplingPolicy::kRacing, best);
   }
-  const Entry* play_off(std::span<const Arrival> arrivals) {
-    return replay::play_off(arrivals, [this](const Entry& entry, size_t) { return draw(entry); }).winner;
+  const Entry* run_finals(std::span<const Arrival> arrivals) {
+    return replay::run_finals(arrivals, [this](const Entry& entry, size_t) { return draw(entry); }).winner;
   }
   double seconds(const Entry& entry) const {
     return across_visits_ ? entry.seconds : shortest_sample(entry.visits.front());
@@ -64,7 +64,7 @@ RaceOutcome run_race(const std::vector<const Entry*>& field, Trials trials) {
   }
   // The first of a race has nobody to be stopped by.
   return {.raced = trials.seconds(*raced) / fastest,
-          .played_off = trials.seconds(*trials.play_off(arrivals)) / fastest};
+          .finals = trials.seconds(*trials.run_finals(arrivals)) / fastest};
 }
 
 }  // namespace

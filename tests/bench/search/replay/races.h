@@ -20,8 +20,8 @@ struct RaceOptions {
 
 struct RaceOutcome {
   // Times of one run, over that of the race's fastest candidate; at least 1.
-  double raced = 1;       // of the best by what racing saw
-  double played_off = 1;  // of the best of the play-off
+  double raced = 1;   // of the best by what racing saw
+  double finals = 1;  // of the best of the final re-measurement
 };
 
 // Races among random candidates that ran, in random order, each trial's samples drawn anew, with replacement,

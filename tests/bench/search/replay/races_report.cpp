@@ -13,7 +13,7 @@ namespace {
 struct Won {
   std::string task;
   size_t races = 0;
-  double raced = 0, played_off = 0, across_visits = 0;
+  double raced = 0, finals = 0, across_visits = 0;
 };
 
 double share(const std::vector<RaceOutcome>& outcomes, double RaceOutcome::*time) {
@@ -23,8 +23,7 @@ double share(const std::vector<RaceOutcome>& outcomes, double RaceOutcome::*time
 
 Won won(const RacesOfTask& races) {
   return {races.task, races.in_visit.size(), share(races.in_visit, &RaceOutcome::raced),
-          share(races.in_visit, &RaceOutcome::played_off),
-          share(races.across_visits, &RaceOutcome::played_off)};
+          share(races.in_visit, &RaceOutcome::finals), share(races.across_visits, &RaceOutcome::finals)};
 }
 
 std::vector<Won> rows_of(std::span<const RacesOfTask> tasks) {
@@ -46,7 +45,7 @@ void print_races(std::span<const RacesOfTask> tasks) {
   absl::PrintF("%-28s %6s %8s %8s %13s\n", "task", "races", "raced", "play-off", "across visits");
   for (const Won& row : rows_of(tasks))
     absl::PrintF("%-28s %6d %7.1f%% %7.1f%% %12.1f%%\n", row.task, row.races, 100 * row.raced,
-                 100 * row.played_off, 100 * row.across_visits);
+                 100 * row.finals, 100 * row.across_visits);
 }
 
 nlohmann::json races_json(std::span<const RacesOfTask> tasks) {
@@ -55,7 +54,7 @@ nlohmann::json races_json(std::span<const RacesOfTask> tasks) {
     rows.push_back({{"task", row.task},
                     {"races", row.races},
                     {"raced_within_1_percent", row.raced},
-                    {"played_off_within_1_percent", row.played_off},
+                    {"played_off_within_1_percent", row.finals},
                     {"across_visits_within_1_percent", row.across_visits}});
   return rows;
 }

@@ -26,14 +26,14 @@ TEST(Races, AreWonByTheFastestWhereSamplesAreClear) {
   ASSERT_EQ(outcomes.size(), 20u);
   for (const RaceOutcome& outcome : outcomes) {
     EXPECT_EQ(outcome.raced, 1);
-    EXPECT_EQ(outcome.played_off, 1);
+    EXPECT_EQ(outcome.finals, 1);
   }
 }
 
 TEST(Races, AreHardlyEverLostToLateSamples) {
   int lost = 0;
   for (const RaceOutcome& outcome : run_races(staircase(50, 10), {.races = 200, .candidates = 20}))
-    lost += outcome.played_off > 1.01;
+    lost += outcome.finals > 1.01;
   EXPECT_LE(lost, 10);
 }
 
@@ -50,7 +50,7 @@ TEST(Races, AreJudgedByTheShortestSample) {
   add("steady", 1'050'000, 1'050'000);
   add("disturbed", 1'000'000, 1'060'000);
   for (const RaceOutcome& outcome : run_races(pool, {.races = 20, .candidates = 2}))
-    EXPECT_EQ(outcome.played_off, 1);
+    EXPECT_EQ(outcome.finals, 1);
 }
 
 TEST(Races, AcrossVisitsAreOftenLostWhereProcessesDiffer) {
@@ -69,7 +69,7 @@ TEST(Races, AcrossVisitsAreOftenLostWhereProcessesDiffer) {
     int count = 0;
     for (const RaceOutcome& outcome :
          run_races(pool, {.races = 200, .candidates = 8, .across_visits = across_visits}))
-      count += outcome.played_off > 1.01;
+      count += outcome.finals > 1.01;
     return count;
   };
   EXPECT_EQ(lost(false), 0);

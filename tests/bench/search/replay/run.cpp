@@ -135,13 +135,14 @@ void Run::observe(const space::Candidate& candidate, const Entry& entry, const B
   steps_.push_back(step());
 }
 
-// Who races ends with a play-off, whose trials are of later visits: other processes, at other times.
+// Who races ends with a final re-measurement, whose trials are of later visits: other processes, at other
+// times.
 Step Run::step() const {
   if (arrivals_.empty()) return {.device_seconds = trials_seconds_, .best_seconds = believed_to_take_};
-  const Finale finale = play_off(arrivals_, visit_of_round);
-  return {.device_seconds = trials_seconds_ + finale.device_seconds,
-          .best_seconds = finale.winner->seconds,
-          .playoff_trials = static_cast<double>(finale.trials)};
+  const ReplayedFinals replayed = run_finals(arrivals_, visit_of_round);
+  return {.device_seconds = trials_seconds_ + replayed.device_seconds,
+          .best_seconds = replayed.winner->seconds,
+          .finals_trials = static_cast<double>(replayed.trials)};
 }
 
 void Run::learn() {

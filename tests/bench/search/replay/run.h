@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/target/target.h"
-#include "tests/bench/search/replay/finale.h"
+#include "tests/bench/search/replay/finals.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/sampling_policy.h"
 #include "tuner/model/xgboost_model.h"
@@ -33,10 +33,10 @@ absl::StatusOr<Contender> contender_from_name(const std::string& name);
 
 // A run that ends with this trial; sums are since it began.
 struct Step {
-  double device_seconds = 0;  // with the play-off that it ends with
+  double device_seconds = 0;  // with the final re-measurement that it ends with
   // By the pool's record, of the candidate that the run then takes for the best; 0: none yet.
   double best_seconds = 0;
-  double playoff_trials = 0;
+  double finals_trials = 0;
 };
 
 // What pools of other tasks teach.

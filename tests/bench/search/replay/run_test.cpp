@@ -214,9 +214,9 @@ TEST(Pool, TakesTheShortestSampleOfTheVisitsThatNoRunSees) {
     return entry.seconds;
   };
   EXPECT_DOUBLE_EQ(visit({2'000'000'000, 1'900'000'000}), 1.9) << "whatever the first one said";
-  EXPECT_DOUBLE_EQ(visit({1}), 1.9) << "a play-off's";
+  EXPECT_DOUBLE_EQ(visit({1}), 1.9) << "the finals'";
   EXPECT_DOUBLE_EQ(visit({3000, 2000, 2500}), 2e-6);
-  EXPECT_DOUBLE_EQ(visit({1}), 2e-6) << "a play-off's";
+  EXPECT_DOUBLE_EQ(visit({1}), 2e-6) << "the finals'";
   EXPECT_DOUBLE_EQ(visit({5000}), 2e-6);
   EXPECT_DOUBLE_EQ(pool.best_seconds(), 2e-6);
   EXPECT_EQ(pool.entries().size(), 1u);

@@ -40,7 +40,7 @@ inline constexpr double kOverheadSeconds = 0.008;
 // Of one that ran, by this visit's samples, without the overhead. `best` is what was known to be the best
 // when the trial started.
 Spent sample(const Visit& visit, SamplingPolicy policy, const Best& best);
-// The same for a trial of a play-off, where nothing is stopped early.
+// The same for a trial of a final re-measurement, where nothing is stopped early.
 Spent sample_in_full(const Visit& visit);
 // The whole trial of a candidate, by its first visit.
 Spent measure(const Entry& entry, SamplingPolicy policy, const Best& best);

@@ -29,7 +29,7 @@ TEST(ProgressPrinter, LeavesNoTimeToWhatIsOver) {
   EXPECT_FALSE(last.contains("remaining_s"));
 }
 
-TEST(ProgressPrinter, ShowsAtOnceThatAPlayOffBegins) {
+TEST(ProgressPrinter, ShowsAtOnceThatTheFinalsBegin) {
   session::Progress progress;
   testing::internal::CaptureStderr();
   ProgressPrinter printer(ProgressStyle::kPipe, 60, 7);
@@ -37,7 +37,7 @@ TEST(ProgressPrinter, ShowsAtOnceThatAPlayOffBegins) {
   printer.show(progress);
   progress.trials = 4;
   printer.show(progress);
-  progress.phase = session::Phase::kPlayOff;
+  progress.phase = session::Phase::kFinals;
   printer.show(progress);
   const std::string err = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::ranges::count(err, '\n'), 2) << err;

@@ -74,7 +74,7 @@ TEST(ProgressLine, SaysInPlaceOfTheRateWhyNothingNewIsTried) {
   progress.current_task = -1;
   progress.phase = session::Phase::kRecalling;
   EXPECT_EQ(progress_line(progress, 0), "412 trials  loading earlier results");
-  progress.phase = session::Phase::kPlayOff;
+  progress.phase = session::Phase::kFinals;
   EXPECT_EQ(progress_line(progress, 412), "412/412 trials  re-measuring finalists");
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["phase"], "play-off");
   progress.phase = session::Phase::kOver;

@@ -43,7 +43,7 @@ TEST_F(TuneTest, AcknowledgesWhatItMeasuredOfACodeThatItKnowsMeanwhile) {
 
 // Nobody waits for a turn that is kept by who waits for him.
 TEST_F(TuneTest, SearchesAndLearnsInTurnsWithADeviceThatLeavesNoCpu) {
-  options_.has_no_cpu = options_.takes_turns = options_.play_off = true;
+  options_.has_no_cpu = options_.takes_turns = options_.finals = true;
   options_.budget.trials = 150;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
@@ -181,7 +181,7 @@ class BoardsTest : public TuneTest {
 
 TEST_F(BoardsTest, OneTaskOnFourUnlikeBoardsEndsAsOnOne) {
   tasks_.resize(1);
-  options_.play_off = true;
+  options_.finals = true;
   options_.budget.trials = 200;
   const double one = best_from({1});
   boards_.clear();

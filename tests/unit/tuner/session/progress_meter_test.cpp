@@ -57,10 +57,10 @@ TEST(ProgressMeter, TheBudgetStandsStillWhileThereIsNoDevice) {
   EXPECT_EQ(meter.deadline(0), later);
 }
 
-TEST(ProgressMeter, KeepsTheRateOfTrialsDuringAPlayOff) {
+TEST(ProgressMeter, KeepsTheRateOfTrialsDuringTheFinals) {
   const Budget budget{.trials = 40};
   ProgressMeter meter(budget);
-  Progress progress{.phase = Phase::kPlayOff, .trials = 40, .trials_per_second = 3};
+  Progress progress{.phase = Phase::kFinals, .trials = 40, .trials_per_second = 3};
   meter.describe(progress);
   EXPECT_EQ(progress.trials_per_second, 3);
   EXPECT_FALSE(progress.remaining_s.has_value());

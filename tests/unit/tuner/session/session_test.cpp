@@ -44,19 +44,19 @@ TEST_F(TuneTest, TellsTheTimesOfTheUntunedSchedules) {
 
 TEST_F(TuneTest, MeasuresTheBaselinesCandidatesOnceEachForAHundredMilliseconds) {
   options_.strategy = search::Kind::kAnsorLike;
-  options_.play_off = true;
+  options_.finals = true;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials, 24);
   EXPECT_THAT(runner_.samplings, testing::ElementsAre(testing::Pair(1u, 100'000'000)));
   EXPECT_TRUE(runner_.raced.empty());
-  EXPECT_EQ(runner_.runs, 24) << "the best are too close to call, and still there is no play-off";
+  EXPECT_EQ(runner_.runs, 24) << "the best are too close to call, and still there is no final re-measurement";
 }
 
 TEST_F(TuneTest, MeasuresAndRecordsAtTheNetworksReuseDistance) {
   for (Task& task : tasks_) task.reuse_distance_bytes = 12 << 20;
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(runner_.reuse_distances, std::set<uint64_t>{12 << 20}) << "play-offs too";
+  EXPECT_EQ(runner_.reuse_distances, std::set<uint64_t>{12 << 20}) << "final re-measurements too";
   for (const auto& record : records()) EXPECT_EQ(record.problem.reuse_distance_bytes, 12u << 20);
 }
 

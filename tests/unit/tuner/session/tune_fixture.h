@@ -198,7 +198,7 @@ class TuneTest : public testing::Test {
     options_.target = target::parse_target("x86_64:cpu=znver4").value();
     options_.budget.trials = 24;
     options_.retry_delay = absl::Milliseconds(5);
-    options_.play_off = options_.calibration = false;  // where nothing else is said
+    options_.finals = options_.calibration = false;  // where nothing else is said
     database::Job job;
     job.model_name = "test";
     options_.job_id = store_->add_job(job).value();

@@ -1,10 +1,10 @@
-#include "tests/bench/search/replay/finale.h"
+#include "tests/bench/search/replay/finals.h"
 
 #include <vector>
 
 #include "base/check.h"
 #include "tests/bench/search/replay/sampling_policy.h"
-#include "tuner/session/playoff.h"
+#include "tuner/session/finals.h"
 
 namespace tf::replay {
 namespace {
@@ -23,29 +23,29 @@ std::optional<std::vector<Spent>> play_round(std::span<const Arrival* const> pla
 
 }  // namespace
 
-Finale play_off(std::span<const Arrival> arrivals, const VisitOfRound& visit) {
+ReplayedFinals run_finals(std::span<const Arrival> arrivals, const VisitOfRound& visit) {
   TF_CHECK(!arrivals.empty());
   std::vector<Estimate> seen;
   for (const Arrival& arrival : arrivals) seen.push_back(arrival.seen);
-  const std::vector<size_t> finalists = session::Playoff::finalists(seen);
+  const std::vector<size_t> finalists = session::Finals::finalists(seen);
   TF_CHECK(!finalists.empty());
-  Finale finale{.winner = arrivals[finalists.front()].entry};
-  session::Playoff playoff(finalists.size());
+  ReplayedFinals replayed{.winner = arrivals[finalists.front()].entry};
+  session::Finals finals(finalists.size());
   size_t rounds = 0;
-  for (auto in = playoff.next_round(); !in.empty(); in = playoff.next_round(), ++rounds) {
+  for (auto in = finals.next_round(); !in.empty(); in = finals.next_round(), ++rounds) {
     std::vector<const Arrival*> players;
     for (const size_t each : in) players.push_back(&arrivals[finalists[each]]);
     const auto trials = play_round(players, rounds, visit);
     if (!trials) break;
     for (size_t i = 0; i < in.size(); ++i) {
-      playoff.add(in[i], (*trials)[i].seen.least_ns);
-      ++finale.trials;
-      finale.device_seconds += kOverheadSeconds + (*trials)[i].device_seconds;
+      finals.add(in[i], (*trials)[i].seen.least_ns);
+      ++replayed.trials;
+      replayed.device_seconds += kOverheadSeconds + (*trials)[i].device_seconds;
     }
-    playoff.end_round();
+    finals.end_round();
   }
-  if (rounds > 0) finale.winner = arrivals[finalists[playoff.standings().front().finalist]].entry;
-  return finale;
+  if (rounds > 0) replayed.winner = arrivals[finalists[finals.standings().front().finalist]].entry;
+  return replayed;
 }
 
 }  // namespace tf::replay

@@ -21,7 +21,7 @@ namespace tf::session {
 // indifference-zone selection in simulation", ACM TOMACS 11, 2001, with bounds as a t-test has them). The
 // limits were the cheapest with which 95% of races recorded on a restless machine end within 1% of the
 // fastest, when medians of trials were compared; `search_replay races` says what it is.
-class Playoff {
+class Finals {
  public:
   // Whoever has the shortest sample may have a median well behind others', if most of its trial was
   // disturbed.
@@ -45,7 +45,7 @@ class Playoff {
     return order;
   }
 
-  explicit Playoff(size_t finalists) : finalists_(finalists) {}
+  explicit Finals(size_t finalists) : finalists_(finalists) {}
 
   // Whose trials make the next round; none once it is decided.
   std::vector<size_t> next_round() const {

@@ -1,4 +1,4 @@
-#include "tests/bench/search/replay/finale.h"
+#include "tests/bench/search/replay/finals.h"
 
 #include <gtest/gtest.h>
 
@@ -30,17 +30,17 @@ std::vector<Arrival> arrivals_of(const Pool& pool) {
   return arrivals;
 }
 
-TEST(Finale, IsWonByWhoIsFasterInItsTrialsWhateverTheRaceShowed) {
+TEST(ReplayedFinals, IsWonByWhoIsFasterInItsTrialsWhateverTheRaceShowed) {
   const Pool pool = pool_of({{1000, 10, 1200, 10, 1200, 10, 1200},
                              {1005, 1000, 1000, 1000, 1000, 1000, 1000},
                              {3000, 10, 10, 10, 10}});
-  const Finale finale = play_off(arrivals_of(pool), visit_of_round);
-  EXPECT_EQ(finale.winner->schedule, "1") << "the third was no finalist";
-  EXPECT_GE(finale.trials, 2 * 2) << "two rounds of two";
-  EXPECT_GT(finale.device_seconds, finale.trials * kOverheadSeconds);
+  const ReplayedFinals replayed = run_finals(arrivals_of(pool), visit_of_round);
+  EXPECT_EQ(replayed.winner->schedule, "1") << "the third was no finalist";
+  EXPECT_GE(replayed.trials, 2 * 2) << "two rounds of two";
+  EXPECT_GT(replayed.device_seconds, replayed.trials * kOverheadSeconds);
 }
 
-TEST(Finale, GoesByTheShortestSampleOfEachTrial) {
+TEST(ReplayedFinals, GoesByTheShortestSampleOfEachTrial) {
   Pool pool = pool_of({{1000, 1000}, {1005, 1000}});
   // What others add to most samples of the faster one's trials.
   for (const int64_t us : {980, 2000, 990, 2000, 985}) {
@@ -53,27 +53,27 @@ TEST(Finale, GoesByTheShortestSampleOfEachTrial) {
     record.samples.assign(3, {.total_ns = 1'000'000});
     pool.add(record);
   }
-  EXPECT_EQ(play_off(arrivals_of(pool), visit_of_round).winner->schedule, "1");
+  EXPECT_EQ(run_finals(arrivals_of(pool), visit_of_round).winner->schedule, "1");
 }
 
-TEST(Finale, OfOneWhoIsClearlyTheBestCostsNothing) {
+TEST(ReplayedFinals, OfOneWhoIsClearlyTheBestCostsNothing) {
   const Pool pool = pool_of({{1000, 1000, 1000}, {2000, 500, 500}});
-  const Finale finale = play_off(arrivals_of(pool), visit_of_round);
-  EXPECT_EQ(finale.winner->schedule, "0");
-  EXPECT_EQ(finale.trials, 0);
-  EXPECT_EQ(finale.device_seconds, 0);
+  const ReplayedFinals replayed = run_finals(arrivals_of(pool), visit_of_round);
+  EXPECT_EQ(replayed.winner->schedule, "0");
+  EXPECT_EQ(replayed.trials, 0);
+  EXPECT_EQ(replayed.device_seconds, 0);
 }
 
-TEST(Finale, GoesByTheRaceWhereNobodyWasVisitedAgain) {
+TEST(ReplayedFinals, GoesByTheRaceWhereNobodyWasVisitedAgain) {
   const Pool pool = pool_of({{1005}, {1000}, {1003}});
-  const Finale finale = play_off(arrivals_of(pool), visit_of_round);
-  EXPECT_EQ(finale.winner->schedule, "1");
-  EXPECT_EQ(finale.device_seconds, 0);
+  const ReplayedFinals replayed = run_finals(arrivals_of(pool), visit_of_round);
+  EXPECT_EQ(replayed.winner->schedule, "1");
+  EXPECT_EQ(replayed.device_seconds, 0);
 }
 
-TEST(Finale, EndsWithTheLastRoundForWhichAllHaveAVisit) {
+TEST(ReplayedFinals, EndsWithTheLastRoundForWhichAllHaveAVisit) {
   const Pool pool = pool_of({{1000, 10, 1100, 10, 10}, {1000, 1000, 1000}});
-  EXPECT_EQ(play_off(arrivals_of(pool), visit_of_round).winner->schedule, "1");
+  EXPECT_EQ(run_finals(arrivals_of(pool), visit_of_round).winner->schedule, "1");
 }
 
 }  // namespace

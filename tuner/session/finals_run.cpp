@@ -1,4 +1,4 @@
-#include "tuner/session/playoff_run.h"
+#include "tuner/session/finals_run.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,10 +21,10 @@ using Result = std::shared_ptr<const tunefarm::farm::v1::TrialResult>;
 // After so many beginnings the trials of several devices are compared after all.
 constexpr int kMostBegunAnew = 2;
 
-// One task's play-off.
+// One task's final re-measurement.
 struct Table {
   const Pairing* pairing;
-  Playoff playoff;
+  Finals finals;
   std::vector<Work> works;  // of the finalists, built after their first trial
   std::vector<Played> players;
   size_t playing = 0;  // trials of the present round whose results have not come
@@ -41,7 +41,7 @@ struct Table {
       std::ranges::move(player.results, std::back_inserter(results));
       player = {.contender = player.contender};
     }
-    playoff = Playoff(players.size());
+    finals = Finals(players.size());
     bench = 0;
     slot.clear();
     has_moved = false;
@@ -51,17 +51,17 @@ struct Table {
 
   // Results that it has, and may come to have.
   size_t most_results() const {
-    size_t results = playoff.most_trials_left();
+    size_t results = finals.most_trials_left();
     for (const Played& player : players) results += player.results.size();
     return results;
   }
 };
 // The others are for what is late.
 constexpr size_t kMostResults = measure::kMostUnacknowledged - 64;
-static_assert(Playoff::kFinalists * Playoff::kRounds <= kMostResults);
+static_assert(Finals::kFinalists * Finals::kRounds <= kMostResults);
 
 Table make_table(const Pairing& pairing) {
-  Table table{.pairing = &pairing, .playoff = Playoff(pairing.contenders.size())};
+  Table table{.pairing = &pairing, .finals = Finals(pairing.contenders.size())};
   for (size_t i = 0; i < pairing.contenders.size(); ++i) {
     Work work;
     work.task = static_cast<int>(pairing.task);
@@ -90,9 +90,9 @@ void take(Finished finished, const Seat& seat) {
   player.results.push_back(std::move(finished.result));
   const std::vector<double> runs_ns = database::runs_ns(trial.samples);
   if (trial.outcome == database::Outcome::kOk && !runs_ns.empty() && std::ranges::min(runs_ns) > 0) {
-    table.playoff.add(seat.contender, std::ranges::min(runs_ns));
+    table.finals.add(seat.contender, std::ranges::min(runs_ns));
   } else {
-    table.playoff.fail(seat.contender);
+    table.finals.fail(seat.contender);
   }
   table.works[seat.contender] = std::move(finished.work);
 }
@@ -100,7 +100,7 @@ void take(Finished finished, const Seat& seat) {
 // Who was measured, the winner first, who failed last.
 std::vector<Played> ranking(Table& table) {
   std::vector<Played> ranked;
-  for (const Playoff::Standing& standing : table.playoff.standings()) {
+  for (const Finals::Standing& standing : table.finals.standings()) {
     ranked.push_back(std::move(table.players[standing.finalist]));
     ranked.back().standing = standing;
   }
@@ -113,8 +113,8 @@ std::vector<Played> ranking(Table& table) {
 // All tables, with as many trials under way as keep the pipeline busy, and as many results kept as may be.
 class Hall {
  public:
-  Hall(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
-       const PlayOffListener& listener, uint64_t first_ticket)
+  Hall(Pipeline& pipeline, std::span<const Pairing> pairings, const FinalsLimits& limits,
+       const FinalsListener& listener, uint64_t first_ticket)
       : pipeline_(pipeline), limits_(limits), listener_(listener), next_ticket_(first_ticket) {
     for (const Pairing& pairing : pairings) tables_.push_back(make_table(pairing));
   }
@@ -219,7 +219,7 @@ class Hall {
 
   // Of a table that has left the queue; it stays out once it is decided.
   absl::Status begin_round(Table& table) {
-    const std::vector<size_t> round = table.playoff.next_round();
+    const std::vector<size_t> round = table.finals.next_round();
     if (round.empty()) return decide(table);
     for (const size_t contender : round) {
       Work work = table.works[contender];
@@ -256,13 +256,13 @@ class Hall {
       for (Result& result : table.begin_anew()) pipeline_.let_go({.result = std::move(result)});
       return;
     }
-    table.playoff.end_round();
+    table.finals.end_round();
     next_.push_back(&table);
   }
 
   Pipeline& pipeline_;
-  const PlayOffLimits& limits_;
-  const PlayOffListener& listener_;
+  const FinalsLimits& limits_;
+  const FinalsListener& listener_;
   std::vector<Table> tables_;
   std::deque<Table*> next_;                            // between two rounds
   std::map<uint64_t, Seat> seats_;                     // under way, by ticket
@@ -272,8 +272,8 @@ class Hall {
 
 }  // namespace
 
-absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
-                      const PlayOffListener& listener, uint64_t first_ticket) {
+absl::Status run_finals(Pipeline& pipeline, std::span<const Pairing> pairings, const FinalsLimits& limits,
+                        const FinalsListener& listener, uint64_t first_ticket) {
   return Hall(pipeline, pairings, limits, listener, first_ticket).play();
 }
 

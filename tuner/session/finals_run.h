@@ -1,6 +1,6 @@
 #pragma once
-// Owns: running the play-offs of all tasks through the pipeline. Does not know: the database, budgets, where
-// the contenders come from.
+// Owns: running the final re-measurements of all tasks through the pipeline. Does not know: the database,
+// budgets, where the contenders come from.
 
 #include <atomic>
 #include <chrono>
@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "database/record.h"
+#include "tuner/session/finals.h"
 #include "tuner/session/pipeline.h"
-#include "tuner/session/playoff.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/throttling.h"
 
@@ -27,7 +27,7 @@ struct Contender {
   Subject subject;
 };
 
-// A task's play-off.
+// A task's final re-measurement.
 struct Pairing {
   size_t task = 0;
   std::vector<Contender> contenders;
@@ -38,10 +38,10 @@ struct Played {
   size_t contender = 0;
   std::vector<std::shared_ptr<const tunefarm::farm::v1::TrialResult>> results;  // one a round
   std::vector<database::Measurement> trials;  // what they tell; only the last one can be a failure
-  std::optional<Playoff::Standing> standing;  // none if it failed
+  std::optional<Finals::Standing> standing;   // none if it failed
 };
 
-struct PlayOffLimits {
+struct FinalsLimits {
   // No round begins once one of these is there, and no trial is made again.
   const std::atomic<bool>& stop;
   std::function<bool()> is_late = nullptr;  // whether the budget is spent; null: there is none
@@ -57,24 +57,24 @@ struct PlayOffLimits {
   std::function<void()> meanwhile = nullptr;
 };
 
-// Who hears what comes of the play-offs.
-struct PlayOffListener {
+// Who hears what comes of the final re-measurements.
+struct FinalsListener {
   // Told of each trial that does not count, because it is made again.
   std::function<void(const Subject& subject, const Finished& finished)> spoiled = {};
-  // Told of each play-off once it is over, by its place among the pairings: those that were measured, the
-  // winner first, who failed last. Their results are to be acknowledged by then: until a play-off is over it
-  // keeps them.
+  // Told of each final re-measurement once it is over, by its place among the pairings: those that were
+  // measured, the winner first, who failed last. Their results are to be acknowledged by then: until a final
+  // re-measurement is over it keeps them.
   std::function<absl::Status(size_t pairing, std::vector<Played> ranking)> decided;
 };
 
-// Runs the play-offs, the first ones first, as many side by side as may keep their results
+// Runs the final re-measurements, the first ones first, as many side by side as may keep their results
 // (kMostUnacknowledged of runner.h). A candidate that can no longer be measured is out. A round waits for the
-// trials of it that are made again; a play-off whose device is lost begins anew on another one; what
-// throttles for as long as we try counts as it is. What is not decided in the end goes by the rounds it had.
-// Ends when no result comes for a minute in which there is a device. What else comes out of the pipeline it
-// lets go: it was withdrawn when it had begun, or an earlier call, whose tickets are to be others, has ended
-// without it. Errors: those of `decided`, at once.
-absl::Status play_off(Pipeline& pipeline, std::span<const Pairing> pairings, const PlayOffLimits& limits,
-                      const PlayOffListener& listener, uint64_t first_ticket = 0);
+// trials of it that are made again; a final re-measurement whose device is lost begins anew on another one;
+// what throttles for as long as we try counts as it is. What is not decided in the end goes by the rounds it
+// had. Ends when no result comes for a minute in which there is a device. What else comes out of the pipeline
+// it lets go: it was withdrawn when it had begun, or an earlier call, whose tickets are to be others, has
+// ended without it. Errors: those of `decided`, at once.
+absl::Status run_finals(Pipeline& pipeline, std::span<const Pairing> pairings, const FinalsLimits& limits,
+                        const FinalsListener& listener, uint64_t first_ticket = 0);
 
 }  // namespace tf::session

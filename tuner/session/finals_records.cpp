@@ -1,4 +1,4 @@
-#include "tuner/session/playoff_records.h"
+#include "tuner/session/finals_records.h"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,8 @@
 #include "base/status.h"
 #include "base/unix_time.h"
 #include "compiler/schedule/schedule.h"
-#include "tuner/session/playoff.h"
-#include "tuner/session/playoff_run.h"
+#include "tuner/session/finals.h"
+#include "tuner/session/finals_run.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/requests_proto.h"
@@ -26,9 +26,9 @@ using database::Measurement;
 
 constexpr uint64_t kTickets = 1'000'000;  // more than a run or a turn has trials
 
-// A task's play-offs, turn by turn. What was measured only once may have been lucky: once those that took
-// part have been measured again, one that did not may look the fastest. Then it has to meet the champion,
-// too.
+// A task's final re-measurements, turn by turn. What was measured only once may have been lucky: once those
+// that took part have been measured again, one that did not may look the fastest. Then it has to meet the
+// champion, too.
 struct Season {
   size_t task = 0;
   std::set<std::string> settled;        // schedules that had their match
@@ -54,11 +54,11 @@ std::vector<Measurement> finalists(std::vector<Measurement> best, const Season& 
   });
   std::vector<Estimate> estimates;
   std::ranges::transform(best, std::back_inserter(estimates), estimate_of);
-  std::vector<size_t> in = Playoff::finalists(estimates);
+  std::vector<size_t> in = Finals::finalists(estimates);
   const bool is_untuned_out =
       !in.empty() && best.back().untuned && std::ranges::count(in, best.size() - 1) == 0;
-  if (is_untuned_out && Playoff::finalists(std::array{estimates[in.front()], estimates.back()}).size() == 2) {
-    if (in.size() == Playoff::kFinalists) in.pop_back();
+  if (is_untuned_out && Finals::finalists(std::array{estimates[in.front()], estimates.back()}).size() == 2) {
+    if (in.size() == Finals::kFinalists) in.pop_back();
     in.push_back(best.size() - 1);
   }
   std::vector<Measurement> chosen;
@@ -78,7 +78,7 @@ database::BestQuery query_of(const TaskState& task, const SessionOptions& option
 absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, const Season& season,
                                                       const SessionOptions& options, database::Store& store) {
   database::BestQuery query = query_of(task, options);
-  TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Playoff::kLookedAt));
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Finals::kLookedAt));
   query.of = database::BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> untuned, store.top(query, 1));
   if (!untuned.empty()) {
@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, con
   }
   std::vector<Measurement> in = finalists(std::move(best), season);
   if (in.empty() || !season.champion) return in;
-  if (in.size() == Playoff::kFinalists) in.pop_back();
+  if (in.size() == Finals::kFinalists) in.pop_back();
   in.push_back(*season.champion);
   return in;
 }
@@ -187,13 +187,13 @@ std::vector<Season> seasons_of(const TriedTasks& tried) {
 
 }  // namespace
 
-absl::StatusOr<PlayOffs> decide_best(const TriedTasks& tried, const SessionOptions& options,
-                                     Pipeline& pipeline, measure::Runner& runner, database::Store& store,
-                                     const PlayOffLimits& limits) {
+absl::StatusOr<FinalsOutcome> decide_best(const TriedTasks& tried, const SessionOptions& options,
+                                          Pipeline& pipeline, measure::Runner& runner, database::Store& store,
+                                          const FinalsLimits& limits) {
   std::vector<Season> seasons = seasons_of(tried);
-  PlayOffs played;
+  FinalsOutcome played;
   absl::Status noted;
-  PlayOffListener listener;
+  FinalsListener listener;
   listener.spoiled = [&](const Subject& subject, const Finished& finished) {
     ++played.attempts;
     noted.Update(note_spoiled(subject, finished, runner, store));
@@ -217,7 +217,7 @@ absl::StatusOr<PlayOffs> decide_best(const TriedTasks& tried, const SessionOptio
       TF_RETURN_IF_ERROR(noted);
       return record(ranking, began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store);
     };
-    TF_RETURN_IF_ERROR(play_off(pipeline, pairings, limits, listener, kTickets * (1 + turn)));
+    TF_RETURN_IF_ERROR(run_finals(pipeline, pairings, limits, listener, kTickets * (1 + turn)));
     TF_RETURN_IF_ERROR(noted);
   }
   for (const Season& season : seasons) {

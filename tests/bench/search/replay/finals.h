@@ -1,6 +1,6 @@
 #pragma once
-// Owns: a session's play-off among candidates that racing did not stop, played with recorded visits. Does not
-// know: strategies, how a visit is chosen.
+// Owns: a session's final re-measurement among candidates that racing did not stop, played with recorded
+// visits. Does not know: strategies, how a visit is chosen.
 
 #include <cstddef>
 #include <functional>
@@ -18,18 +18,18 @@ struct Arrival {
   Estimate seen;
 };
 
-struct Finale {
+struct ReplayedFinals {
   const Entry* winner = nullptr;
   int trials = 0;  // 0: it was clear who is the best
   double device_seconds = 0;
 };
 
 // The visit that a candidate's trial of a round, counted from 0, is taken from. None: no more were recorded;
-// the play-off ends by the rounds before.
+// the final re-measurement ends by the rounds before.
 using VisitOfRound = std::function<std::optional<Visit>(const Entry& entry, size_t round)>;
 
-// `arrivals`: one at least. The trials are a session's (tuner/session/playoff.h), each in a process of its
+// `arrivals`: one at least. The trials are a session's (tuner/session/finals.h), each in a process of its
 // own.
-Finale play_off(std::span<const Arrival> arrivals, const VisitOfRound& visit);
+ReplayedFinals run_finals(std::span<const Arrival> arrivals, const VisitOfRound& visit);
 
 }  // namespace tf::replay

@@ -1,4 +1,4 @@
-#include "tuner/session/playoff_records.h"
+#include "tuner/session/finals_records.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 
 #include "compiler/schedule/default_schedule.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
-#include "tuner/session/playoff.h"
-#include "tuner/session/playoff_run.h"
+#include "tuner/session/finals.h"
+#include "tuner/session/finals_run.h"
 #include "tuner/session/requests_proto.h"
 
 namespace tf::session {
@@ -24,9 +24,9 @@ namespace {
 
 using Rows = std::map<std::string, std::vector<database::Measurement>>;
 
-class PlayOffTest : public TuneTest {
+class FinalsTest : public TuneTest {
  protected:
-  PlayOffTest() { options_.play_off = true; }
+  FinalsTest() { options_.finals = true; }
 
   Rows rows_by_schedule() {
     Rows rows;
@@ -37,24 +37,24 @@ class PlayOffTest : public TuneTest {
   database::Measurement fastest_of(const Task& task) {
     return store_->top({.problem = problem_of(task, options_.target.text(), 1)}, 1).value().front();
   }
-  // Of the first task alone, tried without a play-off; the next run tries one more and holds one.
+  // Of the first task alone, tried without a final re-measurement; the next run tries one more and holds one.
   database::Measurement fastest_of_eight() {
     tasks_.resize(1);
     options_.budget.trials = 8;
     runner_.spread_ns = 100;
-    options_.play_off = false;
+    options_.finals = false;
     EXPECT_TRUE(run().ok());
     options_.budget.trials = 9;
-    options_.play_off = true;
+    options_.finals = true;
     return fastest_of(tasks_[0]);
   }
 };
 
-TEST_F(PlayOffTest, LetsTheBestThatAreTooCloseToCallMeetAgain) {
+TEST_F(FinalsTest, LetsTheBestThatAreTooCloseToCallMeetAgain) {
   ASSERT_TRUE(run().ok());
   // The fake device's times differ by less than noise, and never change.
   const Rows rows = rows_by_schedule();
-  EXPECT_EQ(rows.size(), 24u) << "nothing new is tried in a play-off";
+  EXPECT_EQ(rows.size(), 24u) << "nothing new is tried in a final re-measurement";
   int again = 0;
   for (const auto& [schedule, measured] : rows) {
     if (measured.size() == 1) continue;
@@ -63,45 +63,45 @@ TEST_F(PlayOffTest, LetsTheBestThatAreTooCloseToCallMeetAgain) {
     EXPECT_TRUE(measured.back().match.has_value());
   }
   EXPECT_GE(again, 2);
-  EXPECT_LE(again, 2 * static_cast<int>(Playoff::kFinalists)) << "of two tasks";
+  EXPECT_LE(again, 2 * static_cast<int>(Finals::kFinalists)) << "of two tasks";
   const int runs = runner_.runs;
   const absl::StatusOr<Progress> more = run();
   ASSERT_TRUE(more.ok());
-  EXPECT_EQ(more->trials, 24) << "rows of play-offs are no trials";
+  EXPECT_EQ(more->trials, 24) << "rows of final re-measurements are no trials";
   EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
 }
 
-TEST_F(PlayOffTest, IsToldApartFromTrials) {
+TEST_F(FinalsTest, IsToldApartFromTrials) {
   std::vector<Progress> told;
   ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
                 told.push_back(progress);
               }).ok());
   ASSERT_GE(told.size(), 2u);
   const Progress &playing = told[told.size() - 2], &last = told.back();
-  EXPECT_EQ(playing.phase, Phase::kPlayOff);
+  EXPECT_EQ(playing.phase, Phase::kFinals);
   EXPECT_EQ(playing.trials, 24);
   EXPECT_FALSE(playing.remaining_s.has_value()) << "what no budget of trials tells";
   EXPECT_EQ(last.phase, Phase::kOver);
   EXPECT_EQ(last.trials, 24);
-  EXPECT_GE(last.trials_per_second, playing.trials_per_second) << "play-offs are no trials";
+  EXPECT_GE(last.trials_per_second, playing.trials_per_second) << "final re-measurements are no trials";
 }
 
-TEST_F(PlayOffTest, IsNotSpokenOfWhereThereIsNoneBecauseItWasStopped) {
+TEST_F(FinalsTest, IsNotSpokenOfWhereThereIsNoneBecauseItWasStopped) {
   runner_.stop = &stop_;
   runner_.stop_after = 20;
   bool is_told = false;
   ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
-                is_told = is_told || progress.phase == Phase::kPlayOff;
+                is_told = is_told || progress.phase == Phase::kFinals;
               }).ok());
   EXPECT_FALSE(is_told);
 }
 
-TEST_F(PlayOffTest, TellsHowTheTimeGoesOn) {
+TEST_F(FinalsTest, TellsHowTheTimeGoesOn) {
   std::atomic<bool> is_slow = false;  // the next trial, so that it lasts long enough to be told of
   runner_.delay = [&] { return std::chrono::microseconds(is_slow.exchange(false) ? 1'000'000 : 0); };
   std::vector<double> elapsed_s;
   ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
-                if (progress.phase != Phase::kPlayOff) return;
+                if (progress.phase != Phase::kFinals) return;
                 if (elapsed_s.empty()) is_slow = true;
                 elapsed_s.push_back(progress.elapsed_s);
               }).ok());
@@ -109,11 +109,11 @@ TEST_F(PlayOffTest, TellsHowTheTimeGoesOn) {
   EXPECT_GT(elapsed_s.back(), elapsed_s.front() + 0.2);
 }
 
-// The second job's play-offs measure again what the first one tried.
-TEST_F(PlayOffTest, IsNoTrialOfAJobThatGoesOnWhoeverTriedItsSchedules) {
-  options_.play_off = false;
+// The second job's final re-measurements measure again what the first one tried.
+TEST_F(FinalsTest, IsNoTrialOfAJobThatGoesOnWhoeverTriedItsSchedules) {
+  options_.finals = false;
   ASSERT_TRUE(run().ok());
-  options_.play_off = true;
+  options_.finals = true;
   options_.job_id = store_->add_job({}).value();
   ASSERT_TRUE(run().ok());
   const auto of_both = [&](const std::vector<database::Measurement>& rows) {
@@ -126,10 +126,10 @@ TEST_F(PlayOffTest, IsNoTrialOfAJobThatGoesOnWhoeverTriedItsSchedules) {
   const absl::StatusOr<Progress> more = run();
   ASSERT_TRUE(more.ok()) << more.status();
   EXPECT_EQ(more->trials, 24);
-  EXPECT_EQ(runner_.runs, runs) << "the play-off was played again";
+  EXPECT_EQ(runner_.runs, runs) << "the final re-measurement was played again";
 }
 
-TEST_F(PlayOffTest, EndsOnlyWhenWhoLooksFastestHasTakenPart) {
+TEST_F(FinalsTest, EndsOnlyWhenWhoLooksFastestHasTakenPart) {
   runner_.is_lucky_first = true;
   runner_.unlucky_ns = 40'000;
   options_.budget.trials = 100;
@@ -140,7 +140,7 @@ TEST_F(PlayOffTest, EndsOnlyWhenWhoLooksFastestHasTakenPart) {
 
 // All take as long. The third would run instead of the first, as likely as not: half a run is more than what
 // the second has.
-TEST_F(PlayOffTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
+TEST_F(FinalsTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
   constexpr int64_t kSize = 56;
   tasks_.push_back({.label = "product", .workload = test::matmul_bias_relu(kSize, kSize, kSize)});
   tasks_[1].weight = 0.3;
@@ -155,7 +155,7 @@ TEST_F(PlayOffTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   ASSERT_EQ(progress->trials, 36);
-  std::vector<std::string> order;  // workloads, as the play-offs of their kernels began
+  std::vector<std::string> order;  // workloads, as the final re-measurements of their kernels began
   for (const std::string& schedule : std::span(ran).subspan(36)) {
     std::set<std::string> workloads;
     for (const auto& [workload, built] : builder_.built)
@@ -169,9 +169,9 @@ TEST_F(PlayOffTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
 }
 
 // The machine becomes slower all the time: who is out after few rounds was measured in better times.
-TEST_F(PlayOffTest, IsWonByTheFastestOfEachRoundWhateverTheMachineDoesBetweenRounds) {
+TEST_F(FinalsTest, IsWonByTheFastestOfEachRoundWhateverTheMachineDoesBetweenRounds) {
   tasks_.resize(1);
-  options_.budget.trials = Playoff::kFinalists;
+  options_.budget.trials = Finals::kFinalists;
   runner_.spread_ns = 100;
   runner_.drift_per_run = 0.02;
   ASSERT_TRUE(run().ok());
@@ -191,9 +191,9 @@ TEST_F(PlayOffTest, IsWonByTheFastestOfEachRoundWhateverTheMachineDoesBetweenRou
 }
 
 // The faster a candidate is, the more is added to all but one sample of each of its trials.
-TEST_F(PlayOffTest, IsWonByTheFastestWhateverOthersAddToMostSamples) {
+TEST_F(FinalsTest, IsWonByTheFastestWhateverOthersAddToMostSamples) {
   tasks_.resize(1);
-  options_.budget.trials = 2 * Playoff::kFinalists;
+  options_.budget.trials = 2 * Finals::kFinalists;
   runner_.spread_ns = 100;
   runner_.samples_of = [](int64_t ns) {
     const int64_t late_ns = ns + 20 * (102'000 - ns);
@@ -214,9 +214,9 @@ TEST_F(PlayOffTest, IsWonByTheFastestWhateverOthersAddToMostSamples) {
   EXPECT_TRUE(fastest.match.has_value());
 }
 
-TEST_F(PlayOffTest, HasTheUntunedScheduleAmongItsFinalistsIfItComesNear) {
+TEST_F(FinalsTest, HasTheUntunedScheduleAmongItsFinalistsIfItComesNear) {
   tasks_.resize(1);
-  options_.budget.trials = 3 * Playoff::kFinalists;
+  options_.budget.trials = 3 * Finals::kFinalists;
   for (const auto& [untuned_ns, takes_part] : {std::pair{101'000, true}, {110'000, false}}) {
     store_ = database::make_memory_store();
     options_.job_id = store_->add_job({}).value();
@@ -231,16 +231,16 @@ TEST_F(PlayOffTest, HasTheUntunedScheduleAmongItsFinalistsIfItComesNear) {
       EXPECT_EQ(record.untuned, record.schedule == untuned);
       if (record.match) ++(record.untuned ? of_untuned : matches);
     }
-    EXPECT_GE(matches, static_cast<int>(Playoff::kFinalists) - 1) << "others come nearer";
+    EXPECT_GE(matches, static_cast<int>(Finals::kFinalists) - 1) << "others come nearer";
     EXPECT_EQ(of_untuned, takes_part ? 1 : 0) << untuned_ns;
   }
 }
 
 // Of another run's row, to which it was one of many.
-TEST_F(PlayOffTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledThen) {
+TEST_F(FinalsTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledThen) {
   tasks_.resize(1);
-  options_.budget.trials = 3 * Playoff::kFinalists;
-  options_.play_off = false;
+  options_.budget.trials = 3 * Finals::kFinalists;
+  options_.finals = false;
   std::string untuned;  // comes first
   runner_.ns_of = [&](const std::string& schedule) {
     if (untuned.empty()) untuned = schedule;
@@ -254,7 +254,7 @@ TEST_F(PlayOffTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledTh
     latest.samples = {{.total_ns = latest_ns, .iterations = 1}};
     ASSERT_TRUE(store_->insert(latest).ok());
     ++options_.budget.trials;
-    options_.play_off = true;
+    options_.finals = true;
     ASSERT_TRUE(run().ok());
     const database::Measurement last = rows_by_schedule()[latest.problem.workload.hex() + untuned].back();
     EXPECT_EQ(last.match.has_value(), takes_part) << latest_ns;
@@ -262,22 +262,22 @@ TEST_F(PlayOffTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledTh
   }
 }
 
-TEST_F(PlayOffTest, EndsWhenTheDeviceIsGoneAndKeepsWhatItShowed) {
+TEST_F(FinalsTest, EndsWhenTheDeviceIsGoneAndKeepsWhatItShowed) {
   tasks_.resize(1);
   options_.budget.trials = 8;
   runner_.spread_ns = 100;
-  runner_.lose_from = 8 + 3 * Playoff::kFinalists;
+  runner_.lose_from = 8 + 3 * Finals::kFinalists;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials, 8);
   EXPECT_FALSE(progress->undecided) << "it goes by the rounds that were played";
   EXPECT_TRUE(fastest_of(tasks_[0]).match.has_value()) << "of the rounds before";
   for (const auto& record : records()) EXPECT_EQ(record.outcome, database::Outcome::kOk) << "nobody failed";
-  EXPECT_LE(runner_.runs, runner_.lose_from + kMaxTries * static_cast<int>(2 * Playoff::kFinalists))
+  EXPECT_LE(runner_.runs, runner_.lose_from + kMaxTries * static_cast<int>(2 * Finals::kFinalists))
       << "it is tried for a round, and by whoever is left";
 }
 
-TEST_F(PlayOffTest, SaysThatItWasNotHeldWhereTheDeviceIsGoneBefore) {
+TEST_F(FinalsTest, SaysThatItWasNotHeldWhereTheDeviceIsGoneBefore) {
   tasks_.resize(1);
   options_.budget.trials = 8;
   runner_.spread_ns = 100;
@@ -289,7 +289,7 @@ TEST_F(PlayOffTest, SaysThatItWasNotHeldWhereTheDeviceIsGoneBefore) {
 }
 
 // A job whose time ends so is done with what it has.
-TEST_F(PlayOffTest, SaysThatItWasNotHeldWhereTheRunFailsBefore) {
+TEST_F(FinalsTest, SaysThatItWasNotHeldWhereTheRunFailsBefore) {
   runner_.lose_from = 9;
   Progress last;
   const absl::StatusOr<Progress> progress =
@@ -299,7 +299,7 @@ TEST_F(PlayOffTest, SaysThatItWasNotHeldWhereTheRunFailsBefore) {
   EXPECT_TRUE(last.undecided);
 }
 
-TEST_F(PlayOffTest, TakesItsPlaceFromOneThatFails) {
+TEST_F(FinalsTest, TakesItsPlaceFromOneThatFails) {
   const database::Measurement before = fastest_of_eight();
   runner_.wrong_again = before.artifact_digest;
   ASSERT_TRUE(run().ok());
@@ -312,7 +312,7 @@ TEST_F(PlayOffTest, TakesItsPlaceFromOneThatFails) {
 }
 
 // Else it would have as many tries as it takes to pass.
-TEST_F(PlayOffTest, BelievesAFailureHoweverHotTheDevice) {
+TEST_F(FinalsTest, BelievesAFailureHoweverHotTheDevice) {
   const database::Measurement before = fastest_of_eight();
   runner_.wrong_again = before.artifact_digest;
   runner_.throttle_again_every = 2;
@@ -325,7 +325,7 @@ TEST_F(PlayOffTest, BelievesAFailureHoweverHotTheDevice) {
   EXPECT_TRUE(rows.back().device.throttled);
 }
 
-TEST_F(PlayOffTest, MakesATrialAgainWhoseDeviceThrottledMeanwhile) {
+TEST_F(FinalsTest, MakesATrialAgainWhoseDeviceThrottledMeanwhile) {
   runner_.throttle_again_every = 3;
   runner_.throttled_ns = 100'000;
   const absl::StatusOr<Progress> progress = run();
@@ -340,7 +340,7 @@ TEST_F(PlayOffTest, MakesATrialAgainWhoseDeviceThrottledMeanwhile) {
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
 }
 
-TEST_F(PlayOffTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
+TEST_F(FinalsTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
   tasks_.resize(1);
   options_.budget.trials = 8;
   runner_.spread_ns = 100;
@@ -360,18 +360,18 @@ TEST_F(PlayOffTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
 }
 
 // Two contenders with the same schedule: the pipeline does not mind.
-class PlayOffRun : public TuneTest {
+class FinalsRun : public TuneTest {
  protected:
-  std::vector<Played> play(const PlayOffLimits& limits) {
+  std::vector<Played> play(const FinalsLimits& limits) {
     std::vector<Played> ranking;
-    PlayOffListener listener;
+    FinalsListener listener;
     listener.decided = [&](size_t pairing, std::vector<Played> all) {
       EXPECT_EQ(pairing, 0u);
       ranking = std::move(all);
       return absl::OkStatus();
     };
     listener.spoiled = [this](const auto&, const auto&) { ++spoiled_; };
-    EXPECT_TRUE(play_off(pipeline_, pairings_, limits, listener, kFirstTicket).ok());
+    EXPECT_TRUE(run_finals(pipeline_, pairings_, limits, listener, kFirstTicket).ok());
     return ranking;
   }
 
@@ -405,41 +405,41 @@ class PlayOffRun : public TuneTest {
   Pipeline pipeline_{builder_, runner_, {.tasks = {{reference_request(tasks_[0], target_)}}}};
 };
 
-TEST_F(PlayOffRun, BeginsNoRoundAfterTheDeadline) {
+TEST_F(FinalsRun, BeginsNoRoundAfterTheDeadline) {
   EXPECT_TRUE(play({.stop = stop_, .is_late = [] { return true; }, .throttling = throttling_}).empty());
   EXPECT_EQ(runner_.runs, 0);
   const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
   ASSERT_EQ(ranking.size(), 2u);
-  EXPECT_EQ(ranking[0].results.size(), Playoff::kRounds);
+  EXPECT_EQ(ranking[0].results.size(), Finals::kRounds);
 }
 
-TEST_F(PlayOffRun, MakesATrialAgainThatWasLostOnItsWay) {
+TEST_F(FinalsRun, MakesATrialAgainThatWasLostOnItsWay) {
   runner_.lose_every = 5;
   const std::vector<Played> ranking = play({.stop = stop_, .throttling = throttling_});
   ASSERT_EQ(ranking.size(), 2u);
   for (const Played& played : ranking)
-    EXPECT_EQ(played.trials.size(), static_cast<size_t>(Playoff::kRounds)) << "nobody is out";
+    EXPECT_EQ(played.trials.size(), static_cast<size_t>(Finals::kRounds)) << "nobody is out";
   EXPECT_GT(spoiled_, 0);
 }
 
-TEST_F(PlayOffRun, LeavesOutWhomNoDeviceCanReach) {
+TEST_F(FinalsRun, LeavesOutWhomNoDeviceCanReach) {
   runner_.lose_every = 1;
   EXPECT_TRUE(play({.stop = stop_, .throttling = throttling_}).empty());
   EXPECT_EQ(runner_.runs, 2 * kMaxTries);
 }
 
 // Of many that are short, too, somebody may look on.
-TEST_F(PlayOffRun, TellsOfEachResultThatItGoesOn) {
+TEST_F(FinalsRun, TellsOfEachResultThatItGoesOn) {
   int told = 0;
   play({.stop = stop_, .throttling = throttling_, .meanwhile = [&] { ++told; }});
   EXPECT_GE(told, runner_.runs);
   EXPECT_GT(runner_.runs, 0);
 }
 
-// Else the device would measure no more, and the play-offs wait for each other for ever.
-TEST_F(PlayOffRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
-  const std::vector<Pairing> pairings(
-      6, {.task = 0, .contenders = std::vector(Playoff::kFinalists, contender_)});
+// Else the device would measure no more, and the final re-measurements wait for each other for ever.
+TEST_F(FinalsRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
+  const std::vector<Pairing> pairings(6,
+                                      {.task = 0, .contenders = std::vector(Finals::kFinalists, contender_)});
   std::vector<size_t> order;
   int acknowledged = 0, most_kept = 0;
   const auto decided = [&](size_t pairing, const std::vector<Played>& ranking) {
@@ -448,8 +448,8 @@ TEST_F(PlayOffRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
     for (const Played& played : ranking) acknowledged += static_cast<int>(played.results.size());
     return absl::OkStatus();
   };
-  const PlayOffLimits limits{.stop = stop_, .throttling = throttling_};
-  ASSERT_TRUE(play_off(pipeline_, pairings, limits, {.decided = decided}).ok());
+  const FinalsLimits limits{.stop = stop_, .throttling = throttling_};
+  ASSERT_TRUE(run_finals(pipeline_, pairings, limits, {.decided = decided}).ok());
   std::ranges::sort(order);
   EXPECT_THAT(order, testing::ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(acknowledged, runner_.runs);
@@ -457,20 +457,21 @@ TEST_F(PlayOffRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
   EXPECT_LT(most_kept, static_cast<int>(measure::kMostUnacknowledged));
 }
 
-TEST_F(PlayOffRun, EndsAtTheFirstErrorOfWhoIsTold) {
+TEST_F(FinalsRun, EndsAtTheFirstErrorOfWhoIsTold) {
   const std::vector<Pairing> pairings(3, pairings_.front());
   int told = 0;
   const auto decided = [&](size_t, const std::vector<Played>&) {
     ++told;
     return absl::DataLossError("the disk is full");
   };
-  const PlayOffLimits limits{.stop = stop_, .throttling = throttling_};
-  EXPECT_EQ(play_off(pipeline_, pairings, limits, {.decided = decided}).code(), absl::StatusCode::kDataLoss);
+  const FinalsLimits limits{.stop = stop_, .throttling = throttling_};
+  EXPECT_EQ(run_finals(pipeline_, pairings, limits, {.decided = decided}).code(),
+            absl::StatusCode::kDataLoss);
   EXPECT_EQ(told, 1);
 }
 
 // Else the device comes to measure no more.
-TEST_F(PlayOffRun, LetsGoWhatIsNoneOfIts) {
+TEST_F(FinalsRun, LetsGoWhatIsNoneOfIts) {
   Work under_way;
   under_way.ticket = kFirstTicket - 1;
   under_way.request = contender_.request;
@@ -488,7 +489,7 @@ TEST_F(PlayOffRun, LetsGoWhatIsNoneOfIts) {
   EXPECT_EQ(ranking[0].results.size() + ranking[1].results.size() + 1, static_cast<size_t>(runner_.runs));
 }
 
-TEST_F(PlayOffRun, MakesNoTrialAgainOnceItIsToStop) {
+TEST_F(FinalsRun, MakesNoTrialAgainOnceItIsToStop) {
   begin_to_throttle();
   runner_.stop_after = 1;
   runner_.stop = &stop_;
@@ -496,7 +497,7 @@ TEST_F(PlayOffRun, MakesNoTrialAgainOnceItIsToStop) {
 }
 
 // Both trials wait by then, or will.
-TEST_F(PlayOffRun, WaitsForNoDeviceToCoolOnceItIsToStop) {
+TEST_F(FinalsRun, WaitsForNoDeviceToCoolOnceItIsToStop) {
   begin_to_throttle();
   const auto began = std::chrono::steady_clock::now();
   std::thread user([this] {
@@ -508,7 +509,7 @@ TEST_F(PlayOffRun, WaitsForNoDeviceToCoolOnceItIsToStop) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
 }
 
-TEST_F(PlayOffRun, WaitsForNoDeviceToCoolBeyondTheDeadline) {
+TEST_F(FinalsRun, WaitsForNoDeviceToCoolBeyondTheDeadline) {
   begin_to_throttle();
   const auto began = std::chrono::steady_clock::now();
   expect_one_round(play(

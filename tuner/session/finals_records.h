@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the play-offs at a run's end as the database sees them: its best take part, what they show becomes
-// rows. Does not know: how a play-off is decided (playoff.h) or run (playoff_run.h).
+// Owns: the final re-measurements at a run's end as the database sees them: its best take part, what they
+// show becomes rows. Does not know: how a final re-measurement is decided (finals.h) or run (finals_run.h).
 
 #include <cstdint>
 #include <memory>
@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "database/store.h"
 #include "tuner/measure/runner.h"
+#include "tuner/session/finals_run.h"
 #include "tuner/session/pipeline.h"
-#include "tuner/session/playoff_run.h"
 #include "tuner/session/session.h"
 #include "tuner/session/task_state.h"
 
@@ -24,8 +24,8 @@ struct TriedTasks {
   std::span<const double> runs;
 };
 
-// What came of a run's play-offs.
-struct PlayOffs {
+// What came of a run's final re-measurements.
+struct FinalsOutcome {
   int64_t attempts = 0;    // trials that were made again
   bool undecided = false;  // of a task the fastest is so by a single trial: a match that was due was not held
 };
@@ -37,8 +37,8 @@ struct PlayOffs {
 // the deadline. A trial that is made again because its device throttled is an attempt; one that counts all
 // the same marks its schedule's row. Nothing else may be in the pipeline but what was withdrawn. Errors: the
 // store's.
-absl::StatusOr<PlayOffs> decide_best(const TriedTasks& tried, const SessionOptions& options,
-                                     Pipeline& pipeline, measure::Runner& runner, database::Store& store,
-                                     const PlayOffLimits& limits);
+absl::StatusOr<FinalsOutcome> decide_best(const TriedTasks& tried, const SessionOptions& options,
+                                          Pipeline& pipeline, measure::Runner& runner, database::Store& store,
+                                          const FinalsLimits& limits);
 
 }  // namespace tf::session
