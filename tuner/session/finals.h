@@ -28,19 +28,19 @@ class Finals {
   static constexpr size_t kLookedAt = 32, kFinalists = 8;
   static constexpr int kRounds = 16;
 
-  // Which contenders take part: of the kLookedAt with the least medians those whose bounds reach the bounds
+  // Which candidates take part: of the kLookedAt with the least medians those whose bounds reach the bounds
   // of the one with the shortest sample, at most kFinalists, the shortest samples first (base/race.h). One or
   // none: there is nothing to decide.
-  static std::vector<size_t> finalists(std::span<const Estimate> contenders) {
+  static std::vector<size_t> finalists(std::span<const Estimate> finalists) {
     std::vector<size_t> order;
-    for (size_t i = 0; i < contenders.size(); ++i)
-      if (contenders[i].least_ns > 0) order.push_back(i);
+    for (size_t i = 0; i < finalists.size(); ++i)
+      if (finalists[i].least_ns > 0) order.push_back(i);
     if (order.empty()) return order;
-    std::ranges::stable_sort(order, {}, [&](size_t i) { return contenders[i].median_ns; });
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return finalists[i].median_ns; });
     order.resize(std::min(order.size(), kLookedAt));
-    std::ranges::stable_sort(order, {}, [&](size_t i) { return contenders[i].least_ns; });
-    const double reach_ns = contenders[order[0]].high_ns * (1 + kShared);
-    std::erase_if(order, [&](size_t i) { return contenders[i].low_ns > reach_ns; });
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return finalists[i].least_ns; });
+    const double reach_ns = finalists[order[0]].high_ns * (1 + kShared);
+    std::erase_if(order, [&](size_t i) { return finalists[i].low_ns > reach_ns; });
     order.resize(std::min(order.size(), kFinalists));
     return order;
   }
@@ -90,13 +90,13 @@ class Finals {
   // How good each is that had a trial, the winner first: its time as a share of the winner's in the rounds
   // that they had in common, or, of one who was beaten, of the leader's of that time, and 95% bounds of that
   // share. And the geometric mean of its own trials.
-  struct Standing {
+  struct Score {
     size_t finalist = 0;
     double ratio = 1, low = 1, high = 1;
     double ns = 0;
   };
-  std::vector<Standing> standings() const {
-    std::vector<Standing> all;
+  std::vector<Score> scores() const {
+    std::vector<Score> all;
     const size_t best = leader();
     if (best >= finalists_.size() || finalists_[best].trials_ns.empty()) return all;
     all.push_back({.finalist = best, .ns = std::exp(time_of(finalists_[best]))});
@@ -109,7 +109,7 @@ class Finals {
                      std::exp(time_of(each))});
     }
     std::stable_sort(all.begin() + 1, all.end(),
-                     [](const Standing& a, const Standing& b) { return a.ratio < b.ratio; });
+                     [](const Score& a, const Score& b) { return a.ratio < b.ratio; });
     return all;
   }
 

@@ -28,15 +28,15 @@ constexpr uint64_t kTickets = 1'000'000;  // more than a run or a turn has trial
 
 // A task's final re-measurements, turn by turn. What was measured only once may have been lucky: once those
 // that took part have been measured again, one that did not may look the fastest. Then it has to meet the
-// champion, too.
-struct Season {
+// last winner, too.
+struct FinalsState {
   size_t task = 0;
-  std::set<std::string> settled;        // schedules that had their match
-  std::optional<Measurement> champion;  // who won the last one
-  bool is_over = false;                 // of the last match nothing came at all
+  std::set<std::string> settled;      // schedules that were re-measured
+  std::optional<Measurement> winner;  // who won the last one
+  bool is_over = false;               // of the last round of finals nothing came at all
 };
 
-// The times of matches are of shortest samples already (see record).
+// The times of interleaved trials are of shortest samples already (see record).
 Estimate estimate_of(const Measurement& record) {
   if (!record.match) return estimate(database::runs_ns(record.samples));
   const double ns = record.match->ns;
@@ -44,13 +44,14 @@ Estimate estimate_of(const Measurement& record) {
   return {.median_ns = ns, .low_ns = bounds.low_ns, .high_ns = bounds.high_ns, .least_ns = ns};
 }
 
-// Of those that had no match yet, and look as fast as the champion, if there is one: who are too close to
-// call, the ones with the shortest samples first. The last of the best, if it is the untuned schedule, which
-// they all have to beat, is among them if it comes near. One or none: there is nothing to decide.
-std::vector<Measurement> finalists(std::vector<Measurement> best, const Season& season) {
+// Of those that were not re-measured yet, and look as fast as the last winner, if there is one: who are too
+// close to call, the ones with the shortest samples first. The last of the best, if it is the untuned
+// schedule, which they all have to beat, is among them if it comes near. One or none: there is nothing to
+// decide.
+std::vector<Measurement> finalists(std::vector<Measurement> best, const FinalsState& state) {
   std::erase_if(best, [&](const Measurement& each) {
-    return season.settled.contains(each.schedule) ||
-           (season.champion && estimate_of(each).least_ns > season.champion->match->ns);
+    return state.settled.contains(each.schedule) ||
+           (state.winner && estimate_of(each).least_ns > state.winner->match->ns);
   });
   std::vector<Estimate> estimates;
   std::ranges::transform(best, std::back_inserter(estimates), estimate_of);
@@ -73,9 +74,9 @@ database::BestQuery query_of(const TaskState& task, const SessionOptions& option
           .semantics_version = schedule::kSemanticsVersion};
 }
 
-// Of the best records of the task and that of the untuned schedule; in a later turn, those that the champion
-// has to meet, and the champion.
-absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, const Season& season,
+// Of the best records of the task and that of the untuned schedule; in a later turn, those that the last
+// winner has to meet, and the last winner.
+absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, const FinalsState& state,
                                                       const SessionOptions& options, database::Store& store) {
   database::BestQuery query = query_of(task, options);
   TF_ASSIGN_OR_RETURN(std::vector<Measurement> best, store.top(query, Finals::kLookedAt));
@@ -92,29 +93,30 @@ absl::StatusOr<std::vector<Measurement>> finalists_of(const TaskState& task, con
       best.push_back(std::move(each));
     }
   }
-  std::vector<Measurement> in = finalists(std::move(best), season);
-  if (in.empty() || !season.champion) return in;
+  std::vector<Measurement> in = finalists(std::move(best), state);
+  if (in.empty() || !state.winner) return in;
   if (in.size() == Finals::kFinalists) in.pop_back();
-  in.push_back(*season.champion);
+  in.push_back(*state.winner);
   return in;
 }
 
-Pairing pairing_of(const TaskState& task, size_t index, const std::vector<Measurement>& finalists,
-                   const SessionOptions& options) {
-  Pairing pairing{.task = index};
+TaskFinals finals_of(const TaskState& task, size_t index, const std::vector<Measurement>& finalists,
+                     const SessionOptions& options) {
+  TaskFinals task_finals{.task = index};
   for (const Measurement& each : finalists) {
-    pairing.contenders.push_back({candidate_request(task.task(), options.target.text(), each.schedule),
-                                  Subject{task.problem(), each.schedule, each.sketch_hash, each.slot_values,
-                                          options.device_class, options.job_id, each.untuned}});
+    task_finals.finalists.push_back(
+        {candidate_request(task.task(), options.target.text(), each.schedule),
+         Subject{task.problem(), each.schedule, each.sketch_hash, each.slot_values, options.device_class,
+                 options.job_id, each.untuned}});
   }
-  return pairing;
+  return task_finals;
 }
 
-// All trials of one that stood its match as one measurement, or else the one that it failed. Its device
+// All trials of one that was re-measured as one measurement, or else the one that it failed. Its device
 // throttled if it did in any of them.
 Measurement row_of(const Played& played) {
   Measurement row = played.trials.back();
-  if (!played.standing) return row;
+  if (!played.score) return row;
   row.samples.clear();
   for (const Measurement& trial : played.trials) {
     row.samples.insert(row.samples.end(), trial.samples.begin(), trial.samples.end());
@@ -123,32 +125,32 @@ Measurement row_of(const Played& played) {
   return row;
 }
 
-// The winner's time is its own, by the shortest samples of its trials, unless the last champion took part:
-// then that one's stays what it was, so that times of all matches of a season are on one scale.
-double winner_ns(const std::vector<Played>& ranking, const Season& season) {
+// The winner's time is its own, by the shortest samples of its trials, unless the last winner took part:
+// then that one's stays what it was, so that times of all final re-measurements of a task are on one scale.
+double winner_ns(const std::vector<Played>& ranking, const FinalsState& state) {
   for (const Played& played : ranking) {
-    if (season.champion && played.standing && played.trials.back().schedule == season.champion->schedule)
-      return season.champion->match->ns / played.standing->ratio;
+    if (state.winner && played.score && played.trials.back().schedule == state.winner->schedule)
+      return state.winner->match->ns / played.score->ratio;
   }
-  return ranking.front().standing ? ranking.front().standing->ns : 0;
+  return ranking.front().score ? ranking.front().score->ns : 0;
 }
 
-absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, Season& season,
+absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, FinalsState& state,
                     TaskState& task, measure::Runner& runner, database::Store& store) {
-  season.is_over = ranking.empty();
+  state.is_over = ranking.empty();
   if (ranking.empty()) return absl::OkStatus();
-  const double scale_ns = winner_ns(ranking, season);
+  const double scale_ns = winner_ns(ranking, state);
   for (const Played& played : ranking) {
     Measurement row = row_of(played);
-    const bool is_champion = season.champion && season.champion->schedule == row.schedule;
-    if (const auto& standing = played.standing) {
+    const bool is_winner = state.winner && state.winner->schedule == row.schedule;
+    if (const auto& score = played.score) {
       row.match = database::Match{
-          began_unix_ns, scale_ns * standing->ratio, {scale_ns * standing->low, scale_ns * standing->high}};
-      if (&played == &ranking.front()) season.champion = row;
-    } else if (is_champion) {
-      season.champion.reset();
+          began_unix_ns, scale_ns * score->ratio, {scale_ns * score->low, scale_ns * score->high}};
+      if (&played == &ranking.front()) state.winner = row;
+    } else if (is_winner) {
+      state.winner.reset();
     }
-    season.settled.insert(row.schedule);
+    state.settled.insert(row.schedule);
     const absl::Status inserted = store.insert(row).status();
     if (absl::IsAborted(inserted)) continue;  // of a lease that is fenced off
     TF_RETURN_IF_ERROR(inserted);
@@ -166,23 +168,23 @@ absl::Status note_spoiled(const Subject& subject, const Finished& finished, meas
   return store.add_attempt(attempt_of(subject, finished.work.artifact.digest, why));
 }
 
-// Whether the fastest is so by a single trial, and a match that was due came to nothing.
-absl::StatusOr<bool> is_undecided(const TaskState& task, const Season& season, const SessionOptions& options,
-                                  database::Store& store) {
-  if (!season.is_over) return false;
+// Whether the fastest is so by a single trial, and a re-measurement that was due came to nothing.
+absl::StatusOr<bool> is_undecided(const TaskState& task, const FinalsState& state,
+                                  const SessionOptions& options, database::Store& store) {
+  if (!state.is_over) return false;
   TF_ASSIGN_OR_RETURN(const std::vector<Measurement> best, store.top(query_of(task, options), 1));
   return !best.empty() && !best.front().match;
 }
 
 // Those that were tried, by the time that they take of the network's, the most first.
-std::vector<Season> seasons_of(const TriedTasks& tried) {
-  std::vector<Season> seasons;
+std::vector<FinalsState> states_of(const TriedTasks& tried) {
+  std::vector<FinalsState> states;
   for (size_t i = 0; i < tried.tasks.size(); ++i)
-    if (tried.trials[i] > 0) seasons.push_back({.task = i});
-  std::ranges::stable_sort(seasons, std::greater(), [&](const Season& season) {
-    return tried.runs[season.task] * tried.tasks[season.task]->best_seconds();
+    if (tried.trials[i] > 0) states.push_back({.task = i});
+  std::ranges::stable_sort(states, std::greater(), [&](const FinalsState& state) {
+    return tried.runs[state.task] * tried.tasks[state.task]->best_seconds();
   });
-  return seasons;
+  return states;
 }
 
 }  // namespace
@@ -190,7 +192,7 @@ std::vector<Season> seasons_of(const TriedTasks& tried) {
 absl::StatusOr<FinalsOutcome> decide_best(const TriedTasks& tried, const SessionOptions& options,
                                           Pipeline& pipeline, measure::Runner& runner, database::Store& store,
                                           const FinalsLimits& limits) {
-  std::vector<Season> seasons = seasons_of(tried);
+  std::vector<FinalsState> states = states_of(tried);
   FinalsOutcome played;
   absl::Status noted;
   FinalsListener listener;
@@ -199,29 +201,29 @@ absl::StatusOr<FinalsOutcome> decide_best(const TriedTasks& tried, const Session
     noted.Update(note_spoiled(subject, finished, runner, store));
   };
   for (uint64_t turn = 0;; ++turn) {
-    std::vector<Pairing> pairings;
-    std::vector<Season*> playing;
-    for (Season& season : seasons) {
-      if (season.is_over) continue;
-      const TaskState& task = *tried.tasks[season.task];
-      TF_ASSIGN_OR_RETURN(const std::vector<Measurement> in, finalists_of(task, season, options, store));
+    std::vector<TaskFinals> all_finals;
+    std::vector<FinalsState*> playing;
+    for (FinalsState& state : states) {
+      if (state.is_over) continue;
+      const TaskState& task = *tried.tasks[state.task];
+      TF_ASSIGN_OR_RETURN(const std::vector<Measurement> in, finalists_of(task, state, options, store));
       if (in.size() < 2) continue;
       // Whatever comes of it, each turn settles one more at least, so that there is a last one.
-      season.settled.insert(in.front().schedule);
-      pairings.push_back(pairing_of(task, season.task, in, options));
-      playing.push_back(&season);
+      state.settled.insert(in.front().schedule);
+      all_finals.push_back(finals_of(task, state.task, in, options));
+      playing.push_back(&state);
     }
-    if (pairings.empty()) break;
+    if (all_finals.empty()) break;
     const int64_t began_unix_ns = now_unix_ns();
     listener.decided = [&](size_t i, const std::vector<Played>& ranking) {
       TF_RETURN_IF_ERROR(noted);
       return record(ranking, began_unix_ns, *playing[i], *tried.tasks[playing[i]->task], runner, store);
     };
-    TF_RETURN_IF_ERROR(run_finals(pipeline, pairings, limits, listener, kTickets * (1 + turn)));
+    TF_RETURN_IF_ERROR(run_finals(pipeline, all_finals, limits, listener, kTickets * (1 + turn)));
     TF_RETURN_IF_ERROR(noted);
   }
-  for (const Season& season : seasons) {
-    TF_ASSIGN_OR_RETURN(const bool is_open, is_undecided(*tried.tasks[season.task], season, options, store));
+  for (const FinalsState& state : states) {
+    TF_ASSIGN_OR_RETURN(const bool is_open, is_undecided(*tried.tasks[state.task], state, options, store));
     played.undecided = played.undecided || is_open;
   }
   return played;

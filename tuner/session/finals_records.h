@@ -27,7 +27,7 @@ struct TriedTasks {
 // What came of a run's final re-measurements.
 struct FinalsOutcome {
   int64_t attempts = 0;    // trials that were made again
-  bool undecided = false;  // of a task the fastest is so by a single trial: a match that was due was not held
+  bool undecided = false;  // some task rests on a single trial: a final re-measurement was due, but not made
 };
 
 // Lets the best few of each task that was tried meet, among them the untuned schedule if it comes near, until

@@ -23,7 +23,7 @@ constexpr int kMostBegunAnew = 2;
 
 // One task's final re-measurement.
 struct Table {
-  const Pairing* pairing;
+  const TaskFinals* task_finals;
   Finals finals;
   std::vector<Work> works;  // of the finalists, built after their first trial
   std::vector<Played> players;
@@ -39,7 +39,7 @@ struct Table {
     std::vector<Result> results;
     for (Played& player : players) {
       std::ranges::move(player.results, std::back_inserter(results));
-      player = {.contender = player.contender};
+      player = {.finalist = player.finalist};
     }
     finals = Finals(players.size());
     bench = 0;
@@ -60,49 +60,49 @@ struct Table {
 constexpr size_t kMostResults = measure::kMostUnacknowledged - 64;
 static_assert(Finals::kFinalists * Finals::kRounds <= kMostResults);
 
-Table make_table(const Pairing& pairing) {
-  Table table{.pairing = &pairing, .finals = Finals(pairing.contenders.size())};
-  for (size_t i = 0; i < pairing.contenders.size(); ++i) {
+Table make_table(const TaskFinals& task_finals) {
+  Table table{.task_finals = &task_finals, .finals = Finals(task_finals.finalists.size())};
+  for (size_t i = 0; i < task_finals.finalists.size(); ++i) {
     Work work;
-    work.task = static_cast<int>(pairing.task);
-    work.request = pairing.contenders[i].request;
+    work.task = static_cast<int>(task_finals.task);
+    work.request = task_finals.finalists[i].request;
     work.priority = Priority::kInFull;
     table.works.push_back(std::move(work));
-    table.players.push_back({.contender = i});
+    table.players.push_back({.finalist = i});
   }
   return table;
 }
 
 struct Seat {
   Table* table;
-  size_t contender;
+  size_t finalist;
 };
 
 void take(Finished finished, const Seat& seat) {
   if (!finished.status.ok() || !finished.result) return;
   Table& table = *seat.table;
-  Played& player = table.players[seat.contender];
+  Played& player = table.players[seat.finalist];
   if (table.slot.empty()) table.slot = finished.result->slot();
   table.has_moved = table.has_moved || finished.result->slot() != table.slot;
-  const Subject& subject = table.pairing->contenders[seat.contender].subject;
+  const Subject& subject = table.task_finals->finalists[seat.finalist].subject;
   const database::Measurement& trial =
       player.trials.emplace_back(record_of(subject, *finished.work.built, *finished.result));
   player.results.push_back(std::move(finished.result));
   const std::vector<double> runs_ns = database::runs_ns(trial.samples);
   if (trial.outcome == database::Outcome::kOk && !runs_ns.empty() && std::ranges::min(runs_ns) > 0) {
-    table.finals.add(seat.contender, std::ranges::min(runs_ns));
+    table.finals.add(seat.finalist, std::ranges::min(runs_ns));
   } else {
-    table.finals.fail(seat.contender);
+    table.finals.fail(seat.finalist);
   }
-  table.works[seat.contender] = std::move(finished.work);
+  table.works[seat.finalist] = std::move(finished.work);
 }
 
 // Who was measured, the winner first, who failed last.
 std::vector<Played> ranking(Table& table) {
   std::vector<Played> ranked;
-  for (const Finals::Standing& standing : table.finals.standings()) {
-    ranked.push_back(std::move(table.players[standing.finalist]));
-    ranked.back().standing = standing;
+  for (const Finals::Score& score : table.finals.scores()) {
+    ranked.push_back(std::move(table.players[score.finalist]));
+    ranked.back().score = score;
   }
   for (Played& player : table.players) {
     if (!player.trials.empty()) ranked.push_back(std::move(player));
@@ -111,12 +111,12 @@ std::vector<Played> ranking(Table& table) {
 }
 
 // All tables, with as many trials under way as keep the pipeline busy, and as many results kept as may be.
-class Hall {
+class FinalsLoop {
  public:
-  Hall(Pipeline& pipeline, std::span<const Pairing> pairings, const FinalsLimits& limits,
-       const FinalsListener& listener, uint64_t first_ticket)
+  FinalsLoop(Pipeline& pipeline, std::span<const TaskFinals> all_finals, const FinalsLimits& limits,
+             const FinalsListener& listener, uint64_t first_ticket)
       : pipeline_(pipeline), limits_(limits), listener_(listener), next_ticket_(first_ticket) {
-    for (const Pairing& pairing : pairings) tables_.push_back(make_table(pairing));
+    for (const TaskFinals& task_finals : all_finals) tables_.push_back(make_table(task_finals));
   }
 
   absl::Status play() {
@@ -221,11 +221,11 @@ class Hall {
   absl::Status begin_round(Table& table) {
     const std::vector<size_t> round = table.finals.next_round();
     if (round.empty()) return decide(table);
-    for (const size_t contender : round) {
-      Work work = table.works[contender];
+    for (const size_t finalist : round) {
+      Work work = table.works[finalist];
       work.tries = 0;
       ++table.playing;
-      submit(std::move(work), {&table, contender});
+      submit(std::move(work), {&table, finalist});
     }
     return absl::OkStatus();
   }
@@ -241,9 +241,9 @@ class Hall {
   void end_waiting() {
     Waiting waiting = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
-    const auto& [table, contender] = waiting.seat;
+    const auto& [table, finalist] = waiting.seat;
     if (is_over()) return settle(std::move(waiting.finished), waiting.seat);
-    listener_.spoiled(table->pairing->contenders[contender].subject, waiting.finished);
+    listener_.spoiled(table->task_finals->finalists[finalist].subject, waiting.finished);
     ++waiting.finished.work.tries;
     submit(std::move(waiting.finished.work), waiting.seat);
   }
@@ -272,9 +272,9 @@ class Hall {
 
 }  // namespace
 
-absl::Status run_finals(Pipeline& pipeline, std::span<const Pairing> pairings, const FinalsLimits& limits,
-                        const FinalsListener& listener, uint64_t first_ticket) {
-  return Hall(pipeline, pairings, limits, listener, first_ticket).play();
+absl::Status run_finals(Pipeline& pipeline, std::span<const TaskFinals> all_finals,
+                        const FinalsLimits& limits, const FinalsListener& listener, uint64_t first_ticket) {
+  return FinalsLoop(pipeline, all_finals, limits, listener, first_ticket).play();
 }
 
 }  // namespace tf::session

@@ -1,6 +1,6 @@
 #pragma once
 // Owns: running the final re-measurements of all tasks through the pipeline. Does not know: the database,
-// budgets, where the contenders come from.
+// budgets, where the finalists come from.
 
 #include <atomic>
 #include <chrono>
@@ -22,23 +22,23 @@
 namespace tf::session {
 
 // One of a task's best, to be built and measured again.
-struct Contender {
+struct Finalist {
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
   Subject subject;
 };
 
-// A task's final re-measurement.
-struct Pairing {
+// The final re-measurement of a task.
+struct TaskFinals {
   size_t task = 0;
-  std::vector<Contender> contenders;
+  std::vector<Finalist> finalists;
 };
 
 // What came of one that took part.
 struct Played {
-  size_t contender = 0;
+  size_t finalist = 0;
   std::vector<std::shared_ptr<const tunefarm::farm::v1::TrialResult>> results;  // one a round
   std::vector<database::Measurement> trials;  // what they tell; only the last one can be a failure
-  std::optional<Finals::Standing> standing;   // none if it failed
+  std::optional<Finals::Score> score;         // none if it failed
 };
 
 struct FinalsLimits {
@@ -61,10 +61,10 @@ struct FinalsLimits {
 struct FinalsListener {
   // Told of each trial that does not count, because it is made again.
   std::function<void(const Subject& subject, const Finished& finished)> spoiled = {};
-  // Told of each final re-measurement once it is over, by its place among the pairings: those that were
+  // Told of each final re-measurement once it is over, by its place among `all_finals`: those that were
   // measured, the winner first, who failed last. Their results are to be acknowledged by then: until a final
   // re-measurement is over it keeps them.
-  std::function<absl::Status(size_t pairing, std::vector<Played> ranking)> decided;
+  std::function<absl::Status(size_t task_finals, std::vector<Played> ranking)> decided;
 };
 
 // Runs the final re-measurements, the first ones first, as many side by side as may keep their results
@@ -74,7 +74,8 @@ struct FinalsListener {
 // had. Ends when no result comes for a minute in which there is a device. What else comes out of the pipeline
 // it lets go: it was withdrawn when it had begun, or an earlier call, whose tickets are to be others, has
 // ended without it. Errors: those of `decided`, at once.
-absl::Status run_finals(Pipeline& pipeline, std::span<const Pairing> pairings, const FinalsLimits& limits,
-                        const FinalsListener& listener, uint64_t first_ticket = 0);
+absl::Status run_finals(Pipeline& pipeline, std::span<const TaskFinals> all_finals,
+                        const FinalsLimits& limits, const FinalsListener& listener,
+                        uint64_t first_ticket = 0);
 
 }  // namespace tf::session

@@ -44,7 +44,7 @@ ReplayedFinals run_finals(std::span<const Arrival> arrivals, const VisitOfRound&
     }
     finals.end_round();
   }
-  if (rounds > 0) replayed.winner = arrivals[finalists[finals.standings().front().finalist]].entry;
+  if (rounds > 0) replayed.winner = arrivals[finalists[finals.scores().front().finalist]].entry;
   return replayed;
 }
 

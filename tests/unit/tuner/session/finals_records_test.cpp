@@ -258,7 +258,7 @@ TEST_F(FinalsTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledThe
     ASSERT_TRUE(run().ok());
     const database::Measurement last = rows_by_schedule()[latest.problem.workload.hex() + untuned].back();
     EXPECT_EQ(last.match.has_value(), takes_part) << latest_ns;
-    EXPECT_EQ(last.untuned, takes_part) << "it is called so in its match";
+    EXPECT_EQ(last.untuned, takes_part) << "it is called so in its finals";
   }
 }
 
@@ -359,19 +359,19 @@ TEST_F(FinalsTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
 }
 
-// Two contenders with the same schedule: the pipeline does not mind.
+// Two finalists with the same schedule: the pipeline does not mind.
 class FinalsRun : public TuneTest {
  protected:
   std::vector<Played> play(const FinalsLimits& limits) {
     std::vector<Played> ranking;
     FinalsListener listener;
-    listener.decided = [&](size_t pairing, std::vector<Played> all) {
-      EXPECT_EQ(pairing, 0u);
+    listener.decided = [&](size_t task_finals, std::vector<Played> all) {
+      EXPECT_EQ(task_finals, 0u);
       ranking = std::move(all);
       return absl::OkStatus();
     };
     listener.spoiled = [this](const auto&, const auto&) { ++spoiled_; };
-    EXPECT_TRUE(run_finals(pipeline_, pairings_, limits, listener, kFirstTicket).ok());
+    EXPECT_TRUE(run_finals(pipeline_, all_finals_, limits, listener, kFirstTicket).ok());
     return ranking;
   }
 
@@ -395,10 +395,10 @@ class FinalsRun : public TuneTest {
   }
 
   const std::string target_ = options_.target.text();
-  const Contender contender_{.request = candidate_request(tasks_[0], target_,
-                                                          schedule::to_string(schedule::default_schedule(
-                                                              tasks_[0].workload, {}, options_.target, 1)))};
-  const std::vector<Pairing> pairings_ = {{.task = 0, .contenders = {contender_, contender_}}};
+  const Finalist finalist_{.request = candidate_request(tasks_[0], target_,
+                                                        schedule::to_string(schedule::default_schedule(
+                                                            tasks_[0].workload, {}, options_.target, 1)))};
+  const std::vector<TaskFinals> all_finals_ = {{.task = 0, .finalists = {finalist_, finalist_}}};
   Throttling throttling_;
   static constexpr uint64_t kFirstTicket = 100;
   int spoiled_ = 0;
@@ -438,18 +438,18 @@ TEST_F(FinalsRun, TellsOfEachResultThatItGoesOn) {
 
 // Else the device would measure no more, and the final re-measurements wait for each other for ever.
 TEST_F(FinalsRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
-  const std::vector<Pairing> pairings(6,
-                                      {.task = 0, .contenders = std::vector(Finals::kFinalists, contender_)});
+  const std::vector<TaskFinals> all_finals(
+      6, {.task = 0, .finalists = std::vector(Finals::kFinalists, finalist_)});
   std::vector<size_t> order;
   int acknowledged = 0, most_kept = 0;
-  const auto decided = [&](size_t pairing, const std::vector<Played>& ranking) {
-    order.push_back(pairing);
+  const auto decided = [&](size_t task_finals, const std::vector<Played>& ranking) {
+    order.push_back(task_finals);
     most_kept = std::max(most_kept, runner_.runs - acknowledged);
     for (const Played& played : ranking) acknowledged += static_cast<int>(played.results.size());
     return absl::OkStatus();
   };
   const FinalsLimits limits{.stop = stop_, .throttling = throttling_};
-  ASSERT_TRUE(run_finals(pipeline_, pairings, limits, {.decided = decided}).ok());
+  ASSERT_TRUE(run_finals(pipeline_, all_finals, limits, {.decided = decided}).ok());
   std::ranges::sort(order);
   EXPECT_THAT(order, testing::ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(acknowledged, runner_.runs);
@@ -458,14 +458,14 @@ TEST_F(FinalsRun, KeepsFewerResultsThanItsDeviceWaitsFor) {
 }
 
 TEST_F(FinalsRun, EndsAtTheFirstErrorOfWhoIsTold) {
-  const std::vector<Pairing> pairings(3, pairings_.front());
+  const std::vector<TaskFinals> all_finals(3, all_finals_.front());
   int told = 0;
   const auto decided = [&](size_t, const std::vector<Played>&) {
     ++told;
     return absl::DataLossError("the disk is full");
   };
   const FinalsLimits limits{.stop = stop_, .throttling = throttling_};
-  EXPECT_EQ(run_finals(pipeline_, pairings, limits, {.decided = decided}).code(),
+  EXPECT_EQ(run_finals(pipeline_, all_finals, limits, {.decided = decided}).code(),
             absl::StatusCode::kDataLoss);
   EXPECT_EQ(told, 1);
 }
@@ -474,7 +474,7 @@ TEST_F(FinalsRun, EndsAtTheFirstErrorOfWhoIsTold) {
 TEST_F(FinalsRun, LetsGoWhatIsNoneOfIts) {
   Work under_way;
   under_way.ticket = kFirstTicket - 1;
-  under_way.request = contender_.request;
+  under_way.request = finalist_.request;
   under_way.priority = Priority::kInFull;
   std::atomic<bool> has_begun{false};
   runner_.delay = [&] {

@@ -11,13 +11,13 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 TEST(Finals, HasThoseAsFinalistsWhoseBoundsReachTheOneWithTheShortestSample) {
-  const std::vector<Estimate> contenders = {
+  const std::vector<Estimate> finalists = {
       {.median_ns = 130, .low_ns = 128, .high_ns = 132, .least_ns = 128},
       {.median_ns = 103, .low_ns = 100, .high_ns = 106, .least_ns = 99},
       {},
       {.median_ns = 100, .low_ns = 99, .high_ns = 101, .least_ns = 98},
       {.median_ns = 150, .low_ns = 101, .high_ns = 160, .least_ns = 101}};
-  EXPECT_THAT(Finals::finalists(contenders), ElementsAre(3, 1, 4)) << "the last one was disturbed";
+  EXPECT_THAT(Finals::finalists(finalists), ElementsAre(3, 1, 4)) << "the last one was disturbed";
   EXPECT_THAT(Finals::finalists({}), IsEmpty());
 }
 
@@ -45,7 +45,7 @@ TEST(Finals, EndsAfterItsLastRoundWithTheLeastMeanAsWinner) {
     finals.end_round();
   }
   EXPECT_EQ(rounds, Finals::kRounds);
-  EXPECT_EQ(finals.standings().front().finalist, 0u);
+  EXPECT_EQ(finals.scores().front().finalist, 0u);
 }
 
 TEST(Finals, ComparesWithinARoundWhatTheMachineDoesInIt) {
@@ -59,7 +59,7 @@ TEST(Finals, ComparesWithinARoundWhatTheMachineDoesInIt) {
     finals.end_round();
   }
   EXPECT_LT(rounds, 6);
-  EXPECT_EQ(finals.standings().front().finalist, 0u);
+  EXPECT_EQ(finals.scores().front().finalist, 0u);
 }
 
 TEST(Finals, DoesNotTrustTwoRoundsThatAgree) {
@@ -78,7 +78,7 @@ TEST(Finals, GoesOnWithoutWhoCannotBeMeasured) {
   finals.add(2, 105);
   finals.end_round();
   EXPECT_THAT(finals.next_round(), UnorderedElementsAre(1, 2));
-  EXPECT_EQ(finals.standings().front().finalist, 1u);
+  EXPECT_EQ(finals.scores().front().finalist, 1u);
 }
 
 TEST(Finals, TellsHowEachStandsBesideTheWinner) {
@@ -91,18 +91,18 @@ TEST(Finals, TellsHowEachStandsBesideTheWinner) {
     if (round < 1) finals.add(3, machine * 0.9);  // then it cannot be measured any more
     finals.end_round();
   }
-  const std::vector<Finals::Standing> standings = finals.standings();
-  ASSERT_EQ(standings.size(), 4u);
-  EXPECT_EQ(standings[0].finalist, 1u);
-  EXPECT_EQ(standings[0].high, 1);
-  EXPECT_EQ(standings[1].finalist, 3u);
-  EXPECT_EQ(standings[1].ratio, 1) << "whoever left is no faster";
-  EXPECT_EQ(standings[2].finalist, 0u);
-  EXPECT_NEAR(standings[2].ratio, 1.002, 1e-6);
-  EXPECT_LT(standings[2].low, 1) << "too close to call";
-  EXPECT_EQ(standings[3].finalist, 2u);
-  EXPECT_NEAR(standings[3].ratio, 1.05, 1e-6) << "of the rounds that it had";
-  EXPECT_GT(standings[3].low, 1);
+  const std::vector<Finals::Score> scores = finals.scores();
+  ASSERT_EQ(scores.size(), 4u);
+  EXPECT_EQ(scores[0].finalist, 1u);
+  EXPECT_EQ(scores[0].high, 1);
+  EXPECT_EQ(scores[1].finalist, 3u);
+  EXPECT_EQ(scores[1].ratio, 1) << "whoever left is no faster";
+  EXPECT_EQ(scores[2].finalist, 0u);
+  EXPECT_NEAR(scores[2].ratio, 1.002, 1e-6);
+  EXPECT_LT(scores[2].low, 1) << "too close to call";
+  EXPECT_EQ(scores[3].finalist, 2u);
+  EXPECT_NEAR(scores[3].ratio, 1.05, 1e-6) << "of the rounds that it had";
+  EXPECT_GT(scores[3].low, 1);
 }
 
 // The machine becomes slower: who is out early has the shorter times.
@@ -116,7 +116,7 @@ TEST(Finals, IsWonByWhoStayedLongestIfNobodyIsLeft) {
     finals.end_round();
   }
   finals.fail(0);
-  EXPECT_EQ(finals.standings().front().finalist, 2u);
+  EXPECT_EQ(finals.scores().front().finalist, 2u);
 }
 
 TEST(Finals, BelievesNobodyThatFails) {
@@ -129,10 +129,10 @@ TEST(Finals, BelievesNobodyThatFails) {
   }
   EXPECT_THAT(finals.next_round(), IsEmpty()) << "both are out, by the first one's times";
   finals.fail(0);
-  const std::vector<Finals::Standing> standings = finals.standings();
-  ASSERT_EQ(standings.size(), 2u) << "it was fast because it was wrong";
-  EXPECT_EQ(standings[0].finalist, 1u);
-  EXPECT_NEAR(standings[1].ratio, 1.01, 1e-6);
+  const std::vector<Finals::Score> scores = finals.scores();
+  ASSERT_EQ(scores.size(), 2u) << "it was fast because it was wrong";
+  EXPECT_EQ(scores[0].finalist, 1u);
+  EXPECT_NEAR(scores[1].ratio, 1.01, 1e-6);
 }
 
 }  // namespace
