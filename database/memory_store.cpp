@@ -175,7 +175,7 @@ class MemoryStore final : public Store {
     std::lock_guard lock(mutex_);
     std::vector<const Measurement*> trials;
     for (const Measurement& m : measurements_) {
-      if (job_id == 0 || m.job_id != job_id || m.match) continue;
+      if (job_id == 0 || m.job_id != job_id || m.interleaved) continue;
       const bool known = std::ranges::any_of(trials, [&](const Measurement* other) {
         return other->problem == m.problem && other->schedule == m.schedule;
       });

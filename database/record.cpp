@@ -133,22 +133,23 @@ std::optional<Interval> interval_ns(const std::vector<Sample>& samples) {
 }
 
 std::optional<double> Measurement::median_ns() const {
-  return match ? match->ns : database::median_ns(samples);
+  return interleaved ? interleaved->ns : database::median_ns(samples);
 }
 
 std::optional<Interval> Measurement::interval_ns() const {
   std::optional<Interval> bounds = database::interval_ns(samples);
-  if (!bounds || !match) return bounds;
-  const double scale = match->ns / *database::median_ns(samples);
+  if (!bounds || !interleaved) return bounds;
+  const double scale = interleaved->ns / *database::median_ns(samples);
   return Interval{bounds->low_ns * scale, bounds->high_ns * scale};
 }
 
 bool met(const Measurement& one, const Measurement& other) {
-  return one.match && other.match && one.match->began_unix_ns == other.match->began_unix_ns;
+  return one.interleaved && other.interleaved &&
+         one.interleaved->began_unix_ns == other.interleaved->began_unix_ns;
 }
 
 bool is_surely_faster(const Measurement& one, const Measurement& other) {
-  if (met(one, other)) return one.match->interval_ns.high_ns < other.match->interval_ns.low_ns;
+  if (met(one, other)) return one.interleaved->interval_ns.high_ns < other.interleaved->interval_ns.low_ns;
   const std::optional<Interval> a = one.interval_ns(), b = other.interval_ns();
   return a && b && a->high_ns < b->low_ns;
 }

@@ -97,12 +97,12 @@ std::optional<Interval> interval_ns(const std::vector<Sample>& samples);
 
 // How a measurement stands beside those that were timed in turns with it: by the ratios of times of one
 // round, because what the machine does meanwhile is the same for all.
-struct Match {
-  int64_t began_unix_ns = 0;  // which match it was, among those of its problem
-  double ns = 0;              // one run's time, on one scale for the whole match
-  // On that scale, 95% bounds of the ratio to the time of the match's winner, whose own bounds are its time.
+struct Interleaved {
+  int64_t began_unix_ns = 0;  // which ones they were, among those of its problem
+  double ns = 0;              // one run's time, on one scale for all of them
+  // On that scale, 95% bounds of the ratio to the time of the fastest of them, whose own bounds are its time.
   Interval interval_ns;
-  bool operator==(const Match&) const = default;
+  bool operator==(const Interleaved&) const = default;
 };
 
 // What the device was like while it measured; 0 or empty where its OS does not tell.
@@ -147,21 +147,22 @@ struct Measurement {
   std::string artifact_digest;
   std::string code_digest;  // equal digests are equal programs
   std::optional<LeaseStamp> lease;
-  std::optional<Match> match;  // the samples are then those of all its rounds
+  std::optional<Interleaved> interleaved;  // the samples are then those of all its rounds
   // These two belong to one database: they are neither exported nor part of the digest.
   int64_t job_id = 0;  // 0: none
   // Of an imported record: the last row of this database that was measured before it, 0 if there is none. The
   // store sets it. Nothing: this database's own tuner measured the record. See which_count.h.
   std::optional<int64_t> imported_after = std::nullopt;
   int64_t finished_unix_ns = 0;
-  // The time of one run, by which records are ranked: as its match tells, or else the median of its samples.
+  // The time of one run, by which records are ranked: as the interleaved trials tell, or else the median of
+  // its samples.
   std::optional<double> median_ns() const;
   std::optional<Interval> interval_ns() const;  // its bounds, as wide as those of the samples
 };
 
-// Whether they are of one match.
+// Whether they were interleaved with each other.
 bool met(const Measurement& one, const Measurement& other);
-// By the ratios of their match, if they met, or else by the 95% bounds of both.
+// By the ratios of their interleaved trials, if they met, or else by the 95% bounds of both.
 bool is_surely_faster(const Measurement& one, const Measurement& other);
 
 // Whether a record can be what it says: a store takes no other, and what reads records from a file, which

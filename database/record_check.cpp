@@ -50,9 +50,9 @@ absl::Status check_samples(const Measurement& m) {
   return absl::OkStatus();
 }
 
-absl::Status check_match(const Measurement& m) {
-  if (!m.match) return absl::OkStatus();
-  const auto& [began_unix_ns, ns, bounds] = *m.match;
+absl::Status check_interleaved(const Measurement& m) {
+  if (!m.interleaved) return absl::OkStatus();
+  const auto& [began_unix_ns, ns, bounds] = *m.interleaved;
   const bool is_time = bounds.low_ns > 0 && bounds.low_ns <= ns && ns <= bounds.high_ns &&
                        bounds.high_ns <= static_cast<double>(kMaxSampleNs);
   if (began_unix_ns > 0 && is_time && median_ns(m.samples)) return absl::OkStatus();
@@ -84,7 +84,7 @@ absl::Status check(const Measurement& m) {
   TF_RETURN_IF_ERROR(check_texts(m));
   TF_RETURN_IF_ERROR(check_samples(m));
   TF_RETURN_IF_ERROR(check_lease(m));
-  return check_match(m);
+  return check_interleaved(m);
 }
 
 bool is_in_future(int64_t unix_ns, absl::Time now) {
@@ -108,8 +108,8 @@ absl::Status check_time(const Measurement& m, absl::Time now) {
     return impossible(
         absl::StrCat("has a sample of ", sample.iterations, " runs in ", sample.total_ns, " ns"));
   }
-  if (m.match && m.match->ns * kMostRunsPerNs < 1)
-    return impossible(absl::StrCat("took ", m.match->ns, " ns in a final re-measurement"));
+  if (m.interleaved && m.interleaved->ns * kMostRunsPerNs < 1)
+    return impossible(absl::StrCat("took ", m.interleaved->ns, " ns in a final re-measurement"));
   return absl::OkStatus();
 }
 

@@ -69,18 +69,18 @@ json device_json(const DeviceState& device) {
           {"load_1min", number_json(device.load_1min)}};
 }
 
-json match_json(const Match& match) {
-  return {{"began_unix_ns", match.began_unix_ns},
-          {"ns", number_json(match.ns)},
-          {"low_ns", number_json(match.interval_ns.low_ns)},
-          {"high_ns", number_json(match.interval_ns.high_ns)}};
+json interleaved_json(const Interleaved& interleaved) {
+  return {{"began_unix_ns", interleaved.began_unix_ns},
+          {"ns", number_json(interleaved.ns)},
+          {"low_ns", number_json(interleaved.interval_ns.low_ns)},
+          {"high_ns", number_json(interleaved.interval_ns.high_ns)}};
 }
 
-absl::StatusOr<Match> parse_match(const json& in) {
-  Match match{.ns = parse_number(in.at("ns")),
-              .interval_ns = {parse_number(in.at("low_ns")), parse_number(in.at("high_ns"))}};
-  TF_ASSIGN_OR_RETURN(match.began_unix_ns, whole(in.at("began_unix_ns"), "match", 1, INT64_MAX));
-  return match;
+absl::StatusOr<Interleaved> parse_interleaved(const json& in) {
+  Interleaved interleaved{.ns = parse_number(in.at("ns")),
+                          .interval_ns = {parse_number(in.at("low_ns")), parse_number(in.at("high_ns"))}};
+  TF_ASSIGN_OR_RETURN(interleaved.began_unix_ns, whole(in.at("began_unix_ns"), "match", 1, INT64_MAX));
+  return interleaved;
 }
 
 absl::StatusOr<Problem> parse_problem(const json& in, const Digest& workload) {
@@ -154,7 +154,7 @@ absl::StatusOr<JsonLine> parse_measurement(const json& in) {
   TF_ASSIGN_OR_RETURN(m.finished_unix_ns, whole(in.at("finished_unix_ns"), "time", 0, INT64_MAX));
   m.untuned = in.value("untuned", false);
   if (in.contains("match")) {
-    TF_ASSIGN_OR_RETURN(m.match, parse_match(in.at("match")));
+    TF_ASSIGN_OR_RETURN(m.interleaved, parse_interleaved(in.at("match")));
   }
   const absl::Status possible = check(m);
   if (!possible.ok()) return absl::InvalidArgumentError(absl::StrCat("not a record: ", possible.message()));
@@ -202,7 +202,7 @@ json json_of(const Measurement& m) {
   }
   // Only where they are: digests of records from before there was such a thing are for ever.
   if (m.untuned) out["untuned"] = true;
-  if (m.match) out["match"] = match_json(*m.match);
+  if (m.interleaved) out["match"] = interleaved_json(*m.interleaved);
   return out;
 }
 

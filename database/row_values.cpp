@@ -163,9 +163,9 @@ absl::StatusOr<Measurement> measurement_of(const Statement& row) {
   m.finished_unix_ns = row.integer(column + 5);
   m.untuned = row.integer(column + 6) != 0;
   if (!row.is_null(column + 8)) {
-    m.match = Match{.began_unix_ns = row.integer(column + 8),
-                    .ns = row.real(column + 7),
-                    .interval_ns = {row.real(column + 9), row.real(column + 10)}};
+    m.interleaved = Interleaved{.began_unix_ns = row.integer(column + 8),
+                                .ns = row.real(column + 7),
+                                .interval_ns = {row.real(column + 9), row.real(column + 10)}};
   }
   if (!row.is_null(column + 11)) m.imported_after = row.integer(column + 11);
   TF_RETURN_IF_ERROR(check(m));

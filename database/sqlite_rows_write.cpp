@@ -144,9 +144,9 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
   const std::optional<Interval> interval = m.interval_ns();
   interval ? add.bind(interval->low_ns).bind(interval->high_ns) : add.bind_null().bind_null();
   add.bind(int64_t{m.untuned});
-  if (m.match) {
-    const auto& [low_ns, high_ns] = m.match->interval_ns;
-    add.bind(m.match->began_unix_ns).bind(low_ns).bind(high_ns);
+  if (m.interleaved) {
+    const auto& [low_ns, high_ns] = m.interleaved->interval_ns;
+    add.bind(m.interleaved->began_unix_ns).bind(low_ns).bind(high_ns);
   } else {
     add.bind_null().bind_null().bind_null();
   }

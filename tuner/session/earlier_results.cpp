@@ -20,7 +20,7 @@ absl::StatusOr<EarlierResults> EarlierResults::read(database::Records& records, 
     const auto problem = std::find(problems.begin(), problems.end(), record.problem);
     if (problem == problems.end()) return absl::OkStatus();
     const auto index = static_cast<int>(problem - problems.begin());
-    if (record.match || !results.first_.try_emplace({index, record.schedule}, record).second) {
+    if (record.interleaved || !results.first_.try_emplace({index, record.schedule}, record).second) {
       results.again_.push_back({index, record, true});
     } else {
       results.left_.insert(record.id);

@@ -38,8 +38,8 @@ struct FinalsState {
 
 // The times of interleaved trials are of shortest samples already (see record).
 Estimate estimate_of(const Measurement& record) {
-  if (!record.match) return estimate(database::runs_ns(record.samples));
-  const double ns = record.match->ns;
+  if (!record.interleaved) return estimate(database::runs_ns(record.samples));
+  const double ns = record.interleaved->ns;
   const database::Interval bounds = record.interval_ns().value_or(database::Interval());
   return {.median_ns = ns, .low_ns = bounds.low_ns, .high_ns = bounds.high_ns, .least_ns = ns};
 }
@@ -51,7 +51,7 @@ Estimate estimate_of(const Measurement& record) {
 std::vector<Measurement> finalists(std::vector<Measurement> best, const FinalsState& state) {
   std::erase_if(best, [&](const Measurement& each) {
     return state.settled.contains(each.schedule) ||
-           (state.winner && estimate_of(each).least_ns > state.winner->match->ns);
+           (state.winner && estimate_of(each).least_ns > state.winner->interleaved->ns);
   });
   std::vector<Estimate> estimates;
   std::ranges::transform(best, std::back_inserter(estimates), estimate_of);
@@ -130,7 +130,7 @@ Measurement row_of(const Played& played) {
 double winner_ns(const std::vector<Played>& ranking, const FinalsState& state) {
   for (const Played& played : ranking) {
     if (state.winner && played.score && played.trials.back().schedule == state.winner->schedule)
-      return state.winner->match->ns / played.score->ratio;
+      return state.winner->interleaved->ns / played.score->ratio;
   }
   return ranking.front().score ? ranking.front().score->ns : 0;
 }
@@ -144,7 +144,7 @@ absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, F
     Measurement row = row_of(played);
     const bool is_winner = state.winner && state.winner->schedule == row.schedule;
     if (const auto& score = played.score) {
-      row.match = database::Match{
+      row.interleaved = database::Interleaved{
           began_unix_ns, scale_ns * score->ratio, {scale_ns * score->low, scale_ns * score->high}};
       if (&played == &ranking.front()) state.winner = row;
     } else if (is_winner) {
@@ -173,7 +173,7 @@ absl::StatusOr<bool> is_undecided(const TaskState& task, const FinalsState& stat
                                   const SessionOptions& options, database::Store& store) {
   if (!state.is_over) return false;
   TF_ASSIGN_OR_RETURN(const std::vector<Measurement> best, store.top(query_of(task, options), 1));
-  return !best.empty() && !best.front().match;
+  return !best.empty() && !best.front().interleaved;
 }
 
 // Those that were tried, by the time that they take of the network's, the most first.

@@ -76,18 +76,18 @@ absl::Status NetworkRecords::record(const Rivals& rivals, const KernelTimes& tun
     return store_.insert(row).status();
   };
   TF_ASSIGN_OR_RETURN(std::optional<Measurement> scale, in_network(rivals.untuned));
-  if (!scale || !scale->match) {
+  if (!scale || !scale->interleaved) {
     scale = row_of(rivals.untuned, untuned);
     const double ns = *scale->median_ns();
-    scale->match = {.began_unix_ns = now_unix_ns(), .ns = ns, .interval_ns = {ns, ns}};
+    scale->interleaved = {.began_unix_ns = now_unix_ns(), .ns = ns, .interval_ns = {ns, ns}};
     TF_RETURN_IF_ERROR(insert(*scale));
   }
-  const double ns = scale->match->ns;
+  const double ns = scale->interleaved->ns;
   const Estimate ratio = ratio_of_calls(tuned, untuned);
   Measurement row = row_of(rivals.tuned, tuned);
-  row.match = {.began_unix_ns = scale->match->began_unix_ns,
-               .ns = ns * ratio.median_ns,
-               .interval_ns = {ns * ratio.low_ns, ns * ratio.high_ns}};
+  row.interleaved = {.began_unix_ns = scale->interleaved->began_unix_ns,
+                     .ns = ns * ratio.median_ns,
+                     .interval_ns = {ns * ratio.low_ns, ns * ratio.high_ns}};
   return insert(std::move(row));
 }
 

@@ -38,7 +38,7 @@ TakenOver take_over(const std::vector<database::Measurement>& records, int64_t j
   std::set<std::string> told;
   for (const database::Measurement& record : records) {
     const bool is_own = job_id != 0 && record.job_id == job_id;
-    if (is_own && record.match) continue;
+    if (is_own && record.interleaved) continue;
     if (is_own) told.insert(record.schedule);
     (is_own ? taken.own : record.id < first_record ? before : since).push_back(record);
   }

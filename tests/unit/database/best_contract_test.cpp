@@ -45,24 +45,24 @@ TEST_P(BestContract, TheUntunedScheduleStaysBestUntilAnotherIsSurelyFaster) {
   EXPECT_EQ(best({conv_problem()})->median_ns(), 100) << "the untuned schedule has no time there";
 }
 
-// Of ten samples that differ by a tenth: nothing is sure but by their match.
-Measurement of_match(Measurement m, int64_t began_unix_ns, double ns, Interval interval_ns) {
+// Of ten samples that differ by a tenth: nothing is sure but by interleaved trials.
+Measurement interleaved_with(Measurement m, int64_t began_unix_ns, double ns, Interval interval_ns) {
   m.samples = {{800, 1}, {900, 1}, {1000, 1}, {1100, 1}, {1200, 1}};
-  m.match = Match{.began_unix_ns = began_unix_ns, .ns = ns, .interval_ns = interval_ns};
+  m.interleaved = Interleaved{.began_unix_ns = began_unix_ns, .ns = ns, .interval_ns = interval_ns};
   return m;
 }
 
 TEST_P(BestContract, AMatchDecidesWhoIsFaster) {
-  insert(of_match(measured(700, 1), 10, 950, {950, 950}));
-  insert(of_match(measured(710, 1), 10, 960, {945, 975}));
-  insert(of_match(untuned(990, 1), 10, 990, {970, 1010}));
+  insert(interleaved_with(measured(700, 1), 10, 950, {950, 950}));
+  insert(interleaved_with(measured(710, 1), 10, 960, {945, 975}));
+  insert(interleaved_with(untuned(990, 1), 10, 990, {970, 1010}));
   const std::vector<Measurement> top = store_->top({conv_problem()}, 3).value();
   ASSERT_EQ(top.size(), 3u);
   EXPECT_EQ(top[0].schedule, measured(700).schedule);
   EXPECT_EQ(top[1].schedule, measured(710).schedule);
   EXPECT_EQ(best({conv_problem()})->median_ns(), 950) << "though their samples are the same";
-  insert(of_match(untuned(990, 2), 20, 990, {970, 1010}));
-  EXPECT_EQ(best({conv_problem()})->schedule, "untuned") << "they have not met in that match";
+  insert(interleaved_with(untuned(990, 2), 20, 990, {970, 1010}));
+  EXPECT_EQ(best({conv_problem()})->schedule, "untuned") << "they have not met in those trials";
 }
 
 TEST_P(BestContract, OneThatIsUnsureHidesNoneThatIsSure) {
@@ -115,13 +115,13 @@ TEST_P(BestContract, TheUntunedScheduleIsTheOneThatWasLastCalledSo) {
 }
 
 TEST_P(BestContract, TheUntunedScheduleIsBestWhereItIsNotSurelySlowerInsideTheNetwork) {
-  const auto in_network = [](Measurement m, int64_t ns, int64_t match) {
+  const auto in_network = [](Measurement m, int64_t ns, int64_t interleaved) {
     m.samples.assign(5, {ns, 1});
     m.cache_mode = CacheMode::kNetwork;
     const auto time_ns = static_cast<double>(ns);
     const double unsure = m.untuned ? 1 : 1.01;
-    m.match =
-        Match{.began_unix_ns = match, .ns = time_ns, .interval_ns = {time_ns / unsure, time_ns * unsure}};
+    m.interleaved = Interleaved{
+        .began_unix_ns = interleaved, .ns = time_ns, .interval_ns = {time_ns / unsure, time_ns * unsure}};
     return m;
   };
   insert(untuned(1000, 1));
@@ -168,7 +168,7 @@ TEST_P(BestContract, SaysWhyABuildTakesWhatItTakes) {
     Measurement there = m;
     there.cache_mode = CacheMode::kNetwork;
     const double ns = m.untuned ? 1100 : 1000;
-    there.match = Match{.began_unix_ns = 5, .ns = ns, .interval_ns = {ns, ns}};
+    there.interleaved = Interleaved{.began_unix_ns = 5, .ns = ns, .interval_ns = {ns, ns}};
     insert(there);
   }
   EXPECT_EQ(why(), Why::kVerified);

@@ -166,9 +166,9 @@ TEST(Jsonl, ATimeThatNoCoreReachesIsRefused) {
   m.outcome = Outcome::kTimedOut;
   EXPECT_EQ(refusal(m), "");
   m = measured(100);
-  m.match = Match{.began_unix_ns = 1, .ns = 100, .interval_ns = {99, 101}};
+  m.interleaved = Interleaved{.began_unix_ns = 1, .ns = 100, .interval_ns = {99, 101}};
   EXPECT_EQ(refusal(m), "");
-  m.match = Match{.began_unix_ns = 1, .ns = 1e-9, .interval_ns = {1e-9, 1e-9}};
+  m.interleaved = Interleaved{.began_unix_ns = 1, .ns = 1e-9, .interval_ns = {1e-9, 1e-9}};
   EXPECT_THAT(refusal(m), HasSubstr("r.jsonl:3: it took 1e-09 ns in a final re-measurement"));
 }
 

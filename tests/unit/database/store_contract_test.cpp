@@ -20,7 +20,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   m.problem.reuse_distance_bytes = 12 << 20;
   m.untuned = true;
   m.cache_mode = CacheMode::kNetwork;
-  m.match = Match{.began_unix_ns = 5, .ns = 99.5, .interval_ns = {98.5, 101.25}};
+  m.interleaved = Interleaved{.began_unix_ns = 5, .ns = 99.5, .interval_ns = {98.5, 101.25}};
   insert(m);
   std::vector<Measurement> kept;
   ASSERT_TRUE(
@@ -32,7 +32,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   EXPECT_EQ(kept[0].samples, m.samples);
   EXPECT_EQ(kept[0].device, m.device);
   EXPECT_EQ(kept[0].lease, m.lease);
-  EXPECT_EQ(kept[0].match, m.match);
+  EXPECT_EQ(kept[0].interleaved, m.interleaved);
   EXPECT_EQ(kept[0].median_ns(), 99.5);
 }
 
@@ -136,7 +136,7 @@ TEST_P(StoreContract, TakesNoMeasurementThatItCouldNotGiveBack) {
       [](Measurement& m) { m.finished_unix_ns = -1; },
       [](Measurement& m) { m.problem.threads = 0; },
       [](Measurement& m) {
-        m.match = Match{.began_unix_ns = 1, .ns = 2, .interval_ns = {3, 4}};
+        m.interleaved = Interleaved{.began_unix_ns = 1, .ns = 2, .interval_ns = {3, 4}};
       },
   };
   for (const auto& fault : faults) {
@@ -345,7 +345,7 @@ TEST_P(StoreContract, ScanFiltersAndKeepsTheOrderOfInsertion) {
   // Nor is letting what another job tried meet others.
   Measurement met = other;
   met.job_id = 12;
-  met.match = Match{.began_unix_ns = 5, .ns = 1, .interval_ns = {1, 1}};
+  met.interleaved = Interleaved{.began_unix_ns = 5, .ns = 1, .interval_ns = {1, 1}};
   insert(met);
   EXPECT_EQ(count({.job_id = 12}), 3);
   EXPECT_EQ(*store_->count_trials(12), 1);

@@ -138,9 +138,9 @@ class MergeContract : public StoreContract {
 
 // Ours are the newer ones; theirs failed, were slower, and met on another scale inside the network.
 TEST_P(MergeContract, AnImportOfOlderRecordsChangesNoAnswerInEitherOrder) {
-  const auto in_network = [](Measurement m, double ns, int64_t match) {
+  const auto in_network = [](Measurement m, double ns, int64_t interleaved) {
     m.cache_mode = CacheMode::kNetwork;
-    m.match = Match{.began_unix_ns = match, .ns = ns, .interval_ns = {ns, ns}};
+    m.interleaved = Interleaved{.began_unix_ns = interleaved, .ns = ns, .interval_ns = {ns, ns}};
     return m;
   };
   const auto row = [](const char* schedule, int64_t ns, int64_t time, Outcome outcome = Outcome::kOk) {
@@ -203,7 +203,7 @@ TEST_P(MergeContract, BestAsksFewQuestionsHoweverManyWerePutBack) {
   const auto insert_both = [&](Measurement m, double ns_there) {
     insert(m);
     m.cache_mode = CacheMode::kNetwork;
-    m.match = Match{.began_unix_ns = 5, .ns = ns_there, .interval_ns = {ns_there, ns_there}};
+    m.interleaved = Interleaved{.began_unix_ns = 5, .ns = ns_there, .interval_ns = {ns_there, ns_there}};
     insert(m);
   };
   Measurement untuned = measured(1000);

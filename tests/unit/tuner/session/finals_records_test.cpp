@@ -60,7 +60,7 @@ TEST_F(FinalsTest, LetsTheBestThatAreTooCloseToCallMeetAgain) {
     if (measured.size() == 1) continue;
     ++again;
     EXPECT_GE(measured.back().samples.size(), 2u);
-    EXPECT_TRUE(measured.back().match.has_value());
+    EXPECT_TRUE(measured.back().interleaved.has_value());
   }
   EXPECT_GE(again, 2);
   EXPECT_LE(again, 2 * static_cast<int>(Finals::kFinalists)) << "of two tasks";
@@ -117,7 +117,7 @@ TEST_F(FinalsTest, IsNoTrialOfAJobThatGoesOnWhoeverTriedItsSchedules) {
   options_.job_id = store_->add_job({}).value();
   ASSERT_TRUE(run().ok());
   const auto of_both = [&](const std::vector<database::Measurement>& rows) {
-    return rows.front().job_id != rows.back().job_id && rows.back().match.has_value();
+    return rows.front().job_id != rows.back().job_id && rows.back().interleaved.has_value();
   };
   const Rows rows = rows_by_schedule();
   ASSERT_TRUE(std::ranges::any_of(rows, [&](const auto& each) { return of_both(each.second); }));
@@ -135,7 +135,7 @@ TEST_F(FinalsTest, EndsOnlyWhenWhoLooksFastestHasTakenPart) {
   options_.budget.trials = 100;
   ASSERT_TRUE(run().ok());
   for (const Task& task : tasks_)
-    EXPECT_TRUE(fastest_of(task).match.has_value()) << "it was only lucky, once";
+    EXPECT_TRUE(fastest_of(task).interleaved.has_value()) << "it was only lucky, once";
 }
 
 // All take as long. The third would run instead of the first, as likely as not: half a run is more than what
@@ -181,7 +181,7 @@ TEST_F(FinalsTest, IsWonByTheFastestOfEachRoundWhateverTheMachineDoesBetweenRoun
   for (const auto& [schedule, rows] : rows_by_schedule()) {
     ASSERT_EQ(rows.size(), 2u);
     const database::Measurement& row = rows.back();
-    ASSERT_TRUE(row.match.has_value());
+    ASSERT_TRUE(row.interleaved.has_value());
     const auto pooled_ns = [](const database::Measurement& m) { return database::median_ns(m.samples); };
     if (lucky.samples.empty() || pooled_ns(row) < pooled_ns(lucky)) lucky = row;
     if (least_ns == 0 || true_ns(row) < least_ns) least_ns = true_ns(row);
@@ -204,14 +204,14 @@ TEST_F(FinalsTest, IsWonByTheFastestWhateverOthersAddToMostSamples) {
   database::Measurement lucky;
   int64_t least_ns = 0;
   for (const auto& record : records()) {
-    if (record.match) continue;
+    if (record.interleaved) continue;
     if (lucky.samples.empty() || record.median_ns() < lucky.median_ns()) lucky = record;
     if (least_ns == 0 || true_ns(record) < least_ns) least_ns = true_ns(record);
   }
   EXPECT_GT(true_ns(lucky), least_ns) << "else this test shows nothing";
   const database::Measurement fastest = fastest_of(tasks_[0]);
   EXPECT_EQ(true_ns(fastest), least_ns);
-  EXPECT_TRUE(fastest.match.has_value());
+  EXPECT_TRUE(fastest.interleaved.has_value());
 }
 
 TEST_F(FinalsTest, HasTheUntunedScheduleAmongItsFinalistsIfItComesNear) {
@@ -226,12 +226,12 @@ TEST_F(FinalsTest, HasTheUntunedScheduleAmongItsFinalistsIfItComesNear) {
       return schedule == untuned ? untuned_ns : 100'000;
     };
     ASSERT_TRUE(run().ok());
-    int matches = 0, of_untuned = 0;
+    int remeasured = 0, of_untuned = 0;
     for (const auto& record : records()) {
       EXPECT_EQ(record.untuned, record.schedule == untuned);
-      if (record.match) ++(record.untuned ? of_untuned : matches);
+      if (record.interleaved) ++(record.untuned ? of_untuned : remeasured);
     }
-    EXPECT_GE(matches, static_cast<int>(Finals::kFinalists) - 1) << "others come nearer";
+    EXPECT_GE(remeasured, static_cast<int>(Finals::kFinalists) - 1) << "others come nearer";
     EXPECT_EQ(of_untuned, takes_part ? 1 : 0) << untuned_ns;
   }
 }
@@ -257,7 +257,7 @@ TEST_F(FinalsTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledThe
     options_.finals = true;
     ASSERT_TRUE(run().ok());
     const database::Measurement last = rows_by_schedule()[latest.problem.workload.hex() + untuned].back();
-    EXPECT_EQ(last.match.has_value(), takes_part) << latest_ns;
+    EXPECT_EQ(last.interleaved.has_value(), takes_part) << latest_ns;
     EXPECT_EQ(last.untuned, takes_part) << "it is called so in its finals";
   }
 }
@@ -271,7 +271,7 @@ TEST_F(FinalsTest, EndsWhenTheDeviceIsGoneAndKeepsWhatItShowed) {
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials, 8);
   EXPECT_FALSE(progress->undecided) << "it goes by the rounds that were played";
-  EXPECT_TRUE(fastest_of(tasks_[0]).match.has_value()) << "of the rounds before";
+  EXPECT_TRUE(fastest_of(tasks_[0]).interleaved.has_value()) << "of the rounds before";
   for (const auto& record : records()) EXPECT_EQ(record.outcome, database::Outcome::kOk) << "nobody failed";
   EXPECT_LE(runner_.runs, runner_.lose_from + kMaxTries * static_cast<int>(2 * Finals::kFinalists))
       << "it is tried for a round, and by whoever is left";
@@ -285,7 +285,7 @@ TEST_F(FinalsTest, SaysThatItWasNotHeldWhereTheDeviceIsGoneBefore) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_TRUE(progress->undecided);
-  EXPECT_FALSE(fastest_of(tasks_[0]).match.has_value());
+  EXPECT_FALSE(fastest_of(tasks_[0]).interleaved.has_value());
 }
 
 // A job whose time ends so is done with what it has.
@@ -347,15 +347,15 @@ TEST_F(FinalsTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
   runner_.throttle_again_every = 1;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  int matches = 0;
+  int remeasured = 0;
   for (const auto& record : records()) {
-    EXPECT_EQ(record.device.throttled, record.match.has_value());
-    matches += record.match.has_value();
+    EXPECT_EQ(record.device.throttled, record.interleaved.has_value());
+    remeasured += record.interleaved.has_value();
   }
-  EXPECT_GE(matches, 2);
+  EXPECT_GE(remeasured, 2);
   EXPECT_GE(progress->not_measured, 2) << "a device that was steady";
-  EXPECT_LE(progress->not_measured, 2 * matches) << "once it is known to be hot, a trial counts at once";
-  EXPECT_GT(runner_.runs - 8 - progress->not_measured, matches) << "else this test shows nothing";
+  EXPECT_LE(progress->not_measured, 2 * remeasured) << "once it is known to be hot, a trial counts at once";
+  EXPECT_GT(runner_.runs - 8 - progress->not_measured, remeasured) << "else this test shows nothing";
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
 }
 

@@ -29,9 +29,10 @@ class TakenOverTest : public testing::Test {
     row.finished_unix_ns = row.id;
     return rows_.emplace_back(std::move(row));
   }
-  void add_match(const std::string& schedule, int64_t job, int64_t ns = 1000) {
+  void add_interleaved(const std::string& schedule, int64_t job, int64_t ns = 1000) {
     database::Measurement& row = add(schedule, job, ns);
-    row.match = database::Match{.began_unix_ns = row.finished_unix_ns, .ns = static_cast<double>(ns)};
+    row.interleaved =
+        database::Interleaved{.began_unix_ns = row.finished_unix_ns, .ns = static_cast<double>(ns)};
   }
   TakenOver taken(int64_t first_record) const { return take_over(rows_, kJob, first_record); }
 
@@ -50,7 +51,7 @@ TEST_F(TakenOverTest, OfBeforeTakesWhatCountsInTheOrderOfTheFirstTrials) {
   add("champion", kOther, 10);
   add("slow", kOther, 30);
   add("slower", kOther, 40);
-  add_match("champion", kOther, 11);
+  add_interleaved("champion", kOther, 11);
   add("own", kJob, 20);
   EXPECT_THAT(texts(taken(5).before), ElementsAre("champion 11", "slow 30", "slower 40"));
 }
@@ -71,7 +72,7 @@ TEST_F(TakenOverTest, OfOthersSinceTakesTheFirstOfEachScheduleThatIsNotItsOwn) {
   add("own", kJob, 20);
   add("a", kOther, 30);
   add("own", kOther, 21);
-  add_match("a", kOther, 33);
+  add_interleaved("a", kOther, 33);
   add("b", kOther + 1, 40);
   const TakenOver taken = this->taken(1);
   EXPECT_THAT(taken.before, IsEmpty());
@@ -83,7 +84,7 @@ TEST_F(TakenOverTest, OfOthersSinceTakesTheFirstOfEachScheduleThatIsNotItsOwn) {
 TEST_F(TakenOverTest, DoesNotTakeAPlayOffForATrial) {
   add("own", kJob, 20);
   add("a", kOther, 30);
-  add_match("a", kJob, 31);
+  add_interleaved("a", kJob, 31);
   const TakenOver taken = this->taken(1);
   EXPECT_THAT(texts(taken.own), ElementsAre("own 20"));
   EXPECT_THAT(texts(taken.since), ElementsAre("a 30"));
