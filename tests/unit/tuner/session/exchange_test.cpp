@@ -81,10 +81,10 @@ TEST_F(ExchangeTest, RanksASuggestionAmongTheProposals) {
     tasks_.clear();
     add(128, 128, 128, &taste, 8);
     add(128, 128, 128, &taste, 8);
-    TaskState &task = *tasks_[0], &twin = *tasks_[1];
+    TaskState &task = *tasks_[0], &other = *tasks_[1];
     try_some(task);
-    try_some(twin);
-    const space::Candidate later = waiting(twin, 40).back();  // proposed when what waits now is used up
+    try_some(other);
+    const space::Candidate later = waiting(other, 40).back();  // proposed when what waits now is used up
     taste.favourite = task.space().evaluator().judge(later)->features;
     task.suggest({later});
     const std::vector<space::Candidate> tried = waiting(task, 4);
@@ -97,18 +97,18 @@ TEST_F(ExchangeTest, PassesOverSuggestionsThatWereTriedOrWait) {
   Taste taste(1.0f);
   add(128, 128, 128, &taste, 8);
   add(128, 128, 128, &taste, 8);
-  TaskState &task = *tasks_[0], &twin = *tasks_[1];
+  TaskState &task = *tasks_[0], &other = *tasks_[1];
   const space::Candidate tried = try_some(task);
-  ASSERT_EQ(try_some(twin), tried);
+  ASSERT_EQ(try_some(other), tried);
   taste.favourite = task.space().evaluator().judge(tried)->features;
   ASSERT_TRUE(task.take_new_best().has_value());
-  const std::vector<space::Candidate> waits = waiting(twin, 12);
+  const std::vector<space::Candidate> waits = waiting(other, 12);
   task.suggest({tried, waits[2]});
   EXPECT_EQ(waiting(task, 12), waits) << "none has lost its place";
-  std::vector<model::Example> of_task, of_twin;
+  std::vector<model::Example> of_task, of_other;
   task.append_examples(of_task);
-  twin.append_examples(of_twin);
-  EXPECT_EQ(of_task.size(), of_twin.size()) << "it taught again";
+  other.append_examples(of_other);
+  EXPECT_EQ(of_task.size(), of_other.size()) << "it taught again";
   EXPECT_FALSE(task.take_new_best().has_value());
 }
 
