@@ -22,7 +22,7 @@ class KnownCode {
     kKnown,    // `*outcome` says what came of it
   };
 
-  // An empty digest is nobody's twin.
+  // An empty digest is nobody's duplicate.
   Claim claim(int task, const std::string& digest, const Work& work, Outcome* outcome) {
     if (digest.empty()) return Claim::kMeasure;
     std::lock_guard lock(mutex_);
@@ -32,7 +32,7 @@ class KnownCode {
       *outcome = code->second.outcome;
       return Claim::kKnown;
     }
-    code->second.twins.push_back(work);
+    code->second.duplicates.push_back(work);
     return Claim::kWait;
   }
 
@@ -43,7 +43,7 @@ class KnownCode {
     Code& code = codes_[{task, digest}];
     code.settled = true;
     code.outcome = std::move(outcome);
-    return std::exchange(code.twins, {});
+    return std::exchange(code.duplicates, {});
   }
 
   // It was not measured, and nothing is known of it, unless another was. Returns who waited for it.
@@ -51,16 +51,16 @@ class KnownCode {
     std::lock_guard lock(mutex_);
     const auto code = codes_.find({task, digest});
     if (code == codes_.end() || code->second.settled) return {};
-    std::vector<Work> twins = std::move(code->second.twins);
+    std::vector<Work> duplicates = std::move(code->second.duplicates);
     codes_.erase(code);
-    return twins;
+    return duplicates;
   }
 
  private:
   struct Code {
     bool settled = false;
     Outcome outcome{};
-    std::vector<Work> twins;
+    std::vector<Work> duplicates;
   };
   std::mutex mutex_;
   std::map<std::pair<int, std::string>, Code> codes_;

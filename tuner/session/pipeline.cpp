@@ -93,7 +93,7 @@ void Pipeline::submit(Work work) {
 }
 
 void Pipeline::let_go(const Finished& finished) {
-  if (finished.result && !finished.is_twin) runner_.acknowledge(*finished.result);
+  if (finished.result && !finished.is_duplicate) runner_.acknowledge(*finished.result);
 }
 
 void Pipeline::set_incumbent(int task, const Incumbent& incumbent) {
@@ -222,15 +222,15 @@ void Pipeline::run_loop() {
 void Pipeline::finish(const Work& work, const absl::StatusOr<Result>& result) {
   finished_.push({work, result.status(), result.ok() ? *result : nullptr});
   if (!result.ok()) return give_up_code(work);
-  for (Work& twin : codes_.settle(work.task, work.built->code_digest(), *result))
-    finished_.push({std::move(twin), absl::OkStatus(), *result, true});
+  for (Work& duplicate : codes_.settle(work.task, work.built->code_digest(), *result))
+    finished_.push({std::move(duplicate), absl::OkStatus(), *result, true});
 }
 
 // Another of the same code is measured instead.
 void Pipeline::give_up_code(const Work& work) {
-  for (Work& twin : codes_.give_up(work.task, work.built->code_digest())) {
+  for (Work& duplicate : codes_.give_up(work.task, work.built->code_digest())) {
     to_run_.expect();
-    pass_on(std::move(twin));
+    pass_on(std::move(duplicate));
   }
 }
 

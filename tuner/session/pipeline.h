@@ -73,7 +73,7 @@ struct Finished {
   // Null if it did not compile, or was not measured.
   std::shared_ptr<const tunefarm::farm::v1::TrialResult> result = nullptr;
   // It compiled to the code of another candidate, whose result this is; null if that was in an earlier run.
-  bool is_twin = false;
+  bool is_duplicate = false;
 };
 
 // The way to the device failed, not the candidate, and it has not failed as often as we try.

@@ -97,8 +97,8 @@ struct Progress {
   double without_device_s = 0;  // of elapsed_s, in which no device measured: it counts for no budget
   // Of the seconds in which each device measured, all together, the share inside timed samples of trials.
   double device_busy_share = 0;
-  int64_t withdrawn = 0;  // candidates that the model gave up before they were tried
-  int64_t twins = 0;      // candidates with the code of another: not measured, no trials
+  int64_t withdrawn = 0;   // candidates that the model gave up before they were tried
+  int64_t duplicates = 0;  // candidates with the code of another: not measured, no trials
   // Between the timed samples of one candidate and the next on the same slot of a device, median; unset
   // without two, and until it is over.
   std::optional<double> median_gap_s;

@@ -97,7 +97,7 @@ class TaskState {
 
   double best_seconds() const { return best_seconds_; }  // 0: nothing ok yet
   double best_seconds_after(int64_t results) const;      // as known then; before anything was ok, the first
-  // Schedules whose result is known, measured or as another's twin.
+  // Schedules whose result is known, measured or as another's duplicate.
   int64_t results() const { return results_; }
   double mean_sampled_seconds() const;  // of those measured, inside timed samples
 

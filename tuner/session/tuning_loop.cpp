@@ -179,9 +179,9 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
   } else {
     Finished& finished = std::get<Finished>(arrival);
     if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
-    if (is_twin(flight, finished)) {
+    if (is_duplicate(flight, finished)) {
       pipeline.let_go(finished);  // where it was measured all the same
-      take_twin(flight, finished);
+      take_duplicate(flight, finished);
       return absl::OkStatus();
     }
     if (throttling_.spoils(finished)) {
@@ -216,8 +216,8 @@ void TuningLoop::observe(const InFlight& flight, const database::Measurement& me
 
 // Of those with the same code it is the first one to be told whose trial it was, whichever of them a device
 // measured.
-bool TuningLoop::is_twin(const InFlight& flight, const Finished& finished) const {
-  if (finished.result == nullptr || finished.work.priority == Priority::kInFull) return finished.is_twin;
+bool TuningLoop::is_duplicate(const InFlight& flight, const Finished& finished) const {
+  if (finished.result == nullptr || finished.work.priority == Priority::kInFull) return finished.is_duplicate;
   return told_codes_.contains({flight.task, finished.work.built->code_digest()});
 }
 
@@ -227,7 +227,7 @@ void TuningLoop::count(int task, const database::Measurement& measurement) {
   ++progress_.trials;
   ++progress_.tasks[index].trials;
   ++tried_[index];
-  twins_in_a_row_[index] = 0;
+  duplicates_in_a_row_[index] = 0;
   if (!is_failure(measurement.outcome)) return;
   ++progress_.failures;
   ++progress_.failed_by[measurement.outcome];
@@ -246,7 +246,7 @@ void TuningLoop::observe_rest() {
 }
 
 // No trial: nothing was measured, and the budget pays for nothing.
-void TuningLoop::take_twin(const InFlight& flight, const Finished& finished) {
+void TuningLoop::take_duplicate(const InFlight& flight, const Finished& finished) {
   const auto index = static_cast<size_t>(flight.task);
   std::optional<Time> time;
   if (finished.result) {
@@ -256,8 +256,8 @@ void TuningLoop::take_twin(const InFlight& flight, const Finished& finished) {
     time = known->time;
   }
   tasks_[index]->observe(flight.candidate, time);
-  ++progress_.twins;
-  ++twins_in_a_row_[index];
+  ++progress_.duplicates;
+  ++duplicates_in_a_row_[index];
 }
 
 absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished) {

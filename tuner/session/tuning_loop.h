@@ -82,8 +82,8 @@ class TuningLoop {
   absl::Status note_attempt(const InFlight& flight, const Finished& finished);
   void try_again(InFlight flight, Finished finished);
   absl::Status not_measured(InFlight flight, Finished finished);
-  bool is_twin(const InFlight& flight, const Finished& finished) const;
-  void take_twin(const InFlight& flight, const Finished& finished);
+  bool is_duplicate(const InFlight& flight, const Finished& finished) const;
+  void take_duplicate(const InFlight& flight, const Finished& finished);
   void fill(Pipeline& pipeline, bool draining);
   absl::Status give_up(int task, const absl::Status& why);
   absl::Status record(const InFlight& flight, const Finished& finished);
@@ -128,7 +128,7 @@ class TuningLoop {
   Throttling throttling_;                              // of the devices
   int unmeasured_in_a_row_ = 0, reports_of_little_gain_ = 0;
   double reserve_s_ = 0;  // of the budget, by the last progress
-  std::vector<int> twins_in_a_row_;
+  std::vector<int> duplicates_in_a_row_;
   std::vector<int64_t> tried_;  // of each task, measured by this job since its last final re-measurement
   std::vector<int> refusals_;   // of each task, since it last gave a measurement
 };

@@ -10,7 +10,7 @@
 namespace tf::session {
 namespace {
 
-constexpr int kMaxTwinsInARow = 128;  // of a task: from there on its space has nothing new
+constexpr int kMaxDuplicatesInARow = 128;  // of a task: from there on its space has nothing new
 // Reports in a row that expect little: what is expected moves as models learn and new candidates wait.
 constexpr int kSettled = 12;
 
@@ -24,7 +24,7 @@ int64_t TuningLoop::trials_left() const {
 std::vector<Outlook> TuningLoop::outlooks() const {
   std::vector<OpenTask> open;
   for (size_t i = 0; i < tasks_.size(); ++i) {
-    const bool exhausted = tasks_[i]->exhausted() || twins_in_a_row_[i] >= kMaxTwinsInARow ||
+    const bool exhausted = tasks_[i]->exhausted() || duplicates_in_a_row_[i] >= kMaxDuplicatesInARow ||
                            !progress_.tasks[i].given_up.empty();
     open.push_back({tasks_[i].get(), under_way_[i], exhausted});
   }

@@ -48,7 +48,7 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
   under_way_.resize(tasks.size());
   refusals_.resize(tasks.size());
   tried_.resize(tasks.size());
-  twins_in_a_row_.resize(tasks.size());
+  duplicates_in_a_row_.resize(tasks.size());
 }
 
 absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop) {
@@ -147,7 +147,7 @@ bool TuningLoop::is_of_this_kind(const database::Measurement& record) const {
 
 // What this database's sessions measured of the task here; what others measured is history. The job's own
 // results come when the search proposes them again, and so do those that other jobs had since. Only their
-// code is known before, by who had it first: that is whose twins others are.
+// code is known before, by who had it first: that is whose duplicates others are.
 absl::Status TuningLoop::recall(TaskState& task) {
   database::Filter filter;
   filter.problem = task.problem();

@@ -327,7 +327,7 @@ TEST_F(PausedJob, GoesOnAsBeforeWhereAnotherMeasuredWhatItHadWithdrawn) {
   EXPECT_EQ(order_of(options_.job_id), expected);
 }
 
-// Of a schedule that was a twin in this job: it had, and has, the time of that trial.
+// Of a schedule that was a duplicate in this job: it had, and has, the time of that trial.
 TEST_F(PausedJob, TakesItsOwnTrialOfTheSameCode) {
   options_.budget.trials = 24;
   ASSERT_TRUE(run().ok());

@@ -17,10 +17,10 @@ TEST(KnownCode, LetsTheFirstOfEachCodeBeMeasured) {
   EXPECT_EQ(codes.claim(0, "b", 2, &outcome), Codes::Claim::kMeasure);
   EXPECT_EQ(codes.claim(1, "a", 3, &outcome), Codes::Claim::kMeasure) << "another task's sizes";
   EXPECT_EQ(codes.claim(0, "", 4, &outcome), Codes::Claim::kMeasure);
-  EXPECT_EQ(codes.claim(0, "", 5, &outcome), Codes::Claim::kMeasure) << "no digest is nobody's twin";
+  EXPECT_EQ(codes.claim(0, "", 5, &outcome), Codes::Claim::kMeasure) << "no digest is nobody's duplicate";
 }
 
-TEST(KnownCode, GivesTwinsTheOutcomeOfTheFirst) {
+TEST(KnownCode, GivesDuplicatesTheOutcomeOfTheFirst) {
   Codes codes;
   std::string outcome;
   codes.claim(0, "a", 1, &outcome);

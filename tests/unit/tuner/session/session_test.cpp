@@ -267,7 +267,7 @@ TEST_F(TuneTest, MeasuresNoCodeTwice) {
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(records().size(), 2u) << "one code a task";
   EXPECT_EQ(runner_.runs, 2);
-  EXPECT_GT(progress->twins, 10);
+  EXPECT_GT(progress->duplicates, 10);
   const absl::StatusOr<Progress> again = run();
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(runner_.runs, 2) << "an earlier run measured it";

@@ -116,14 +116,14 @@ TEST_F(Recalling, IsToldWhatOthersMeasuredWhenItProposesItAndThatIsDue) {
 
 TEST_F(Recalling, KeepsWhatIsSaidFirstOfACode) {
   other_->next();  // the untuned one
-  const space::Candidate measured = other_->next().value(), twin = other_->next().value();
-  Recalled one = recalled(measured, 1e-3), same = recalled(twin, 3e-3);
+  const space::Candidate measured = other_->next().value(), duplicate = other_->next().value();
+  Recalled one = recalled(measured, 1e-3), same = recalled(duplicate, 3e-3);
   one.code_digest = same.code_digest = "the same";
   for (const Recalled& each : {one, same}) state_->recall_when_proposed(each);
   ASSERT_NE(state_->result_of_code("the same"), nullptr);
   EXPECT_EQ(state_->result_of_code("the same")->time->seconds, 1e-3);
   state_->next();
-  EXPECT_EQ(state_->next(), twin) << "it is handed out, and found to be a twin once it is built";
+  EXPECT_EQ(state_->next(), duplicate) << "it is handed out, and found to be a duplicate once it is built";
 }
 
 TEST_F(Recalling, KnowsTheBestAndTheUntunedTime) {
