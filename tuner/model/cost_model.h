@@ -28,7 +28,7 @@ class CostModel {
   // Learns from all examples given (not incrementally). May be slow; never called while scoring.
   virtual absl::Status train(std::span<const Example> examples) = 0;
 
-  // Whether score has anything to say yet; until then callers rank by the draft model.
+  // Whether score has anything to say yet; until then callers rank by the roofline model.
   virtual bool is_trained() const = 0;
 
   // A number a row, higher is faster; only differences between candidates of one task mean anything.

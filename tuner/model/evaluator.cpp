@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "tuner/model/draft.h"
+#include "tuner/model/roofline.h"
 #include "tuner/model/slot_program.h"
 
 namespace tf::model {
@@ -36,12 +36,12 @@ size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formu
   return static_cast<size_t>(std::max_element(results.begin(), results.end()) - results.begin());
 }
 
-void assess_nests(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options,
+void assess_nests(std::span<const Nest> nests, const target::Target& target, const RooflineOptions& options,
                   const Pace& pace, Assessment& out) {
   for (const Nest& nest : nests) out.legal = both(out.legal, is_sensible(nest, target));
-  const Draft draft = draft_of(nests, target, options, pace);
-  out.features = features_of(nests, out.main_nest, draft, target, options);
-  out.draft_seconds = draft.seconds;
+  const Roofline roofline = roofline_of(nests, target, options, pace);
+  out.features = features_of(nests, out.main_nest, roofline, target, options);
+  out.roofline_seconds = roofline.seconds;
 }
 
 Pace any_pace(Formulas& formulas) {
@@ -56,7 +56,7 @@ std::array<double, 4> numbers_of(const Pace& pace) {
 }  // namespace
 
 Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
-                  const target::Target& target, const DraftOptions& options, size_t main_nest) {
+                  const target::Target& target, const RooflineOptions& options, size_t main_nest) {
   Assessment assessment;
   assessment.main_nest = main_nest;
   assess_nests(summarize(state, ports, target), target, options, pace_of(target, options), assessment);
@@ -64,7 +64,7 @@ Assessment assess(const schedule::State& state, const schedule::PortLayouts& por
 }
 
 std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
-                                 const target::Target& target, const DraftOptions& options,
+                                 const target::Target& target, const RooflineOptions& options,
                                  Formulas& formulas) {
   schedule::State state(*sketch.workload, space::open_sizes(sketch));
   for (const schedule::Step& step : sketch.steps.steps)
@@ -82,7 +82,7 @@ std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::Po
 // Of each sketch. Every program gives legality first, so that nobody pays for what it does not ask for.
 struct Evaluator::Compiled {
   struct Programs {
-    SlotProgram legal, draft, features, all;
+    SlotProgram legal, roofline, features, all;
   };
   std::vector<Programs> sketches;
 };
@@ -90,18 +90,18 @@ struct Evaluator::Compiled {
 Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
                      uint64_t reuse_distance_bytes, const MeasuredRates& measured)
     : target_(target), pace_(numbers_of(pace_of(target, {.measured = measured}))) {
-  const DraftOptions options{.threads = threads, .reuse_distance_bytes = reuse_distance_bytes};
+  const RooflineOptions options{.threads = threads, .reuse_distance_bytes = reuse_distance_bytes};
   Compiled compiled;
   for (const space::Sketch& sketch : space.sketches) {
     Formulas formulas;
     Assessment of = assess(sketch, space.ports, target, options, formulas).value_or(Assessment{.legal = 0});
     const std::array<Value, 1> legal = {of.legal};
-    const std::array<Value, 1> draft = {
-        select(of.legal, of.draft_seconds, std::numeric_limits<double>::infinity())};
+    const std::array<Value, 1> roofline = {
+        select(of.legal, of.roofline_seconds, std::numeric_limits<double>::infinity())};
     std::vector<Value> all(of.features.begin(), of.features.end());
-    all.push_back(draft[0]);
+    all.push_back(roofline[0]);
     compiled.sketches.push_back({{sketch, formulas, legal},
-                                 {sketch, formulas, draft},
+                                 {sketch, formulas, roofline},
                                  {sketch, formulas, of.features},
                                  {sketch, formulas, all}});
   }
@@ -156,11 +156,11 @@ std::vector<bool> Evaluator::legal(std::span<const space::Candidate> candidates)
   return legal;
 }
 
-std::vector<double> Evaluator::draft(std::span<const space::Candidate> candidates) const {
+std::vector<double> Evaluator::roofline(std::span<const space::Candidate> candidates) const {
   std::vector<double> seconds(candidates.size());
   for_each_result(
       candidates, pace_,
-      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].draft; },
+      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].roofline; },
       [&](size_t i, std::span<const double> results) { seconds[i] = results[0]; });
   return seconds;
 }
@@ -181,9 +181,9 @@ std::optional<Judgement> Evaluator::judge(const space::Candidate& candidate) con
       [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].all; },
       [&](size_t, std::span<const double> results) {
         copy_features(results, judgement.features);
-        judgement.draft_seconds = results[kFeatureCount];
+        judgement.roofline_seconds = results[kFeatureCount];
       });
-  if (judgement.draft_seconds == std::numeric_limits<double>::infinity()) return std::nullopt;
+  if (judgement.roofline_seconds == std::numeric_limits<double>::infinity()) return std::nullopt;
   return judgement;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Owns: judging candidates without building them, many at a time: which are legal, their features, and the
-// draft model's estimate. Each sketch is compiled once into programs over its slots, for all machines of its
-// target.
+// roofline model's estimate. Each sketch is compiled once into programs over its slots, for all machines of
+// its target.
 
 #include <array>
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace tf::model {
 
 struct Judgement {
   Features features;
-  double draft_seconds = 0;  // analytic estimate, good for ranking only
+  double roofline_seconds = 0;  // analytic estimate, good for ranking only
 };
 
 // Judges candidates of one design space. Thread-safe: const after construction.
 class Evaluator {
  public:
-  // `space` must outlive the evaluator. What the draft model asks of the network and of the machine:
+  // `space` must outlive the evaluator. What the roofline model asks of the network and of the machine:
   // DraftOptions.
   Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
             uint64_t reuse_distance_bytes = 0, const MeasuredRates& measured = {});
@@ -34,8 +34,8 @@ class Evaluator {
 
   // Of each candidate, whether it is legal: its steps apply, and its code is of sensible size.
   std::vector<bool> legal(std::span<const space::Candidate> candidates) const;
-  // Of each candidate, the draft model's estimate; infinity if it is not legal.
-  std::vector<double> draft(std::span<const space::Candidate> candidates) const;
+  // Of each candidate, the roofline model's estimate; infinity if it is not legal.
+  std::vector<double> roofline(std::span<const space::Candidate> candidates) const;
   // Of each candidate, which must be legal, its features.
   std::vector<Features> features(std::span<const space::Candidate> candidates) const;
 
@@ -52,17 +52,17 @@ class Evaluator {
 // What the programs compute, as values: of a sketch, formulas; of a schedule's state, constants.
 struct Assessment {
   Value legal = 1;  // a condition
-  Value draft_seconds = 0;
+  Value roofline_seconds = 0;
   std::array<Value, kFeatureCount> features;
   size_t main_nest = 0;  // that the features describe
 };
 // Of a state without open sizes; `main_nest` is the sketch's.
 Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
-                  const target::Target& target, const DraftOptions& options, size_t main_nest);
+                  const target::Target& target, const RooflineOptions& options, size_t main_nest);
 // Of a sketch, over the choices of its slots, and over the machine's pace, whatever the options say was
 // measured: as parameters, in Pace's order. Nothing if it is legal nowhere. `formulas` must outlive it.
 std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
-                                 const target::Target& target, const DraftOptions& options,
+                                 const target::Target& target, const RooflineOptions& options,
                                  Formulas& formulas);
 
 }  // namespace tf::model

@@ -129,8 +129,8 @@ Value arithmetic_of(const Nest& nest) {
 
 namespace {
 
-Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const target::Target& target,
-           const DraftOptions& options) {
+Row row_of(std::span<const Nest> nests, size_t main, const Roofline& roofline, const target::Target& target,
+           const RooflineOptions& options) {
   Row row;
   add_shape(nests[main], target, options.threads, row);
   add_memory(nests[main], target, row);
@@ -157,9 +157,9 @@ Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const t
   row.add_own(magnitude(parallel));
   row.add_own(magnitude(strided));
   row.add_own(share(iterations, iterations + nests[main].iterations));
-  row.add_own(magnitude(draft.seconds * 1e9));
-  // What bounds the draft's time, and how far the code is from the pipes' own.
-  for (const Value& part : draft.shares) row.add(part);
+  row.add_own(magnitude(roofline.seconds * 1e9));
+  // What bounds the roofline model's time, and how far the code is from the pipes' own.
+  for (const Value& part : roofline.shares) row.add(part);
   row.add_own(magnitude(static_cast<double>(options.reuse_distance_bytes)));
   row.add_own(magnitude(options.threads));
   row.add_own(target.vector.registers);
@@ -169,9 +169,10 @@ Row row_of(std::span<const Nest> nests, size_t main, const Draft& draft, const t
 
 }  // namespace
 
-std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main, const Draft& draft,
-                                             const target::Target& target, const DraftOptions& options) {
-  return row_of(nests, main, draft, target, options).finish();
+std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main,
+                                             const Roofline& roofline, const target::Target& target,
+                                             const RooflineOptions& options) {
+  return row_of(nests, main, roofline, target, options).finish();
 }
 
 const std::array<bool, kFeatureCount>& relative_features() {

@@ -10,19 +10,20 @@
 #include <vector>
 
 #include "compiler/target/target.h"
-#include "tuner/model/draft.h"
+#include "tuner/model/roofline.h"
 
 namespace tf::model {
 
 inline constexpr size_t kInnerLoops = 10;  // loops of the main nest, innermost first, described one by one
 inline constexpr size_t kFeatureCount = 48 + kResources + 3 * kInnerLoops;
 using Features = std::array<float, kFeatureCount>;
-// The draft model's estimate: base-2 logarithm of 1 + nanoseconds.
-inline constexpr size_t kDraftFeature = 43 + 3 * kInnerLoops;
+// The roofline model's estimate: base-2 logarithm of 1 + nanoseconds.
+inline constexpr size_t kRooflineFeature = 43 + 3 * kInnerLoops;
 
 // The nest that most features describe is the one numbered `main`.
-std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main, const Draft& draft,
-                                             const target::Target& target, const DraftOptions& options);
+std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t main,
+                                             const Roofline& roofline, const target::Target& target,
+                                             const RooflineOptions& options);
 
 // Of each feature, whether it means the same in all tasks: shares, tile shapes in registers and vectors,
 // operations a byte. Others tell a task's size, or its loops.

@@ -1,7 +1,7 @@
 #pragma once
 // Owns: what a scheduled stage's loop nest does to the machine, as values: iterations, register tile, vector
 // shape, and the elements and cache lines that each depth of the nest touches. Of a schedule's state they are
-// constants, of a sketch's formulas over its choices. Features and the draft model both read it.
+// constants, of a sketch's formulas over its choices. Features and the roofline model both read it.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: what one core of a target does in a cycle, and how its caches are built, as far as the draft model
+// Owns: what one core of a target does in a cycle, and how its caches are built, as far as the roofline model
 // asks. Does not know: programs.
 
 #include "compiler/target/target.h"

@@ -127,7 +127,7 @@ std::vector<float> XGBoostModel::without_trees(std::span<const Features> rows) c
   std::vector<float> scores(rows.size(), 0);
   if (options_.lesson == Lesson::kOrder)
     std::transform(rows.begin(), rows.end(), scores.begin(),
-                   [](const Features& features) { return -features[kDraftFeature]; });
+                   [](const Features& features) { return -features[kRooflineFeature]; });
   return scores;
 }
 

@@ -11,8 +11,8 @@ namespace tf::model {
 
 // What the trees learn.
 enum class Lesson {
-  // To correct the draft model: a candidate's score is minus the logarithm of its drafted time plus what they
-  // add, learned from pairs of candidates of one task (Burges et al., "RankNet", ICML 2005).
+  // To correct the roofline model: a candidate's score is minus the logarithm of its estimated time plus what
+  // they add, learned from pairs of candidates of one task (Burges et al., "RankNet", ICML 2005).
   kOrder,
   kSpeed,  // by themselves, the speed: the baseline like Ansor
 };
@@ -25,7 +25,7 @@ struct XGBoostOptions {
   int min_examples = 24;  // below this the model stays untrained
   int threads = 1;        // measuring cores are not ours to use
   uint64_t seed = 1;
-  // What the trees correct instead of the draft model: trained, of the same features. May be null.
+  // What the trees correct instead of the roofline model: trained, of the same features. May be null.
   std::shared_ptr<const CostModel> prior;
   // It is asked of other tasks than those of its examples. Where these are of two groups and more, trees look
   // at relative features only, and there are as many rounds as order groups best that were held out: none, if

@@ -1,9 +1,9 @@
 #pragma once
 // Owns: a baseline like Ansor (Zheng et al., OSDI 2020, section 5, with the constants of its implementation
 // in TVM): rounds of measurements, each chosen by evolution under the learned model alone. The search has
-// no draft model, no seeds, no crossover; until the model has learned something, its choice is random. But
-// the features are those of all strategies, so that its trees see the draft's time and shares. It stays as
-// published, for comparison; better ideas go to the other strategies.
+// no roofline model, no seeds, no crossover; until the model has learned something, its choice is random. But
+// the features are those of all strategies, so that its trees see the roofline model's time and shares. It
+// stays as published, for comparison; better ideas go to the other strategies.
 
 #include <deque>
 #include <map>

@@ -6,8 +6,8 @@
 namespace tf::search {
 namespace {
 
-constexpr int kPopulation = 1024;  // candidates that the draft model keeps from one generation to the next
-constexpr int kSurvivors = 512;    // of them, the best by the draft model, that the learned model ranks
+constexpr int kPopulation = 1024;  // candidates that the roofline model keeps from one generation to the next
+constexpr int kSurvivors = 512;    // of them, the best by the roofline model, that the learned model ranks
 constexpr int kGenerations = 3;    // each breeds half a population
 constexpr int kParents = 32;       // best measured candidates that breed, and as many of the population
 // Share of proposals drawn from the population at random for as long as no model says how unsure it is.
@@ -20,12 +20,12 @@ void EvolutionarySearch::add(Population& population, std::vector<space::Candidat
   std::erase_if(candidates, [&](const space::Candidate& candidate) {
     return seen_.contains(candidate) || !population.known.insert(candidate).second;
   });
-  const std::vector<double> seconds = evaluator_.draft(candidates);
+  const std::vector<double> seconds = evaluator_.roofline(candidates);
   for (size_t i = 0; i < candidates.size(); ++i)
     if (std::isfinite(seconds[i])) population.individuals.push_back({std::move(candidates[i]), seconds[i]});
 }
 
-// The best first: a population of them by the draft model, and of these, once there is a learned model, as
+// The best first: a population of them by the roofline model, and of these, once there is a learned model, as
 // many survivors by that.
 void EvolutionarySearch::rank(Population& population) const {
   std::vector<Individual>& all = population.individuals;
@@ -36,9 +36,9 @@ void EvolutionarySearch::rank(Population& population) const {
     });
     if (all.size() > count) all.resize(count);
   };
-  keep_best(static_cast<size_t>(kPopulation), [](const Individual& i) { return i.draft_seconds; });
+  keep_best(static_cast<size_t>(kPopulation), [](const Individual& i) { return i.roofline_seconds; });
   if (model_ == nullptr || !model_->is_trained()) return;
-  keep_best(static_cast<size_t>(kSurvivors), [](const Individual& i) { return i.draft_seconds; });
+  keep_best(static_cast<size_t>(kSurvivors), [](const Individual& i) { return i.roofline_seconds; });
   std::vector<space::Candidate> fresh;
   for (const Individual& individual : all)
     if (!individual.ranked) fresh.push_back(individual.candidate);

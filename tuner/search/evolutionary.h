@@ -1,8 +1,8 @@
 #pragma once
-// Owns: evolutionary search, draft then verify: a population bred from the best measured candidates and fresh
-// samples is ranked by the analytic draft model; its survivors are ranked by the learned model; the best are
-// proposed, by what the model expects of them and, for each proposal to another degree, by how unsure it is.
-// The form is Ansor's (Zheng et al., OSDI 2020, section 5), with the draft model in front.
+// Owns: evolutionary search, estimate then verify: a population bred from the best measured candidates and
+// fresh samples is ranked by the analytic roofline model; its survivors are ranked by the learned model; the
+// best are proposed, by what the model expects of them and, for each proposal to another degree, by how
+// unsure it is. The form is Ansor's (Zheng et al., OSDI 2020, section 5), with the roofline model in front.
 
 #include "absl/container/flat_hash_set.h"
 #include "tuner/model/evaluator.h"
@@ -27,7 +27,7 @@ class EvolutionarySearch final : public Search {
  private:
   struct Individual {
     space::Candidate candidate;
-    double draft_seconds = 0;
+    double roofline_seconds = 0;
     double fitness = 0;  // higher is better
     double spread = 0;   // how unsure that is
     bool ranked = false;
@@ -47,7 +47,7 @@ class EvolutionarySearch final : public Search {
   const space::DesignSpace& space_;
   const space::Neighbourhood neighbourhood_;
   const model::Evaluator& evaluator_;
-  model::CostModel* model_;  // may be null: the draft model alone ranks
+  model::CostModel* model_;  // may be null: the roofline model alone ranks
   space::Random random_;
   Seen seen_;
   std::vector<Observation> best_;  // fastest first

@@ -46,7 +46,7 @@ bool starts_from_seeds(Kind kind) {
 
 model::XGBoostOptions booster_options(Kind kind, uint64_t seed) {
   if (!is_baseline(kind)) return {.seed = seed};
-  // As published, its trees say how fast a candidate is, not by how much a draft is wrong.
+  // As published, its trees say how fast a candidate is, not by how much an estimate is wrong.
   return {
       .lesson = model::Lesson::kSpeed, .rounds = 300, .max_depth = 10, .learning_rate = 0.2, .seed = seed};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what the machine that measures reaches, for the draft model: by the calibration kernels' records, or
-// by measuring them first. Does not know: what the kernels are, what is made of the rates.
+// Owns: what the machine that measures reaches, for the roofline model: by the calibration kernels' records,
+// or by measuring them first. Does not know: what the kernels are, what is made of the rates.
 
 #include <atomic>
 #include <cstdint>
@@ -50,14 +50,14 @@ struct CalibrationOptions {
   // A job that has records goes on with what it knew when it began: only records below its first count, and
   // nothing is measured.
   int64_t before_record = std::numeric_limits<int64_t>::max();
-  // So long at most who drafts waits for them, but for the one that a device has begun.
+  // So long at most who estimates waits for them, but for the one that a device has begun.
   absl::Duration patience = absl::Seconds(10);
 };
 
 // Finds out what the machine reaches, by the store's records; calibration kernels that have none on such a
 // machine are built, measured and recorded, which takes a second or two, once. In two steps, so that builders
-// work while who drafts gets ready. What cannot be built or measured in time stays 0: that is no error. Where
-// one is not built in time none is measured, and a line in the log says so. Not thread-safe.
+// work while who estimates gets ready. What cannot be built or measured in time stays 0: that is no error.
+// Where one is not built in time none is measured, and a line in the log says so. Not thread-safe.
 class Calibration {
  public:
   // Has all of them built that are wanted, beside each other. The builder must outlive the calibration.

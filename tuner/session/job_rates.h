@@ -1,6 +1,6 @@
 #pragma once
-// Owns: where a job looks from and what it drafts by, from its first run to its last, as its database keeps
-// it. Does not know: how rates are measured, what is made of them.
+// Owns: where a job looks from and what its roofline model goes by, from its first run to its last, as its
+// database keeps it. Does not know: how rates are measured, what is made of them.
 
 #include <cstdint>
 #include <optional>

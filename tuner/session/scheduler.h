@@ -33,7 +33,7 @@ struct Outlook {
   double promise = 0;          // of the models, for the best of what waits
   double promised = 0;         // in sum, so far
   double kept = 0;             // of that, what was measured
-  double reach = std::numeric_limits<double>::infinity();  // by the draft model, how much can be gained
+  double reach = std::numeric_limits<double>::infinity();  // by the roofline model, how much can be gained
   bool exhausted = false;
 };
 

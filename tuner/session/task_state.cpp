@@ -18,8 +18,8 @@ namespace {
 constexpr int kMaxKnownInARow = 1024;
 constexpr double kUnknownPromise = 0.3;  // of candidates that no model has compared with the best
 constexpr double kMostPromise = 2;
-// What the draft model does not see may gain so much, and as much again as what it sees.
-constexpr double kDraftError = 0.1;
+// What the roofline model does not see may gain so much, and as much again as what it sees.
+constexpr double kRooflineError = 0.1;
 // So many times as unsure as the model is, one in twenty proposals hopes for more (search/evolutionary.cpp).
 constexpr float kBoldest = 3;
 
@@ -128,14 +128,14 @@ void TaskState::promise() {
   const std::optional<model::Judgement> best = space_.evaluator().judge(*best_);
   if (!best) return;
   std::vector<model::Features> rows = {best->features};
-  double least_draft = best->draft_seconds;
+  double least_roofline = best->roofline_seconds;
   for (const space::Candidate& candidate : proposals_) {
     const std::optional<model::Judgement> judgement = space_.evaluator().judge(candidate);
     if (!judgement) continue;
     rows.push_back(judgement->features);
-    least_draft = std::min(least_draft, judgement->draft_seconds);
+    least_roofline = std::min(least_roofline, judgement->roofline_seconds);
   }
-  promise_.now = std::log(best->draft_seconds / least_draft);
+  promise_.now = std::log(best->roofline_seconds / least_roofline);
   promise_.reach = std::max(promise_.reach.value_or(0), promise_.now);
   if (follows_model_ && model_->is_trained()) {
     const std::vector<float> scores = model_->score(rows);
@@ -147,7 +147,7 @@ void TaskState::promise() {
 
 TaskState::Prospect TaskState::prospect() const {
   Prospect prospect{.promise = promise_.now, .promised = promise_.before, .kept = promise_.kept};
-  if (promise_.reach) prospect.reach = kDraftError + 2 * *promise_.reach;
+  if (promise_.reach) prospect.reach = kRooflineError + 2 * *promise_.reach;
   if (best_seconds_ == 0) return prospect;
   prospect.gained = std::max(0.0, std::log(best_seconds_after(results_ / 2) / best_seconds_));
   return prospect;

@@ -106,7 +106,7 @@ class TaskState {
     double gained = 0;              // by the later half of the results
     double promise = 0;             // by the models: the best of what was proposed last over the best known
     double promised = 0, kept = 0;  // by all proposals before those, and what came true
-    double reach = std::numeric_limits<double>::infinity();  // by the draft model
+    double reach = std::numeric_limits<double>::infinity();  // by the roofline model
   };
   Prospect prospect() const;
   // The schedule of a build without tuning, if the task begins with it.
@@ -178,7 +178,7 @@ class TaskState {
   struct Promise {
     double now = 0, before = 0, kept = 0;
     double since_seconds = 0;     // the best when it was made; 0: there was none
-    std::optional<double> reach;  // the most that the draft model ever promised
+    std::optional<double> reach;  // the most that the roofline model ever promised
   };
   Promise promise_;
   bool exhausted_ = false;

@@ -96,7 +96,7 @@ std::vector<model::Example> TuningLoop::learned() const {
   return examples;
 }
 
-// What a job began with it goes on with: drafts by other rates, or seen from another machine, it would
+// What a job began with it goes on with: estimates by other rates, or seen from another machine, it would
 // propose otherwise.
 absl::Status TuningLoop::begin_calibration(const std::string& fingerprint) {
   TF_ASSIGN_OR_RETURN(const std::optional<FirstMachine> kept, first_machine(store_, options_.job_id));

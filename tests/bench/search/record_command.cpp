@@ -85,7 +85,7 @@ absl::Status record_task(const Bench& bench, const BenchTask& task, size_t visit
   return absl::OkStatus();
 }
 
-// Describes the machine, for who reads the figures and for the draft model.
+// Describes the machine, for who reads the figures and for the roofline model.
 absl::Status record_machine(Bench& bench, Recorder& recorder) {
   const Machine machine = recorder.machine();
   // A busy machine shows less than its peak.

@@ -1,5 +1,5 @@
 // What a candidate costs on its way through the tuner, over the kernels of squeezenet: compiling sketches,
-// varying, drafting, scoring by the learned model, proposing, lowering, building by phase; then tuning as a
+// varying, estimating, scoring by the learned model, proposing, lowering, building by phase; then tuning as a
 // whole: trials a second and the share of wall time in which the device is measuring.
 //
 //   build/release/bin/search_bench [--trials=N] [--benchmark_…]
@@ -141,27 +141,27 @@ void mutate(benchmark::State& state) {
   state.counters["legal_share"] = static_cast<double>(legal) / candidates;
 }
 
-// The draft model's estimates (and legality) of candidates drawn before.
-void draft(benchmark::State& state) {
+// The roofline model's estimates (and legality) of candidates drawn before.
+void roofline(benchmark::State& state) {
   space::Random random(2);
   std::vector<std::vector<space::Candidate>> drawn;
   for (const auto& kernel : kernels()) drawn.push_back(draw(*kernel, random));
   size_t batches = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(kernel_at(batches).evaluator->draft(drawn[batches % drawn.size()]));
+    benchmark::DoNotOptimize(kernel_at(batches).evaluator->roofline(drawn[batches % drawn.size()]));
     ++batches;
   }
   state.counters["candidates"] = rate(static_cast<double>(batches * kBatch));
 }
 
-// Examples as the draft model would have measured them: enough to make trees of a usual size.
+// Examples as the roofline model would have measured them: enough to make trees of a usual size.
 std::vector<model::Example> examples() {
   std::vector<model::Example> all;
   for (const auto& kernel : kernels()) {
-    double best = kernel->legal[0].judgement.draft_seconds;
-    for (const Kernel::Legal& each : kernel->legal) best = std::min(best, each.judgement.draft_seconds);
+    double best = kernel->legal[0].judgement.roofline_seconds;
+    for (const Kernel::Legal& each : kernel->legal) best = std::min(best, each.judgement.roofline_seconds);
     for (const Kernel::Legal& each : kernel->legal)
-      all.push_back({each.judgement.features, best / each.judgement.draft_seconds});
+      all.push_back({each.judgement.features, best / each.judgement.roofline_seconds});
   }
   return all;
 }
@@ -175,7 +175,7 @@ void train(benchmark::State& state) {
   state.counters["examples"] = static_cast<double>(all.size());
 }
 
-// Legality, draft, features and the learned model's score of candidates drawn before.
+// Legality, roofline estimate, features and the learned model's score of candidates drawn before.
 void score(benchmark::State& state) {
   model::XGBoostModel model;
   TF_CHECK(model.train(examples()).ok());
@@ -186,7 +186,7 @@ void score(benchmark::State& state) {
   for (auto _ : state) {
     const model::Evaluator& evaluator = *kernel_at(batches).evaluator;
     const std::vector<space::Candidate>& candidates = drawn[batches % drawn.size()];
-    benchmark::DoNotOptimize(evaluator.draft(candidates));
+    benchmark::DoNotOptimize(evaluator.roofline(candidates));
     benchmark::DoNotOptimize(model.score(evaluator.features(candidates)));
     ++batches;
   }
@@ -204,7 +204,7 @@ void propose(benchmark::State& state) {
   for (auto _ : state) {
     std::vector<search::Observation> observations;
     for (const space::Candidate& candidate : search.propose(kProposals))
-      observations.push_back({candidate, kernel.evaluator->judge(candidate)->draft_seconds});
+      observations.push_back({candidate, kernel.evaluator->judge(candidate)->roofline_seconds});
     proposed += observations.size();
     search.update(observations);
   }
@@ -338,7 +338,7 @@ int main(int argc, char** argv) {
   using benchmark::RegisterBenchmark;
   RegisterBenchmark("compile", tf::compile)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("mutate", tf::mutate)->Unit(benchmark::kMillisecond);
-  RegisterBenchmark("draft", tf::draft)->Unit(benchmark::kMillisecond);
+  RegisterBenchmark("roofline", tf::roofline)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("train", tf::train)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("score", tf::score)->Unit(benchmark::kMillisecond);
   RegisterBenchmark("propose", tf::propose)->Unit(benchmark::kMillisecond);

@@ -70,7 +70,7 @@ void expect_agree(const std::vector<HostTensor>& got, const Reference& reference
 }
 
 // A schedule for each task, drawn from the space that a tuner searches: legal, not slow beyond reason (the
-// best of a few draws by the draft model), and otherwise anything.
+// best of a few draws by the roofline model), and otherwise anything.
 Choices random_schedules(const graph::Program& program, const target::Target& target, int threads,
                          uint64_t seed) {
   space::Random random(seed);
@@ -85,9 +85,9 @@ Choices random_schedules(const graph::Program& program, const target::Target& ta
       const space::Candidate candidate = space::sample(space, random);
       const std::optional<model::Judgement> judgement = evaluator.judge(candidate);
       legal += judgement.has_value();
-      if (!judgement || judgement->draft_seconds >= best_seconds) continue;
+      if (!judgement || judgement->roofline_seconds >= best_seconds) continue;
       best = candidate;
-      best_seconds = judgement->draft_seconds;
+      best_seconds = judgement->roofline_seconds;
     }
     choices.emplace_back();
     if (best) choices.back() = driver::ScheduleChoice{schedule::to_string(space.schedule_of(*best)), "", 0};

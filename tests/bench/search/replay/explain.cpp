@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "tuner/model/draft.h"
 #include "tuner/model/nest.h"
+#include "tuner/model/roofline.h"
 #include "tuner/space/generate.h"
 
 namespace tf::replay {
@@ -44,7 +44,7 @@ absl::Status print_explained(const BenchTask& task, const target::Target& target
   TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.task.workload, task.task.binding));
   const space::DesignSpace space =
       space::generate_space({bound, task.task.in_layouts, task.task.out_layouts}, target, threads);
-  absl::PrintF("%s\n%9s %9s", task.task.label, "measured", "draft");
+  absl::PrintF("%s\n%9s %9s", task.task.label, "measured", "roofline");
   for (size_t r = 0; r < model::kResources; ++r)
     absl::PrintF(" %13s", model::resource_name(static_cast<model::Resource>(r)));
   absl::PrintF("\n");
@@ -56,12 +56,12 @@ absl::Status print_explained(const BenchTask& task, const target::Target& target
     const absl::StatusOr<schedule::State> state = schedule::apply(bound, *schedule);
     if (!state.ok()) continue;  // of an older space
     const std::vector<model::Nest> nests = model::summarize(*state, space.ports, target);
-    const model::Draft draft = model::draft_of(
+    const model::Roofline roofline = model::roofline_of(
         nests, target,
         {.threads = threads, .reuse_distance_bytes = task.task.reuse_distance_bytes, .measured = measured});
-    const double us = draft.seconds.constant() * 1e6;
+    const double us = roofline.seconds.constant() * 1e6;
     absl::PrintF("%9.1f %9.1f", near[i]->seconds * 1e6, us);
-    for (const model::Value& share : draft.shares) absl::PrintF(" %13.1f", share.constant() * us);
+    for (const model::Value& share : roofline.shares) absl::PrintF(" %13.1f", share.constant() * us);
     absl::PrintF("  %s\n", choices_of(space, *near[i]));
   }
   return absl::OkStatus();

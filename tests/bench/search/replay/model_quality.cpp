@@ -92,10 +92,10 @@ ModelQuality judge(std::string model, const TaskExamples& task, std::span<const 
   return quality;
 }
 
-ModelQuality judge_draft(const TaskExamples& task) {
+ModelQuality judge_roofline(const TaskExamples& task) {
   std::vector<float> scores;
-  for (const Example& example : task.examples) scores.push_back(-example.features[model::kDraftFeature]);
-  return judge("draft", task, task.examples, scores);
+  for (const Example& example : task.examples) scores.push_back(-example.features[model::kRooflineFeature]);
+  return judge("roofline", task, task.examples, scores);
 }
 
 std::vector<model::Features> rows_of(std::span<const Example> examples) {
@@ -172,7 +172,7 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
       ++result.unsure;
     } else {
       --left[entry->source];
-      result.examples.push_back({judgement->features, judgement->draft_seconds, *seconds,
+      result.examples.push_back({judgement->features, judgement->roofline_seconds, *seconds,
                                  entry->source == Source::kLate, entry->schedule});
     }
   }
@@ -183,7 +183,7 @@ absl::StatusOr<std::vector<ModelQuality>> judge_models(std::span<const TaskExamp
   std::vector<ModelQuality> all;
   for (const TaskExamples& task : tasks) {
     if (task.examples.size() < kLeastExamples) continue;
-    all.push_back(judge_draft(task));
+    all.push_back(judge_roofline(task));
     TF_ASSIGN_OR_RETURN(ModelQuality own, judge_own_half(task));
     all.push_back(std::move(own));
   }

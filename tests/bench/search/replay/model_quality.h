@@ -1,5 +1,5 @@
 #pragma once
-// Owns: judging the project's own models on pools: the draft model, and the learned model when a task, its
+// Owns: judging the project's own models on pools: the roofline model, and the learned model when a task, its
 // family of operators, or its network was held out of training. Does not know: how pools are filled.
 
 #include <span>
@@ -19,7 +19,7 @@ namespace tf::replay {
 // A code of a pool as the models see it: the first recorded candidate that compiles to it.
 struct Example {
   model::Features features;
-  double draft_seconds = 0;
+  double roofline_seconds = 0;
   double seconds = 0;  // the shortest sample of the label's visits; 0: it failed
   bool late = false;   // from late search
   std::string schedule;
@@ -40,7 +40,7 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
                                            const model::MeasuredRates& measured = {});
 
 struct ModelQuality {
-  std::string model;  // "draft", "own half", "other families", "other networks"
+  std::string model;  // "roofline", "own half", "other families", "other networks"
   std::string task;
   size_t visits = 1;           // of a label
   std::vector<Ranked> ranked;  // what was judged

@@ -93,7 +93,7 @@ TEST_F(TaskExamplesOf, AreJudgedBesideWhatNoiseLeavesToAnyModel) {
   of.examples.insert(of.examples.end(), twice.begin(), twice.end());  // enough to be judged
   const std::vector<ModelQuality> qualities = judge_models({&of, 1}).value();
   ASSERT_FALSE(qualities.empty());
-  EXPECT_EQ(qualities[0].model, "draft");
+  EXPECT_EQ(qualities[0].model, "roofline");
   ASSERT_EQ(qualities[0].truth.size(), qualities[0].ranked.size());
   EXPECT_LT(*pairwise_accuracy(qualities[0].truth), 1);
   EXPECT_GT(*pairwise_accuracy(qualities[0].truth), 0.6);

@@ -49,7 +49,7 @@ class Recorder {
                                         std::chrono::steady_clock::time_point deadline);
 
   Machine machine();
-  // What the machine reaches, for the draft model: as the store has it, or else measured and recorded now
+  // What the machine reaches, for the roofline model: as the store has it, or else measured and recorded now
   // (tuner/session/calibration.h). Errors: the store's.
   absl::StatusOr<model::MeasuredRates> measure_rates(database::Store& store, const target::Target& target);
   // CPUs that search, while nothing is measured.

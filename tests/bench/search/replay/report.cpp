@@ -320,11 +320,11 @@ void print_constants(std::span<const Refit> fits) {
   absl::PrintF("%-24s %10s", "constant", "as it is");
   for (const Refit& fit : fits) absl::PrintF(" %10.24s", fit.without.empty() ? "all" : "no " + fit.without);
   absl::PrintF("\n");
-  for (const model::NamedConstant& name : model::draft_constants()) {
-    model::DraftConstants present;
+  for (const model::NamedConstant& name : model::roofline_constants()) {
+    model::RooflineConstants present;
     absl::PrintF("%-24s %10.4g", std::string(name.name), name.of(present));
     for (const Refit& fit : fits) {
-      model::DraftConstants constants = fit.constants;
+      model::RooflineConstants constants = fit.constants;
       absl::PrintF(" %10.4g", name.of(constants));
     }
     absl::PrintF("\n");
@@ -338,7 +338,7 @@ void print_rates(const model::MeasuredRates& measured) {
                  rates.memory_bytes_per_s * 1e-9);
   };
   line("this machine", measured);
-  line("that of the draft's constants", model::kFittedOn.rates);
+  line("that of the roofline model's constants", model::kFittedOn.rates);
 }
 
 void print_fitted_on(const model::MeasuredRates& measured, const target::Target& target) {

@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "tests/bench/search/replay/comparison.h"
-#include "tests/bench/search/replay/draft_fit.h"
 #include "tests/bench/search/replay/model_quality.h"
 #include "tests/bench/search/replay/races.h"
+#include "tests/bench/search/replay/roofline_fit.h"
 #include "tests/bench/search/replay/task_table.h"
 
 namespace tf::replay {

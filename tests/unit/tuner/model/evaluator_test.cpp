@@ -1,5 +1,5 @@
 // What a sketch's compiled programs say of a point is what the state of the point's schedule says: legality,
-// every feature and the draft cost, over every family of sketches.
+// every feature and the roofline cost, over every family of sketches.
 
 #include "tuner/model/evaluator.h"
 
@@ -121,7 +121,7 @@ constexpr uint64_t kReuseDistanceBytes = 64 << 20;
 
 constexpr MeasuredRates kMeasured = {.flops_per_s = 90e9, .memory_bytes_per_s = 20e9};
 
-DraftOptions options_of(int threads) {
+RooflineOptions options_of(int threads) {
   return {.threads = threads, .reuse_distance_bytes = kReuseDistanceBytes, .measured = kMeasured};
 }
 
@@ -162,13 +162,14 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
     EXPECT_EQ(judgement.has_value(), expected.legal.constant() != 0) << state.status();
     EXPECT_EQ(evaluator.legal({&candidate, 1})[0], judgement.has_value());
     if (!judgement || expected.legal.constant() == 0) return false;
-    const double seconds = expected.draft_seconds.constant();
-    const bool is_exact = std::fabs(judgement->draft_seconds - seconds) <= 1e-9 * seconds;
+    const double seconds = expected.roofline_seconds.constant();
+    const bool is_exact = std::fabs(judgement->roofline_seconds - seconds) <= 1e-9 * seconds;
     for (size_t i = 0; i < kFeatureCount; ++i) {
-      if (i == kDraftFeature) continue;
+      if (i == kRooflineFeature) continue;
       const double wanted = expected.features[i].constant();
       const bool is_share =
-          i > kDraftFeature && i <= kDraftFeature + kResources;  // of the draft's time: as exact as that
+          i > kRooflineFeature &&
+          i <= kRooflineFeature + kResources;  // of the roofline model's time: as exact as that
       EXPECT_NEAR(judgement->features[i], wanted,
                   (is_share && !is_exact ? 0.02 : 1e-5) * std::max(1.0, std::fabs(wanted)))
           << "feature " << i << " of\n"
@@ -176,15 +177,15 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
     }
     // Where a register tile is longer than the block around it, a stage that stands two regions deep may be
     // taken to start elsewhere: that costs the estimate a little, and nothing else.
-    EXPECT_NEAR(judgement->draft_seconds, seconds, 0.02 * seconds);
-    EXPECT_NEAR(judgement->features[kDraftFeature], expected.features[kDraftFeature].constant(), 0.03);
+    EXPECT_NEAR(judgement->roofline_seconds, seconds, 0.02 * seconds);
+    EXPECT_NEAR(judgement->features[kRooflineFeature], expected.features[kRooflineFeature].constant(), 0.03);
     exact_ += is_exact;
-    EXPECT_EQ(evaluator.draft({&candidate, 1})[0], judgement->draft_seconds);
+    EXPECT_EQ(evaluator.roofline({&candidate, 1})[0], judgement->roofline_seconds);
     EXPECT_EQ(evaluator.features({&candidate, 1})[0], judgement->features);
     return true;
   }
 
-  int exact_ = 0;  // points with the very same draft
+  int exact_ = 0;  // points with the very same estimate
 };
 
 TEST_P(EverySketch, SaysOfAPointWhatTheStateOfItsScheduleSays) {
@@ -217,13 +218,13 @@ TEST(Evaluator, JudgesABatchAsItJudgesEachCandidate) {
   space::Random random(5);
   std::vector<space::Candidate> candidates;
   for (int i = 0; i < 300; ++i) candidates.push_back(space::sample(space, random));
-  const std::vector<double> seconds = evaluator.draft(candidates);
+  const std::vector<double> seconds = evaluator.roofline(candidates);
   const std::vector<bool> legal = evaluator.legal(candidates);
   const std::vector<Features> features = evaluator.features(candidates);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const std::optional<Judgement> judgement = evaluator.judge(candidates[i]);
     EXPECT_EQ(judgement.has_value(), legal[i]);
-    EXPECT_EQ(seconds[i], judgement ? judgement->draft_seconds : std::numeric_limits<double>::infinity());
+    EXPECT_EQ(seconds[i], judgement ? judgement->roofline_seconds : std::numeric_limits<double>::infinity());
     if (judgement) {
       EXPECT_EQ(features[i], judgement->features);
     }
@@ -246,10 +247,10 @@ TEST(Evaluator, JudgesForAnotherMachineWithoutBeingCompiledForIt) {
     EXPECT_EQ(as_usual.judge(candidate).has_value(), judgement.has_value());
     if (!judgement) continue;
     ++legal;
-    EXPECT_EQ(judgement->draft_seconds, made_for_it.judge(candidate)->draft_seconds);
+    EXPECT_EQ(judgement->roofline_seconds, made_for_it.judge(candidate)->roofline_seconds);
     EXPECT_EQ(judgement->features, made_for_it.judge(candidate)->features);
-    EXPECT_EQ(and_back.judge(candidate)->draft_seconds, as_usual.judge(candidate)->draft_seconds);
-    EXPECT_DOUBLE_EQ(judgement->draft_seconds, 2 * as_usual.judge(candidate)->draft_seconds);
+    EXPECT_EQ(and_back.judge(candidate)->roofline_seconds, as_usual.judge(candidate)->roofline_seconds);
+    EXPECT_DOUBLE_EQ(judgement->roofline_seconds, 2 * as_usual.judge(candidate)->roofline_seconds);
   }
   EXPECT_GT(legal, 0);
 }

@@ -56,10 +56,10 @@ TEST(ModelForOthers, LearnsWhatHoldsInAllGroups) {
   EXPECT_GT(order_accuracies(other, scores)[0], 0.8);
 }
 
-TEST(ModelForOthers, SaysWhatTheDraftSaysWhereTreesDoNotHelp) {
+TEST(ModelForOthers, SaysWhatTheRooflineModelSaysWhereTreesDoNotHelp) {
   const auto [other, scores] =
-      scores_of_another([](const Features& f) { return 0.5 + 0.5 * (1 - f[kDraftFeature]); });
-  for (size_t i = 0; i < other.size(); ++i) EXPECT_EQ(scores[i], -other[i].features[kDraftFeature]);
+      scores_of_another([](const Features& f) { return 0.5 + 0.5 * (1 - f[kRooflineFeature]); });
+  for (size_t i = 0; i < other.size(); ++i) EXPECT_EQ(scores[i], -other[i].features[kRooflineFeature]);
 }
 
 TEST(ModelForOthers, LearnsNothingFromSizes) {

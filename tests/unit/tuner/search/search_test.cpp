@@ -30,15 +30,15 @@ struct Setting {
       : space(space::generate_space(test::matmul_problem(size, size, size), target, 1)),
         evaluator(space, target, 1) {}
 
-  // A stand-in for measuring: distorts the draft model, so that nothing knows it exactly. Over the slots of a
-  // product that makes factors of 1.5, give or take a seventh: about as far off as the draft model is of what
-  // devices say.
+  // A stand-in for measuring: distorts the roofline model, so that nothing knows it exactly. Over the slots
+  // of a product that makes factors of 1.5, give or take a seventh: about as far off as the roofline model is
+  // of what devices say.
   double seconds(const space::Candidate& candidate) const {
     double distortion = 1;
     for (size_t i = 0; i < candidate.point.size(); ++i) {
       distortion += 0.1 * std::fabs(std::sin(static_cast<double>(candidate.point[i] * (i + 3) + 1)));
     }
-    return evaluator.judge(candidate)->draft_seconds * distortion;
+    return evaluator.judge(candidate)->roofline_seconds * distortion;
   }
 
   // The best time found within so many trials; the model, if there is one, learns after each batch.
@@ -145,7 +145,7 @@ class CountingModel final : public model::CostModel {
   mutable int asked = 0;
 };
 
-// As one that other tasks taught nothing: without trees, it says what the draft model says, and never how
+// As one that other tasks taught nothing: without trees, it says what the roofline model says, and never how
 // unsure it is.
 class SureModel final : public model::CostModel {
  public:
@@ -153,7 +153,7 @@ class SureModel final : public model::CostModel {
   bool is_trained() const override { return true; }
   std::vector<float> score(std::span<const model::Features> rows) const override {
     std::vector<float> scores;
-    for (const model::Features& row : rows) scores.push_back(-row[model::kDraftFeature]);
+    for (const model::Features& row : rows) scores.push_back(-row[model::kRooflineFeature]);
     return scores;
   }
 };
@@ -165,10 +165,10 @@ TEST(Evolutionary, ExploresAsWithoutAModelWhereItsModelDoesNotSayHowUnsureItIs) 
                             {.kind = Kind::kEvolutionary, .seed = 3, .model = &model});
   const std::vector<space::Candidate> proposals = search->propose(100);
   const std::vector<model::Features> rows = setting.evaluator.features(proposals);
-  // Who goes by the draft alone proposes slower and slower ones.
+  // Who goes by the roofline model alone proposes slower and slower ones.
   int faster = 0;
   for (size_t i = 0; i + 1 < rows.size(); ++i)
-    faster += rows[i + 1][model::kDraftFeature] < rows[i][model::kDraftFeature];
+    faster += rows[i + 1][model::kRooflineFeature] < rows[i][model::kRooflineFeature];
   EXPECT_GE(faster, 5);
   EXPECT_LE(faster, 30);
 }
@@ -214,7 +214,7 @@ TEST(Evolutionary, ProposesAgainWhatItGotBack) {
     for (space::Candidate& candidate : search->propose(64)) again.insert(std::move(candidate));
   int found = 0;
   for (const space::Candidate& candidate : dropped) found += again.contains(candidate);
-  EXPECT_GE(found, 6) << "they are still among the best by the draft model, but for explorations";
+  EXPECT_GE(found, 6) << "they are still among the best by the roofline model, but for explorations";
   for (const space::Candidate& candidate : kept) EXPECT_FALSE(again.contains(candidate));
 }
 
@@ -232,7 +232,7 @@ class UnsureModel final : public model::CostModel {
     return spread;
   }
   static bool is_unsure(const model::Features& row) {
-    return static_cast<int64_t>(row[model::kDraftFeature] * 64) % 2 == 0;
+    return static_cast<int64_t>(row[model::kRooflineFeature] * 64) % 2 == 0;
   }
 };
 

@@ -179,7 +179,7 @@ TEST_F(CalibrationTest, LeaveAnInterruptedJobAsIfItHadNotBeenInterrupted) {
   EXPECT_EQ(order(), expected);
 }
 
-// A core of some terahertz, whose drafts are times too short to tell apart: the trees say more.
+// A core of some terahertz, whose estimates are times too short to tell apart: the trees say more.
 TEST_F(CalibrationTest, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenItGoesOn) {
   let_times_depend_on_schedules();
   options_.budget.trials = 120;  // several trainings

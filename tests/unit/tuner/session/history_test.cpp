@@ -185,15 +185,16 @@ TEST_F(HistoryTest, LeavesNoTaskOutForCalibration) {
   EXPECT_EQ(examples().size(), 10u);
 }
 
-// So many times the usual clock, as a binary logarithm that is taken off each draft.
-TEST_F(HistoryTest, DraftsWhatRanElsewhereByWhatThatMachineReaches) {
+// So many times the usual clock, as a binary logarithm that is taken off each estimate.
+TEST_F(HistoryTest, EstimatesWhatRanElsewhereByWhatThatMachineReaches) {
   measure(product(64, 64, 64), 10, "board");
   const std::vector<model::Example> usual = examples();
   const auto expect_faster = [&](float by) {
     const std::vector<model::Example> now = examples();
     ASSERT_EQ(now.size(), usual.size());
     for (size_t i = 0; i < now.size(); ++i)
-      EXPECT_NEAR(now[i].features[model::kDraftFeature], usual[i].features[model::kDraftFeature] - by, 5e-3);
+      EXPECT_NEAR(now[i].features[model::kRooflineFeature], usual[i].features[model::kRooflineFeature] - by,
+                  5e-3);
   };
   const double usual_flops_per_s =
       model::flops_a_cycle(viewpoint_.target) * model::rates_of(viewpoint_.target).hertz;
@@ -204,7 +205,7 @@ TEST_F(HistoryTest, DraftsWhatRanElsewhereByWhatThatMachineReaches) {
 }
 
 // One task, whose space is the same for both.
-TEST_F(HistoryTest, DraftsForEachOfTwoMachinesByItsOwnRates) {
+TEST_F(HistoryTest, EstimatesForEachOfTwoMachinesByItsOwnRates) {
   const double usual_flops_per_s =
       model::flops_a_cycle(viewpoint_.target) * model::rates_of(viewpoint_.target).hertz;
   const Task task = product(64, 64, 64);
@@ -219,9 +220,9 @@ TEST_F(HistoryTest, DraftsForEachOfTwoMachinesByItsOwnRates) {
   ASSERT_EQ(usual.size(), candidates.size());
   ASSERT_EQ(both.size(), 2 * candidates.size());
   for (size_t i = 0; i < usual.size(); ++i) {
-    const float draft = usual[i].features[model::kDraftFeature];
-    EXPECT_NEAR(both[i].features[model::kDraftFeature], draft - 1, 5e-3);
-    EXPECT_NEAR(both[usual.size() + i].features[model::kDraftFeature], draft - 3, 5e-2);
+    const float roofline = usual[i].features[model::kRooflineFeature];
+    EXPECT_NEAR(both[i].features[model::kRooflineFeature], roofline - 1, 5e-3);
+    EXPECT_NEAR(both[usual.size() + i].features[model::kRooflineFeature], roofline - 3, 5e-2);
   }
 }
 
@@ -277,15 +278,15 @@ TEST_F(HistoryTest, TakesNoTreesThatHelpOnlyWorkloadsThatTheySaw) {
     std::vector<space::Candidate> candidates = draw(space, 60);
     const bool reversed = &task != tasks;
     std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
-      const double of_a = space.evaluator().judge(a)->draft_seconds;
-      const double of_b = space.evaluator().judge(b)->draft_seconds;
+      const double of_a = space.evaluator().judge(a)->roofline_seconds;
+      const double of_b = space.evaluator().judge(b)->roofline_seconds;
       return reversed ? of_a > of_b : of_a < of_b;
     });
-    // Candidates that the draft finds equal would let any trees beat it, by luck.
+    // Candidates that the roofline model finds equal would let any trees beat it, by luck.
     candidates.erase(std::unique(candidates.begin(), candidates.end(),
                                  [&](const auto& a, const auto& b) {
-                                   return space.evaluator().judge(a)->draft_seconds ==
-                                          space.evaluator().judge(b)->draft_seconds;
+                                   return space.evaluator().judge(a)->roofline_seconds ==
+                                          space.evaluator().judge(b)->roofline_seconds;
                                  }),
                      candidates.end());
     for (const char* desk : {"local", "another desk"}) record_all(task, space, candidates, desk);
@@ -296,7 +297,7 @@ TEST_F(HistoryTest, TakesNoTreesThatHelpOnlyWorkloadsThatTheySaw) {
   ASSERT_NE(prior, nullptr);
   const std::vector<float> scores = prior->score(rows);
   for (size_t i = 0; i < rows.size(); ++i)
-    EXPECT_EQ(scores[i], -rows[i][model::kDraftFeature]) << "what the draft model says";
+    EXPECT_EQ(scores[i], -rows[i][model::kRooflineFeature]) << "what the roofline model says";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// What the draft model counts, and what it ranks first.
+// What the roofline model counts, and what it ranks first.
 
-#include "tuner/model/draft.h"
+#include "tuner/model/roofline.h"
 
 #include <gtest/gtest.h>
 
@@ -112,41 +112,41 @@ TEST(Summarize, LeavesOutTilesBeyondTheEdgeOfAnAxis) {
   }
 }
 
-TEST(Draft, IsNearThePipesOwnTimeForTilesThatFillTheRegisters) {
+TEST(Roofline, IsNearThePipesOwnTimeForTilesThatFillTheRegisters) {
   // 2^27 multiply-adds, 16 at a time, one a cycle.
   const double ideal = 8388608 / 3.7e9;
-  const double seconds = draft_of(product_nests(4, 16), znver4()).seconds.constant();
+  const double seconds = roofline_of(product_nests(4, 16), znver4()).seconds.constant();
   EXPECT_GT(seconds, ideal);
   EXPECT_LT(seconds, 1.15 * ideal);
 }
 
-TEST(Draft, ChargesFewAccumulatorsTheWaitForThemselves) {
-  const double full = draft_of(product_nests(4, 16), znver4()).seconds.constant();
-  const double few = draft_of(product_nests(32, 2), znver4()).seconds.constant();
+TEST(Roofline, ChargesFewAccumulatorsTheWaitForThemselves) {
+  const double full = roofline_of(product_nests(4, 16), znver4()).seconds.constant();
+  const double few = roofline_of(product_nests(32, 2), znver4()).seconds.constant();
   EXPECT_GT(few, 1.8 * full);
 }
 
-TEST(Draft, LetsTheNextTilesOfShortReductionsFillTheWait) {
+TEST(Roofline, LetsTheNextTilesOfShortReductionsFillTheWait) {
   const auto waits = [](int64_t depth) {
-    const Draft draft = draft_of(product_nests(32, 2, 1, depth), znver4());
-    return draft.shares[static_cast<size_t>(Resource::kWaits)].constant() /
-           draft.shares[static_cast<size_t>(Resource::kMultiplyAdds)].constant();
+    const Roofline roofline = roofline_of(product_nests(32, 2, 1, depth), znver4());
+    return roofline.shares[static_cast<size_t>(Resource::kWaits)].constant() /
+           roofline.shares[static_cast<size_t>(Resource::kMultiplyAdds)].constant();
   };
   EXPECT_GT(waits(512), 0.9);
   EXPECT_LT(waits(16), 0.5 * waits(512));
 }
 
-TEST(Draft, ChargesATileThatRegistersHaveNoRoomFor) {
+TEST(Roofline, ChargesATileThatRegistersHaveNoRoomFor) {
   // 7 by 4 accumulators, four vectors and a broadcast value are 33 registers; of 6 by 4, 29.
-  const double full = draft_of(product_nests(4, 6, 4), znver4()).seconds.constant();
-  const double beyond = draft_of(product_nests(4, 7, 4), znver4()).seconds.constant();
+  const double full = roofline_of(product_nests(4, 6, 4), znver4()).seconds.constant();
+  const double beyond = roofline_of(product_nests(4, 7, 4), znver4()).seconds.constant();
   EXPECT_GT(beyond, 1.4 * full);
 }
 
-TEST(Draft, LetsMultiplyAddsTakeBroadcastValuesFromMemory) {
+TEST(Roofline, LetsMultiplyAddsTakeBroadcastValuesFromMemory) {
   // 31 accumulators and a vector; the values of the rows need no register.
-  const Draft draft = draft_of(product_nests(1, 31), znver4());
-  EXPECT_EQ(draft.shares[static_cast<size_t>(Resource::kSpills)].constant(), 0);
+  const Roofline roofline = roofline_of(product_nests(1, 31), znver4());
+  EXPECT_EQ(roofline.shares[static_cast<size_t>(Resource::kSpills)].constant(), 0);
 }
 
 // Seven pixels a tile; inside of the window's columns four channels and the window's rows are unrolled, and
@@ -167,11 +167,11 @@ schedule::Schedule window_schedule(int64_t unroll_limit) {
   return schedule::parse_schedule(text).value();
 }
 
-TEST(Draft, ChargesWhatUnrolledTurnsOfAWindowShareAndRegistersCannotKeep) {
+TEST(Roofline, ChargesWhatUnrolledTurnsOfAWindowShareAndRegistersCannotKeep) {
   const tensor::Workload workload = convolution(64, 56);
   const auto spills = [&](int64_t unroll_limit) {
-    const Draft draft = draft_of(nests_of(workload, window_schedule(unroll_limit)), znver4());
-    return draft.shares[static_cast<size_t>(Resource::kSpills)].constant();
+    const Roofline roofline = roofline_of(nests_of(workload, window_schedule(unroll_limit)), znver4());
+    return roofline.shares[static_cast<size_t>(Resource::kSpills)].constant();
   };
   EXPECT_EQ(spills(128), 0) << "84 copies, which share nothing";
   // 252 copies: a column's 84 values wait for the next column.
@@ -212,40 +212,40 @@ TEST(Summarize, KnowsWhatTheLoopAroundUnrolledTurnsLeavesWhereItIs) {
   EXPECT_EQ(stays(0, /*is_constant=*/true), 0);
 }
 
-TEST(Draft, DoesNotLoadAgainWhatRegistersKeep) {
+TEST(Roofline, DoesNotLoadAgainWhatRegistersKeep) {
   const auto loads = [](int64_t unroll_limit) {
-    const Draft draft = draft_of(depthwise_nests(unroll_limit), znver4());
-    return draft.shares[static_cast<size_t>(Resource::kLoads)].constant() * draft.seconds.constant();
+    const Roofline roofline = roofline_of(depthwise_nests(unroll_limit), znver4());
+    return roofline.shares[static_cast<size_t>(Resource::kLoads)].constant() * roofline.seconds.constant();
   };
   // Of a tile three rows of six pixels, instead of four pixels and a weight nine times.
   EXPECT_LT(loads(512), 0.5 * loads(0));
 }
 
-TEST(Draft, SaysWhatBoundsIt) {
-  const Draft draft = draft_of(product_nests(4, 16), znver4());
+TEST(Roofline, SaysWhatBoundsIt) {
+  const Roofline roofline = roofline_of(product_nests(4, 16), znver4());
   const auto share = [&](Resource resource) {
-    return draft.shares[static_cast<size_t>(resource)].constant();
+    return roofline.shares[static_cast<size_t>(resource)].constant();
   };
   EXPECT_GT(share(Resource::kMultiplyAdds), 0.85);
   EXPECT_LT(share(Resource::kLoads), share(Resource::kMultiplyAdds));
 }
 
-TEST(Draft, HidesTheShorterOfComputingAndMovingUnlessItIsNearlyAsLong) {
+TEST(Roofline, HidesTheShorterOfComputingAndMovingUnlessItIsNearlyAsLong) {
   const std::vector<Nest> nests = product_nests(4, 16);
-  DraftOptions options;
+  RooflineOptions options;
   options.constants.l2_run = options.constants.l3_run = 0;  // moves are as long as bytes take
-  const auto drafted = [&](double times) {
+  const auto estimated = [&](double times) {
     Pace pace = pace_of(znver4(), options);
     for (Value* bytes : {&pace.l2_bytes, &pace.l3_bytes, &pace.memory_bytes}) *bytes = *bytes / times;
-    return draft_of(nests, znver4(), options, pace);
+    return roofline_of(nests, znver4(), options, pace);
   };
-  const double computing = drafted(1e-6).seconds.constant();
-  const Draft as_is = drafted(1);
+  const double computing = estimated(1e-6).seconds.constant();
+  const Roofline as_is = estimated(1);
   double moving = 0;
   for (const Resource each : {Resource::kL2, Resource::kL3, Resource::kMemory})
     moving += as_is.shares[static_cast<size_t>(each)].constant() * as_is.seconds.constant();
   const auto beside = [&](double share) {
-    return drafted(share * computing / moving).seconds.constant() / computing;
+    return estimated(share * computing / moving).seconds.constant() / computing;
   };
   EXPECT_LT(beside(0.5), 1.01);
   EXPECT_GT(beside(1), 1.1);
@@ -263,11 +263,11 @@ std::vector<Nest> streaming_nests() {
                    {}, znver4());
 }
 
-TEST(Draft, TakesConstantsFromMemoryOnlyWhereANetworkReadsTooMuchInBetween) {
+TEST(Roofline, TakesConstantsFromMemoryOnlyWhereANetworkReadsTooMuchInBetween) {
   const std::vector<Nest> nests = streaming_nests();
   const auto of = [&](uint64_t reuse_distance_bytes, Resource resource) {
-    const Draft draft = draft_of(nests, znver4(), {.reuse_distance_bytes = reuse_distance_bytes});
-    return draft.shares[static_cast<size_t>(resource)].constant() * draft.seconds.constant();
+    const Roofline roofline = roofline_of(nests, znver4(), {.reuse_distance_bytes = reuse_distance_bytes});
+    return roofline.shares[static_cast<size_t>(resource)].constant() * roofline.seconds.constant();
   };
   // 32 MB of L3 keep 8 MB of weights over 16 MB of others, not over 96 MB.
   EXPECT_EQ(of(0, Resource::kMemory), 0);
@@ -276,11 +276,11 @@ TEST(Draft, TakesConstantsFromMemoryOnlyWhereANetworkReadsTooMuchInBetween) {
   EXPECT_GT(of(96 << 20, Resource::kMemory), 8e6 / 3.7e9 / 16) << "16 bytes a cycle would be fast";
 }
 
-TEST(Draft, BelievesATargetThatSaysItsSharedCache) {
+TEST(Roofline, BelievesATargetThatSaysItsSharedCache) {
   const std::vector<Nest> nests = streaming_nests();
   const auto from_memory = [&](const std::string& target) {
-    const Draft draft = draft_of(nests, target::parse_target(target).value());
-    return draft.shares[static_cast<size_t>(Resource::kMemory)].constant();
+    const Roofline roofline = roofline_of(nests, target::parse_target(target).value());
+    return roofline.shares[static_cast<size_t>(Resource::kMemory)].constant();
   };
   // 8 MB of weights.
   EXPECT_EQ(from_memory("x86_64:cpu=znver4,l3=16M"), 0);
@@ -289,13 +289,13 @@ TEST(Draft, BelievesATargetThatSaysItsSharedCache) {
 
 // Seconds of one of the resources of streaming_nests(), behind a network that leaves nothing in the caches.
 double seconds_of(Resource resource, const MeasuredRates& measured, const FittedOn& fitted_on,
-                  const DraftConstants& constants = {}) {
-  const Draft draft = draft_of(streaming_nests(), znver4(),
-                               {.reuse_distance_bytes = 96 << 20,
-                                .constants = constants,
-                                .measured = measured,
-                                .fitted_on = fitted_on});
-  return draft.shares[static_cast<size_t>(resource)].constant() * draft.seconds.constant();
+                  const RooflineConstants& constants = {}) {
+  const Roofline roofline = roofline_of(streaming_nests(), znver4(),
+                                        {.reuse_distance_bytes = 96 << 20,
+                                         .constants = constants,
+                                         .measured = measured,
+                                         .fitted_on = fitted_on});
+  return roofline.shares[static_cast<size_t>(resource)].constant() * roofline.seconds.constant();
 }
 
 constexpr FittedOn kThere = {.rates = {.flops_per_s = 192e9,  // at 3 GHz
@@ -304,17 +304,17 @@ constexpr FittedOn kThere = {.rates = {.flops_per_s = 192e9,  // at 3 GHz
                                        .memory_bytes_per_s = 30e9},
                              .flops_a_cycle = 64};
 
-TEST(Draft, TakesTheClockFromThePeakThatWasMeasured) {
+TEST(Roofline, TakesTheClockFromThePeakThatWasMeasured) {
   const std::vector<Nest> nests = product_nests(4, 16);
-  const Draft as_usual = draft_of(nests, znver4());
+  const Roofline as_usual = roofline_of(nests, znver4());
   // A Zen 4 core does 32 operations a cycle: 1.85 GHz, half of what is usual.
-  const Draft slow = draft_of(nests, znver4(), {.measured = {.flops_per_s = 59.2e9}, .fitted_on = {}});
+  const Roofline slow = roofline_of(nests, znver4(), {.measured = {.flops_per_s = 59.2e9}, .fitted_on = {}});
   EXPECT_DOUBLE_EQ(slow.seconds.constant(), 2 * as_usual.seconds.constant());
   for (size_t r = 0; r < kResources; ++r)
     EXPECT_EQ(slow.shares[r].constant(), as_usual.shares[r].constant()) << "nothing to compare levels with";
 }
 
-TEST(Draft, MovesBytesAsMuchFasterAsTheyWereMeasuredBesideTheMachineOfTheFit) {
+TEST(Roofline, MovesBytesAsMuchFasterAsTheyWereMeasuredBesideTheMachineOfTheFit) {
   using enum Resource;
   // Half the operations a cycle at the same clock, so that cycles are as long.
   const MeasuredRates same = {
@@ -322,7 +322,7 @@ TEST(Draft, MovesBytesAsMuchFasterAsTheyWereMeasuredBesideTheMachineOfTheFit) {
   MeasuredRates slow_memory = same;
   slow_memory.memory_bytes_per_s = 1e9;
   // Cycles more for each run of lines stay as they are: the bytes alone take thirty times as long.
-  const double bytes_s = 8.0 * (1 << 20) / DraftConstants().memory_bytes / 3e9;
+  const double bytes_s = 8.0 * (1 << 20) / RooflineConstants().memory_bytes / 3e9;
   EXPECT_NEAR(seconds_of(kMemory, slow_memory, kThere), seconds_of(kMemory, same, kThere) + 29 * bytes_s,
               0.01 * bytes_s);
   for (const Resource other : {kL2, kL3, kMultiplyAdds})
@@ -332,12 +332,12 @@ TEST(Draft, MovesBytesAsMuchFasterAsTheyWereMeasuredBesideTheMachineOfTheFit) {
         << "on the machine of the fit the constants hold";
 }
 
-TEST(Draft, MovesBytesInTheSameTimeWhateverTheClock) {
+TEST(Roofline, MovesBytesInTheSameTimeWhateverTheClock) {
   using enum Resource;
   MeasuredRates fast = {.flops_per_s = 96e9, .l2_bytes_per_s = 100e9, .memory_bytes_per_s = 20e9};
   const MeasuredRates slow = fast;
   fast.flops_per_s *= 2;
-  DraftConstants bytes_only;
+  RooflineConstants bytes_only;
   bytes_only.memory_run = 0;
   EXPECT_DOUBLE_EQ(seconds_of(kMemory, slow, kThere, bytes_only),
                    seconds_of(kMemory, fast, kThere, bytes_only));
@@ -349,7 +349,7 @@ TEST(Draft, MovesBytesInTheSameTimeWhateverTheClock) {
 TEST(Traffic, OfACacheIsByItsOwnRoom) {
   const std::vector<Nest> nests = product_nests(4, 16);
   const Nest& product = nest_of(nests, "t0.acc");
-  DraftConstants constants;
+  RooflineConstants constants;
   constants.l2 = {100, 1};
   constants.l2_sets = {1e9, 1};
   constants.shared = {0.1, 0.1};
@@ -359,23 +359,23 @@ TEST(Traffic, OfACacheIsByItsOwnRoom) {
   EXPECT_GT(bytes(Level::kShared), 2 * bytes(Level::kL2));
 }
 
-TEST(DraftConstants, AreAllNamed) {
+TEST(RooflineConstants, AreAllNamed) {
   // Doubles one after another: a new one is named, too, or is never fitted.
-  EXPECT_EQ(draft_constants().size(), sizeof(DraftConstants) / sizeof(double));
-  DraftConstants constants;
+  EXPECT_EQ(roofline_constants().size(), sizeof(RooflineConstants) / sizeof(double));
+  RooflineConstants constants;
   double next = 1;
-  for (const NamedConstant& name : draft_constants()) name.of(constants) = next++;
+  for (const NamedConstant& name : roofline_constants()) name.of(constants) = next++;
   next = 1;
-  for (const NamedConstant& name : draft_constants()) EXPECT_EQ(name.of(constants), next++) << name.name;
+  for (const NamedConstant& name : roofline_constants()) EXPECT_EQ(name.of(constants), next++) << name.name;
 }
 
-TEST(Draft, RanksWinogradBeforeTheDefinitionWhereItTakesAThirdOfTheProducts) {
+TEST(Roofline, RanksWinogradBeforeTheDefinitionWhereItTakesAThirdOfTheProducts) {
   for (const auto& [channels, extent] : {std::pair<int64_t, int64_t>(64, 56), {128, 28}, {256, 14}}) {
     const tensor::Workload workload = convolution(channels, extent);
     const schedule::Schedule direct =
         schedule::default_schedule(workload, channels_innermost(16), znver4(), 1);
-    EXPECT_LT(draft_of(nests_of(workload, winograd(workload, 4)), znver4()).seconds.constant(),
-              draft_of(nests_of(workload, direct), znver4()).seconds.constant())
+    EXPECT_LT(roofline_of(nests_of(workload, winograd(workload, 4)), znver4()).seconds.constant(),
+              roofline_of(nests_of(workload, direct), znver4()).seconds.constant())
         << channels;
   }
 }

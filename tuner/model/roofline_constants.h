@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what the draft model takes from measurements instead of from the loop nests, under names, so that it
-// can be fitted anew. Does not know: what it is used for, programs.
+// Owns: what the roofline model takes from measurements instead of from the loop nests, under names, so that
+// it can be fitted anew. Does not know: what it is used for, programs.
 
 #include <span>
 #include <string_view>
@@ -18,7 +18,7 @@ struct Room {
 // Of a Zen 4: what is expected of it, and as far from that as recorded candidates of every family in
 // tests/bench/search insist, by order and by time. They have seen these families: how they rank those says
 // less of a family that nobody recorded.
-struct DraftConstants {
+struct RooflineConstants {
   double spill_cycles = 15;            // of a tile with any accumulator in memory
   double spill_each = 0.93;            // and of each that is
   double window_spill = 1.9;           // of each value that unrolled turns share and registers cannot keep
@@ -62,9 +62,9 @@ inline constexpr FittedOn kFittedOn = {.rates = {.flops_per_s = 1.182e+11,
 
 struct NamedConstant {
   std::string_view name;
-  double& (*of)(DraftConstants&);
+  double& (*of)(RooflineConstants&);
 };
 // All of them.
-std::span<const NamedConstant> draft_constants();
+std::span<const NamedConstant> roofline_constants();
 
 }  // namespace tf::model

@@ -1,4 +1,4 @@
-#include "tests/bench/search/replay/draft_fit.h"
+#include "tests/bench/search/replay/roofline_fit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,15 +16,15 @@ constexpr double kSpreadWeight = 0.25;
 constexpr double kDoubt = 0.1;  // of a constant e times what is expected
 constexpr double kLeastGain = 1e-5;
 
-double fitness(const MeasuredTask& task, const model::DraftConstants& constants) {
-  model::DraftOptions options = task.options;
+double fitness(const MeasuredTask& task, const model::RooflineConstants& constants) {
+  model::RooflineOptions options = task.options;
   options.constants = constants;
   std::vector<Ranked> ranked;
   std::vector<double> errors;
   for (const Measured& candidate : task.candidates) {
-    const double drafted = model::draft_of(candidate.nests, task.target, options).seconds.constant();
-    ranked.push_back({.seconds = candidate.seconds, .score = -drafted});
-    errors.push_back(std::log(candidate.seconds / drafted));
+    const double estimated = model::roofline_of(candidate.nests, task.target, options).seconds.constant();
+    ranked.push_back({.seconds = candidate.seconds, .score = -estimated});
+    errors.push_back(std::log(candidate.seconds / estimated));
   }
   const double count = std::max<double>(1, static_cast<double>(errors.size()));
   const double mean = std::reduce(errors.begin(), errors.end()) / count;
@@ -35,7 +35,7 @@ double fitness(const MeasuredTask& task, const model::DraftConstants& constants)
 
 // Tries a constant larger and smaller; whether one of the two was better and is kept.
 bool improve(const model::NamedConstant& name, double step, std::span<const MeasuredTask* const> tasks,
-             const model::DraftConstants& expected, model::DraftConstants& constants, double& best) {
+             const model::RooflineConstants& expected, model::RooflineConstants& constants, double& best) {
   double& value = name.of(constants);
   const double before = value;
   for (const double times : {1 + step, 1 / (1 + step)}) {
@@ -52,7 +52,7 @@ bool improve(const model::NamedConstant& name, double step, std::span<const Meas
 
 }  // namespace
 
-model::DraftConstants expected_constants() {
+model::RooflineConstants expected_constants() {
   return {.spill_cycles = 20,  // a store of a whole vector, its load again, and the wait in between
           .spill_each = 1,
           .window_spill = 2,
@@ -81,23 +81,23 @@ model::DraftConstants expected_constants() {
           .l2_sets = {1, 1}};
 }
 
-double fitness(std::span<const MeasuredTask* const> tasks, const model::DraftConstants& constants,
-               const model::DraftConstants& expected) {
+double fitness(std::span<const MeasuredTask* const> tasks, const model::RooflineConstants& constants,
+               const model::RooflineConstants& expected) {
   double sum = 0, surprise = 0;
   for (const MeasuredTask* task : tasks) sum += fitness(*task, constants);
-  model::DraftConstants here = constants, there = expected;
-  for (const model::NamedConstant& name : model::draft_constants()) {
+  model::RooflineConstants here = constants, there = expected;
+  for (const model::NamedConstant& name : model::roofline_constants()) {
     const double away = std::log(name.of(here) / name.of(there));
     surprise += away * away;
   }
   return sum / std::max<double>(1, static_cast<double>(tasks.size())) - kDoubt * surprise;
 }
 
-model::DraftConstants fit(std::span<const MeasuredTask* const> tasks, const model::DraftConstants& expected,
-                          int rounds) {
+model::RooflineConstants fit(std::span<const MeasuredTask* const> tasks,
+                             const model::RooflineConstants& expected, int rounds) {
   constexpr double kFirstStep = 0.3, kLeastStep = 0.02, kMostStep = 2;
-  model::DraftConstants constants = expected;
-  const std::span<const model::NamedConstant> names = model::draft_constants();
+  model::RooflineConstants constants = expected;
+  const std::span<const model::NamedConstant> names = model::roofline_constants();
   std::vector<double> steps(names.size(), kFirstStep);
   double best = fitness(tasks, constants, expected);
   for (int round = 0; round < rounds; ++round) {
@@ -115,7 +115,8 @@ model::DraftConstants fit(std::span<const MeasuredTask* const> tasks, const mode
 
 namespace {
 
-// Of each example what the draft model sees; of failures, and of what cannot be applied any more, no nests.
+// Of each example what the roofline model sees; of failures, and of what cannot be applied any more, no
+// nests.
 absl::StatusOr<std::vector<std::vector<model::Nest>>> nests_of(const TaskExamples& task,
                                                                const target::Target& target, int threads) {
   const session::Task& kernel = task.task->task;
@@ -154,19 +155,19 @@ MeasuredTask sample_near(const TaskExamples& task, std::span<const std::vector<m
 
 ModelQuality judge(std::string model, const TaskExamples& task,
                    std::span<const std::vector<model::Nest>> nests, const MeasuredTask& like,
-                   const model::DraftConstants& constants, const model::FittedOn& fitted_on) {
+                   const model::RooflineConstants& constants, const model::FittedOn& fitted_on) {
   ModelQuality quality{.model = std::move(model),
                        .task = task.task->task.label,
                        .visits = task.visits,
                        .ranked = {},
                        .truth = {}};
-  model::DraftOptions options = like.options;
+  model::RooflineOptions options = like.options;
   options.constants = constants;
   options.fitted_on = fitted_on;
   for (size_t i = 0; i < nests.size(); ++i) {
     if (nests[i].empty()) continue;
-    const double drafted = model::draft_of(nests[i], like.target, options).seconds.constant();
-    quality.ranked.push_back({task.examples[i].seconds, -drafted, task.examples[i].late});
+    const double estimated = model::roofline_of(nests[i], like.target, options).seconds.constant();
+    quality.ranked.push_back({task.examples[i].seconds, -estimated, task.examples[i].late});
   }
   quality.truth = ranked_by_the_truth(quality.ranked, task.disagreements);
   return quality;
@@ -198,16 +199,16 @@ absl::StatusOr<Refits> refit(std::span<const TaskExamples> tasks, const target::
     if (!learned.empty()) refits.fits.push_back({without, fit(learned, expected_constants(), rounds)});
   }
   for (size_t t = 0; t < tasks.size(); ++t) {
-    const auto judged = [&](std::string model, const model::DraftConstants& constants,
+    const auto judged = [&](std::string model, const model::RooflineConstants& constants,
                             const model::FittedOn& fitted_on = {}) {
       refits.qualities.push_back(
           judge(std::move(model), tasks[t], nests[t], samples[t], constants, fitted_on));
     };
-    judged("draft", {}, model::kFittedOn);
-    judged("draft, expected", expected_constants());
+    judged("roofline", {}, model::kFittedOn);
+    judged("roofline, expected", expected_constants());
     for (const Refit& fit : refits.fits) {
-      if (fit.without.empty()) judged("draft, refitted", fit.constants);
-      if (fit.without == tasks[t].task->family) judged("draft, held out", fit.constants);
+      if (fit.without.empty()) judged("roofline, refitted", fit.constants);
+      if (fit.without == tasks[t].task->family) judged("roofline, held out", fit.constants);
     }
   }
   return refits;

@@ -1,4 +1,4 @@
-#include "tuner/model/draft.h"
+#include "tuner/model/roofline.h"
 
 #include <algorithm>
 
@@ -87,9 +87,9 @@ Value crowded_bytes(const NestAccess& access, size_t depth, Level level) {
   return level == Level::kL1 ? lines.crowded_l1_bytes : level == Level::kL2 ? lines.crowded_l2_bytes : 0;
 }
 
-void add_moves(const Nest& nest, const target::Target& target, const DraftOptions& options, const Pace& pace,
-               Work& work) {
-  const DraftConstants& constants = options.constants;
+void add_moves(const Nest& nest, const target::Target& target, const RooflineOptions& options,
+               const Pace& pace, Work& work) {
+  const RooflineConstants& constants = options.constants;
   const double shared = shared_cache_bytes(target);
   const Traffic from_l2 =
       traffic_of(nest, Level::kL1, static_cast<double>(target.caches.l1_bytes), constants);
@@ -113,7 +113,7 @@ void add_moves(const Nest& nest, const target::Target& target, const DraftOption
 // Multiply-adds of a reduction: those of its tiles, or as long as accumulators wait for themselves. Of short
 // reductions, the next tile's are under way meanwhile: as many as the core looks ahead.
 void add_multiply_adds(const Nest& nest, const Value& per_point, const Operands& turn, const Value& copies,
-                       const Rates& rates, const DraftConstants& constants, Work& work) {
+                       const Rates& rates, const RooflineConstants& constants, Work& work) {
   constexpr double kLoopInstructions = 3;  // of a turn: to count, to compare, to jump
   const Value share = constants.wanted_share * nest.wanted + (1 - constants.wanted_share) * nest.started;
   const Value of_turn = copies + turn.vectors + select(less(1, nest.row_vectors), turn.broadcasts, 0) +
@@ -130,7 +130,7 @@ void add_multiply_adds(const Nest& nest, const Value& per_point, const Operands&
 
 // Cycles that registers which do not suffice cost so many tiles, of which one unrolled body has several.
 Value spills(const Nest& nest, const target::Target& target, const Value& held, const Value& tiles,
-             const DraftConstants& constants) {
+             const RooflineConstants& constants) {
   const double registers = target.vector.registers;
   Value waiting = 0, values = 0;
   for (const NestAccess& access : nest.accesses) {
@@ -146,9 +146,10 @@ Value spills(const Nest& nest, const target::Target& target, const Value& held, 
   return tiles * (of_tile + constants.window_spill * values * lacking / nest.unrolled_turns);
 }
 
-Work work_of(const Nest& nest, const target::Target& target, const DraftOptions& options, const Pace& pace) {
+Work work_of(const Nest& nest, const target::Target& target, const RooflineOptions& options,
+             const Pace& pace) {
   const Rates rates = rates_of(target);
-  const DraftConstants& constants = options.constants;
+  const RooflineConstants& constants = options.constants;
   const double lanes = target.fp32_lanes();
   const Value points = nest.iterations / nest.lanes;
   const Value vectors = ceil(nest.lanes / lanes);
@@ -207,7 +208,7 @@ Value beside(const Value& a, const Value& b, double overlap) {
   return longer * (1 + overlap * squared * squared * squared);
 }
 
-Value cycles_of(const Work& work, const DraftOptions& options) {
+Value cycles_of(const Work& work, const RooflineOptions& options) {
   const Value fma = work[Resource::kMultiplyAdds] + work[Resource::kWaits];
   const Value &other = work[Resource::kArithmetic], &loads = work[Resource::kLoads],
               &stores = work[Resource::kStores];
@@ -271,7 +272,7 @@ Value lost(const Value& needed_bytes, double cache_bytes, const Room& room) {
 
 }  // namespace
 
-Traffic traffic_of(const Nest& nest, Level level, double cache_bytes, const DraftConstants& constants) {
+Traffic traffic_of(const Nest& nest, Level level, double cache_bytes, const RooflineConstants& constants) {
   // From the outermost depth inwards, so that what is chosen last is the outermost whose lines, and those of
   // every depth inside, fit. The loop around it brings in the lines of all its turns once: what two turns
   // share stays from one to the next. What does not fit by little is lost in part.
@@ -302,7 +303,7 @@ Traffic traffic_of(const Nest& nest, Level level, double cache_bytes, const Draf
   return traffic;
 }
 
-Pace pace_of(const target::Target& target, const DraftOptions& options) {
+Pace pace_of(const target::Target& target, const RooflineOptions& options) {
   const FittedOn& there = options.fitted_on;
   const double hertz = hertz_of(options.measured, flops_a_cycle(target), rates_of(target).hertz);
   // A cycle there took as long as so many here.
@@ -311,19 +312,20 @@ Pace pace_of(const target::Target& target, const DraftOptions& options) {
     const double here_per_s = options.measured.*level, there_per_s = there.rates.*level;
     return here_per_s > 0 && there_per_s > 0 ? constant * here_per_s / there_per_s / cycles : constant;
   };
-  const DraftConstants& constants = options.constants;
+  const RooflineConstants& constants = options.constants;
   return {.hertz = hertz,
           .l2_bytes = scaled(constants.l2_bytes, &MeasuredRates::l2_bytes_per_s),
           .l3_bytes = scaled(constants.l3_bytes, &MeasuredRates::shared_bytes_per_s),
           .memory_bytes = scaled(constants.memory_bytes, &MeasuredRates::memory_bytes_per_s)};
 }
 
-Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options) {
-  return draft_of(nests, target, options, pace_of(target, options));
+Roofline roofline_of(std::span<const Nest> nests, const target::Target& target,
+                     const RooflineOptions& options) {
+  return roofline_of(nests, target, options, pace_of(target, options));
 }
 
-Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options,
-               const Pace& pace) {
+Roofline roofline_of(std::span<const Nest> nests, const target::Target& target,
+                     const RooflineOptions& options, const Pace& pace) {
   Value cycles = 0;
   Work waiting, all;  // of nests whose results are in registers; of all nests
   for (const Nest& nest : nests) {
@@ -336,9 +338,9 @@ Draft draft_of(std::span<const Nest> nests, const target::Target& target, const 
     if (takes) waiting = {};
   }
   cycles = max(1, cycles + cycles_of(waiting, options));
-  Draft draft{.seconds = cycles / pace.hertz, .shares = {}};
-  for (size_t r = 0; r < kResources; ++r) draft.shares[r] = all.cycles[r] / cycles;
-  return draft;
+  Roofline roofline{.seconds = cycles / pace.hertz, .shares = {}};
+  for (size_t r = 0; r < kResources; ++r) roofline.shares[r] = all.cycles[r] / cycles;
+  return roofline;
 }
 
 }  // namespace tf::model

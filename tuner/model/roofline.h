@@ -1,20 +1,20 @@
 #pragma once
-// Owns: the analytic draft model: seconds of a candidate from its loop nests and the target's data alone,
+// Owns: the analytic roofline model: seconds of a candidate from its loop nests and the target's data alone,
 // without training. A roofline a nest (Williams et al., "Roofline", CACM 2009) with two roofs. One is what
 // keeps the core busy: the longest of the multiply-adds with their waits, other arithmetic, the load ports
 // and the store ports, and on top of it spills, long code and the handing on of sums. The other is what
 // moves: the times of the lines from L2, L3 and memory, added up. The longer one counts, and a share of it
-// more where the shorter is about as long (DraftConstants::overlap). Of nests that hand sums on in registers,
-// the resources are added before.
+// more where the shorter is about as long (RooflineConstants::overlap). Of nests that hand sums on in
+// registers, the resources are added before.
 
 #include <array>
 #include <cstdint>
 #include <span>
 
 #include "compiler/target/target.h"
-#include "tuner/model/draft_constants.h"
 #include "tuner/model/measured_rates.h"
 #include "tuner/model/nest.h"
+#include "tuner/model/roofline_constants.h"
 
 namespace tf::model {
 
@@ -35,17 +35,17 @@ enum class Resource : uint8_t {
 inline constexpr size_t kResources = 11;
 const char* resource_name(Resource resource);
 
-struct Draft {
+struct Roofline {
   Value seconds = 0;
   // Of that time on one thread, how long each resource is at work: they overlap.
   std::array<Value, kResources> shares;
 };
-struct DraftOptions {
+struct RooflineOptions {
   int threads = 1;
   // Of other memory that a network touches between two runs of the kernel (graph::Task): what is given at
   // build time is still in a cache that holds that much. 0: the kernel runs alone.
   uint64_t reuse_distance_bytes = 0;
-  DraftConstants constants = {};
+  RooflineConstants constants = {};
   // Of the machine that runs it, and of the one that the constants are of: the clock is by the first, each
   // level's bytes a cycle by how it stands beside the second. What is not measured is as the constants say.
   MeasuredRates measured = {};
@@ -57,12 +57,13 @@ struct Pace {
   Value hertz, l2_bytes, l3_bytes, memory_bytes;
 };
 // By what the options say was measured: constants.
-Pace pace_of(const target::Target& target, const DraftOptions& options);
+Pace pace_of(const target::Target& target, const RooflineOptions& options);
 
 // On a machine of that pace, or of the one that the options tell.
-Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options,
-               const Pace& pace);
-Draft draft_of(std::span<const Nest> nests, const target::Target& target, const DraftOptions& options = {});
+Roofline roofline_of(std::span<const Nest> nests, const target::Target& target,
+                     const RooflineOptions& options, const Pace& pace);
+Roofline roofline_of(std::span<const Nest> nests, const target::Target& target,
+                     const RooflineOptions& options = {});
 
 // A level of cache. Lines that are a large power of two apart crowd out each other in the first two; beyond,
 // pages lie anywhere.
@@ -74,7 +75,8 @@ struct Traffic {
   Value runs = 0;           // of lines beside each other, in the order in which they are read
   Value constant_runs = 0;  // of them, the constants'
 };
-Traffic traffic_of(const Nest& nest, Level level, double cache_bytes, const DraftConstants& constants = {});
+Traffic traffic_of(const Nest& nest, Level level, double cache_bytes,
+                   const RooflineConstants& constants = {});
 
 // Bytes that a run of the loops from that depth inwards touches, in whole lines.
 Value line_bytes(const Nest& nest, size_t depth);

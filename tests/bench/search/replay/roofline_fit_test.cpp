@@ -1,6 +1,6 @@
-// Constants of the draft model that measurements give back.
+// Constants of the roofline model that measurements give back.
 
-#include "tests/bench/search/replay/draft_fit.h"
+#include "tests/bench/search/replay/roofline_fit.h"
 
 #include <gtest/gtest.h>
 
@@ -12,39 +12,39 @@
 namespace tf::replay {
 namespace {
 
-// Candidates that take what the draft says they take by these constants.
-MeasuredTask measured_by(const model::DraftConstants& constants) {
+// Candidates that take what the roofline model says they take by these constants.
+MeasuredTask measured_by(const model::RooflineConstants& constants) {
   MeasuredTask task{.target = target::parse_target("x86_64:cpu=znver4").value(),
                     .options = {.reuse_distance_bytes = 96 << 20},
                     .candidates = {}};
   const tensor::Workload workload = test::matmul_bias_relu(64, 512, 256);
   const space::DesignSpace space = space::generate_space({workload, {}, {}}, task.target, 1);
-  model::DraftOptions options = task.options;
+  model::RooflineOptions options = task.options;
   options.constants = constants;
   space::Random random(5);
   while (task.candidates.size() < 40) {
     const auto state = schedule::apply(workload, space.schedule_of(space::sample(space, random)));
     if (!state.ok()) continue;
     std::vector<model::Nest> nests = model::summarize(*state, space.ports, task.target);
-    const double seconds = model::draft_of(nests, task.target, options).seconds.constant();
+    const double seconds = model::roofline_of(nests, task.target, options).seconds.constant();
     task.candidates.push_back({std::move(nests), seconds});
   }
   return task;
 }
 
 TEST(Fit, FindsWhatMadeTheTimes) {
-  model::DraftConstants truth = expected_constants();
+  model::RooflineConstants truth = expected_constants();
   truth.fma_latency = 12;
   const MeasuredTask task = measured_by(truth);
   const MeasuredTask* const tasks[] = {&task};
-  const model::DraftConstants expected = expected_constants();
-  const model::DraftConstants found = fit(tasks, expected, 4);
+  const model::RooflineConstants expected = expected_constants();
+  const model::RooflineConstants found = fit(tasks, expected, 4);
   EXPECT_GT(fitness(tasks, found, expected), fitness(tasks, expected, expected) + 0.01);
   EXPECT_GT(found.fma_latency, 1.5 * expected.fma_latency);
 }
 
 TEST(Fit, LeavesWhatNoTaskDependsOnAsItIsExpected) {
-  model::DraftConstants truth = expected_constants();
+  model::RooflineConstants truth = expected_constants();
   truth.fma_latency = 12;
   const MeasuredTask task = measured_by(truth);
   const MeasuredTask* const tasks[] = {&task};

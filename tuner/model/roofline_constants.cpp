@@ -1,11 +1,11 @@
-#include "tuner/model/draft_constants.h"
+#include "tuner/model/roofline_constants.h"
 
 namespace tf::model {
 
-std::span<const NamedConstant> draft_constants() {
-#define TF_CONSTANT(name)                                           \
-  {                                                                 \
-#name, [](DraftConstants & all) -> double& { return all.name; } \
+std::span<const NamedConstant> roofline_constants() {
+#define TF_CONSTANT(name)                                              \
+  {                                                                    \
+#name, [](RooflineConstants & all) -> double& { return all.name; } \
   }
   static constexpr NamedConstant kAll[] = {
       TF_CONSTANT(spill_cycles),
