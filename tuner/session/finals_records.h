@@ -17,7 +17,7 @@
 namespace tf::session {
 
 // A session's tasks, numbered as in its pipeline, how many trials of each this run made, and how often the
-// network runs it, or may (runs_of in outlook.h).
+// network runs it, or may (runs_of in expected_improvement.h).
 struct TriedTasks {
   std::span<const std::unique_ptr<TaskState>> tasks;
   std::span<const int64_t> trials;

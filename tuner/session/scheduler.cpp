@@ -8,33 +8,33 @@
 namespace tf::session {
 namespace {
 
-constexpr double kPromiseTrials = 16;  // so many trials weigh as much as what the models promise
-constexpr double kPromiseMass = 0.1;   // a task: what is taken as promised and kept before any promise was
+constexpr double kPredictionTrials = 16;  // so many trials weigh as much as what the models predict
+constexpr double kPredictionMass = 0.1;   // a task: what counts as predicted and realized at first
 // A task may become so many times more efficient than the best one of its group: Ansor's beta.
 constexpr double kBeyondGroup = 2;
 // A task of which nothing is expected is still served at times: expectations may be wrong.
 constexpr double kLeastDoubling = 1e-4;
 
-// The share of what the models promised that came true, over all tasks: they err alike.
-double trust(std::span<const Outlook> tasks) {
-  double promised = 0, kept = 0;
-  for (const Outlook& task : tasks) {
-    promised += task.promised;
-    kept += task.kept;
+// The share of what the models predicted that came true, over all tasks: they err alike.
+double trust(std::span<const ExpectedImprovement> tasks) {
+  double predicted_before = 0, realized = 0;
+  for (const ExpectedImprovement& task : tasks) {
+    predicted_before += task.predicted_before;
+    realized += task.realized;
   }
-  const double mass = kPromiseMass * static_cast<double>(tasks.size());
-  return (kept + mass) / (promised + mass);
+  const double mass = kPredictionMass * static_cast<double>(tasks.size());
+  return (realized + mass) / (predicted_before + mass);
 }
 
 // Of each group, the most work a second.
-std::map<int, double> efficiencies(std::span<const Outlook> tasks) {
+std::map<int, double> efficiencies(std::span<const ExpectedImprovement> tasks) {
   std::map<int, double> most;
-  for (const Outlook& task : tasks)
+  for (const ExpectedImprovement& task : tasks)
     most[task.group] = std::max(most[task.group], task.work_seconds / task.seconds);
   return most;
 }
 
-double reach_of(const Outlook& task, double group_efficiency) {
+double reach_of(const ExpectedImprovement& task, double group_efficiency) {
   const double beyond = task.work_seconds > 0
                             ? std::log(kBeyondGroup * group_efficiency * task.seconds / task.work_seconds)
                             : std::log(kBeyondGroup);
@@ -42,16 +42,16 @@ double reach_of(const Outlook& task, double group_efficiency) {
 }
 
 // What the next doubling of a task's trials is expected to gain.
-double doubling_of(const Outlook& task, double trust, double reach) {
+double doubling_of(const ExpectedImprovement& task, double trust, double reach) {
   const auto trials = static_cast<double>(task.trials);
   const double expected =
-      (trials * task.gained + kPromiseTrials * trust * task.promise) / (trials + kPromiseTrials);
+      (trials * task.gained + kPredictionTrials * trust * task.predicted) / (trials + kPredictionTrials);
   return std::max(kLeastDoubling, std::min(expected, reach));
 }
 
 }  // namespace
 
-int next_task(std::span<const Outlook> tasks) {
+int next_task(std::span<const ExpectedImprovement> tasks) {
   int least = -1;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (tasks[i].exhausted || tasks[i].trials >= kFirstTrials) continue;
@@ -64,7 +64,7 @@ int next_task(std::span<const Outlook> tasks) {
   int best = -1;
   double most = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const Outlook& task = tasks[i];
+    const ExpectedImprovement& task = tasks[i];
     if (task.exhausted || task.expected_weight <= 0) continue;
     const double doubling = doubling_of(task, trusted, reach_of(task, efficiency[task.group]));
     const double gain_a_second = task.expected_weight * task.seconds * doubling /
@@ -88,10 +88,10 @@ double Forecast::Course::slope() const {
   return weight * seconds * std::exp(-gain()) * doubling / ((trials + more) * trial_seconds);
 }
 
-Forecast::Forecast(std::span<const Outlook> tasks) {
+Forecast::Forecast(std::span<const ExpectedImprovement> tasks) {
   const double trusted = trust(tasks);
   std::map<int, double> efficiency = efficiencies(tasks);
-  for (const Outlook& task : tasks) {
+  for (const ExpectedImprovement& task : tasks) {
     network_seconds_ += task.weight * task.seconds;
     if (task.exhausted) continue;
     known_ = known_ && task.trials >= kFirstTrials;
@@ -121,8 +121,8 @@ double Forecast::spend(double trials) {
   return spent_gain_ - before;
 }
 
-std::optional<int> minutes_until(std::span<const Outlook> tasks, double trials_a_minute, double share,
-                                 int limit) {
+std::optional<int> minutes_until(std::span<const ExpectedImprovement> tasks, double trials_a_minute,
+                                 double share, int limit) {
   Forecast forecast(tasks);
   if (!forecast.is_known() || trials_a_minute <= 0) return std::nullopt;
   int minutes = 0;

@@ -4,8 +4,8 @@
 //
 // Logarithms of factors of time are what is added up here: 0.1 stands for 10%. Once the first trials are
 // made, the best time of a task is taken to fall by the same factor whenever its trials double, as records of
-// random draws do. What the next doubling brings is what the last one brought and what the models promise,
-// the evidence of t trials against kPromiseTrials; it ends at what is within reach. The form is Ansor's
+// random draws do. What the next doubling brings is what the last one brought and what the models predict,
+// the evidence of t trials against kPredictionTrials; it ends at what is within reach. The form is Ansor's
 // (Zheng et al., OSDI 2020, section 6): gain of the past, optimism about the future, bounded by what similar
 // tasks reached.
 
@@ -21,30 +21,30 @@ namespace tf::session {
 inline constexpr int64_t kFirstTrials = 8;
 
 // What is known of one task.
-struct Outlook {
-  double weight = 1;           // occurrences in the network
-  double expected_weight = 1;  // the same by how likely which layouts are (outlook.h)
-  double seconds = 0;          // best known time of one run, or an estimate
-  double work_seconds = 0;     // the same at a modest rate of arithmetic and traffic
-  double trial_seconds = 1;    // of one of its trials; only ratios between tasks count
-  int group = 0;               // tasks of one group are alike: what one reaches, others may
-  int64_t trials = 0;          // so far, those under way included
-  double gained = 0;           // by the later half of them
-  double promise = 0;          // of the models, for the best of what waits
-  double promised = 0;         // in sum, so far
-  double kept = 0;             // of that, what was measured
+struct ExpectedImprovement {
+  double weight = 1;            // occurrences in the network
+  double expected_weight = 1;   // the same by how likely which layouts are (expected_improvement.h)
+  double seconds = 0;           // best known time of one run, or an estimate
+  double work_seconds = 0;      // the same at a modest rate of arithmetic and traffic
+  double trial_seconds = 1;     // of one of its trials; only ratios between tasks count
+  int group = 0;                // tasks of one group are alike: what one reaches, others may
+  int64_t trials = 0;           // so far, those under way included
+  double gained = 0;            // by the later half of them
+  double predicted = 0;         // of the models, for the best of what waits
+  double predicted_before = 0;  // in sum, so far
+  double realized = 0;          // of that, what was measured
   double reach = std::numeric_limits<double>::infinity();  // by the roofline model, how much can be gained
   bool exhausted = false;
 };
 
 // The task whose next trial is expected to save the network most time a second of tuning; ties go to the
 // lower index. -1 when all that the network may run are exhausted.
-int next_task(std::span<const Outlook> tasks);
+int next_task(std::span<const ExpectedImprovement> tasks);
 
 // What a budget of trials is expected to bring if each is given to the task that next_task would name.
 class Forecast {
  public:
-  explicit Forecast(std::span<const Outlook> tasks);
+  explicit Forecast(std::span<const ExpectedImprovement> tasks);
 
   // Whether every task has had its first trials: before that, nothing is expected of it.
   bool is_known() const { return known_; }
@@ -66,7 +66,7 @@ class Forecast {
 
 // How many minutes, at most `limit`, until a minute of so many trials is expected to save less than `share`.
 // Nothing if that is not known yet.
-std::optional<int> minutes_until(std::span<const Outlook> tasks, double trials_a_minute, double share,
-                                 int limit = 600);
+std::optional<int> minutes_until(std::span<const ExpectedImprovement> tasks, double trials_a_minute,
+                                 double share, int limit = 600);
 
 }  // namespace tf::session

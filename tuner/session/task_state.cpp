@@ -16,8 +16,8 @@ namespace {
 
 // Points of one program: from there on the space has nothing new.
 constexpr int kMaxKnownInARow = 1024;
-constexpr double kUnknownPromise = 0.3;  // of candidates that no model has compared with the best
-constexpr double kMostPromise = 2;
+constexpr double kUnknownPrediction = 0.3;  // of candidates that no model has compared with the best
+constexpr double kMostPrediction = 2;
 // What the roofline model does not see may gain so much, and as much again as what it sees.
 constexpr double kRooflineError = 0.1;
 // So many times as unsure as the model is, one in twenty proposals hopes for more (search/evolutionary.cpp).
@@ -38,7 +38,7 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
       space_(std::move(space)),
       model_(model),
       follows_model_(model != nullptr && options.strategy == search::Kind::kEvolutionary) {
-  promise_.now = kUnknownPromise;
+  predicted_.now = kUnknownPrediction;
   if (!search::starts_from_seeds(options.strategy)) return;
   // The untuned schedule is measured first: the baseline, and what a tuned build is never slower than. Then
   // what was good for the nearest other tasks, then each other way's (see next(): those that are the same are
@@ -104,7 +104,7 @@ std::optional<space::Candidate> TaskState::next(int64_t before) {
     seeds_.clear();
     proposals_.clear();
     exhausted_ = true;
-    promise();
+    predicted();
   }
 }
 
@@ -113,17 +113,17 @@ void TaskState::propose() {
   proposals_ = search_->propose(kBatch);
   std::reverse(proposals_.begin(), proposals_.end());
   exhausted_ = proposals_.empty();
-  promise();
+  predicted();
 }
 
-// Settles what the proposals before promised, and says what the new ones do.
-void TaskState::promise() {
-  if (promise_.since_seconds > 0 && best_seconds_ > 0) {
-    promise_.before += promise_.now;
-    promise_.kept += std::max(0.0, std::log(promise_.since_seconds / best_seconds_));
+// Settles what the proposals before predicted, and says what the new ones do.
+void TaskState::predicted() {
+  if (predicted_.since_seconds > 0 && best_seconds_ > 0) {
+    predicted_.before += predicted_.now;
+    predicted_.realized += std::max(0.0, std::log(predicted_.since_seconds / best_seconds_));
   }
-  promise_.now = exhausted_ ? 0 : kUnknownPromise;
-  promise_.since_seconds = best_seconds_;
+  predicted_.now = exhausted_ ? 0 : kUnknownPrediction;
+  predicted_.since_seconds = best_seconds_;
   if (!best_ || exhausted_) return;
   const std::optional<model::Judgement> best = space_.evaluator().judge(*best_);
   if (!best) return;
@@ -135,22 +135,23 @@ void TaskState::promise() {
     rows.push_back(judgement->features);
     least_roofline = std::min(least_roofline, judgement->roofline_seconds);
   }
-  promise_.now = std::log(best->roofline_seconds / least_roofline);
-  promise_.reach = std::max(promise_.reach.value_or(0), promise_.now);
+  predicted_.now = std::log(best->roofline_seconds / least_roofline);
+  predicted_.reach = std::max(predicted_.reach.value_or(0), predicted_.now);
   if (follows_model_ && model_->is_trained()) {
     const std::vector<float> scores = model_->score(rows);
     const float most = *std::max_element(scores.begin(), scores.end());
-    promise_.now = (most - scores[0]) * std::log(2.0);  // scores are binary logarithms
+    predicted_.now = (most - scores[0]) * std::log(2.0);  // scores are binary logarithms
   }
-  promise_.now = std::min(promise_.now, kMostPromise);
+  predicted_.now = std::min(predicted_.now, kMostPrediction);
 }
 
-TaskState::Prospect TaskState::prospect() const {
-  Prospect prospect{.promise = promise_.now, .promised = promise_.before, .kept = promise_.kept};
-  if (promise_.reach) prospect.reach = kRooflineError + 2 * *promise_.reach;
-  if (best_seconds_ == 0) return prospect;
-  prospect.gained = std::max(0.0, std::log(best_seconds_after(results_ / 2) / best_seconds_));
-  return prospect;
+TaskState::Prediction TaskState::prediction() const {
+  Prediction prediction{
+      .predicted = predicted_.now, .predicted_before = predicted_.before, .realized = predicted_.realized};
+  if (predicted_.reach) prediction.reach = kRooflineError + 2 * *predicted_.reach;
+  if (best_seconds_ == 0) return prediction;
+  prediction.gained = std::max(0.0, std::log(best_seconds_after(results_ / 2) / best_seconds_));
+  return prediction;
 }
 
 double TaskState::best_seconds_after(int64_t results) const {

@@ -102,13 +102,13 @@ class TaskState {
   double mean_sampled_seconds() const;  // of those measured, inside timed samples
 
   // What more trials may bring, as logarithms of factors of time (scheduler.h).
-  struct Prospect {
-    double gained = 0;              // by the later half of the results
-    double promise = 0;             // by the models: the best of what was proposed last over the best known
-    double promised = 0, kept = 0;  // by all proposals before those, and what came true
+  struct Prediction {
+    double gained = 0;     // by the later half of the results
+    double predicted = 0;  // by the models: the best of what was proposed last over the best known
+    double predicted_before = 0, realized = 0;  // by all proposals before those, and what came true
     double reach = std::numeric_limits<double>::infinity();  // by the roofline model
   };
-  Prospect prospect() const;
+  Prediction prediction() const;
   // The schedule of a build without tuning, if the task begins with it.
   const std::optional<space::Candidate>& untuned() const { return untuned_; }
   double untuned_seconds() const;  // 0: it has no time
@@ -134,7 +134,7 @@ class TaskState {
   // Whether it had a time before.
   bool note(const schedule::Schedule& schedule, std::optional<Time> time);
   void note_best(const std::optional<Time>& time);
-  void promise();
+  void predicted();
   void learn(const space::Candidate& candidate, std::optional<Time> time, bool again);
   void find_best();
 
@@ -175,12 +175,12 @@ class TaskState {
     double seconds;
   };
   std::vector<Improvement> improvements_;  // best times, and after how many results
-  struct Promise {
-    double now = 0, before = 0, kept = 0;
+  struct Predicted {
+    double now = 0, before = 0, realized = 0;
     double since_seconds = 0;     // the best when it was made; 0: there was none
-    std::optional<double> reach;  // the most that the roofline model ever promised
+    std::optional<double> reach;  // the most that the roofline model ever predicted
   };
-  Promise promise_;
+  Predicted predicted_;
   bool exhausted_ = false;
 };
 

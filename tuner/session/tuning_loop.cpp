@@ -12,8 +12,8 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/session/exchange.h"
+#include "tuner/session/expected_improvement.h"
 #include "tuner/session/finals_records.h"
-#include "tuner/session/outlook.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/requests_proto.h"
@@ -98,7 +98,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
 }
 
 absl::Status TuningLoop::run_finals(Pipeline& pipeline, const std::atomic<bool>& stop) {
-  const std::vector<Outlook> expected = outlooks();
+  const std::vector<ExpectedImprovement> expected = improvements();
   const std::vector<int64_t> tried = contested(tasks_, expected, tried_);
   const std::vector<double> runs = runs_of(expected);
   if (std::ranges::all_of(tried, [](int64_t trials) { return trials == 0; })) return absl::OkStatus();

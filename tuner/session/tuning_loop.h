@@ -89,7 +89,7 @@ class TuningLoop {
   absl::Status record(const InFlight& flight, const Finished& finished);
   void learn(Pipeline& pipeline);
   int64_t trials_left() const;  // those in flight included
-  std::vector<Outlook> outlooks() const;
+  std::vector<ExpectedImprovement> improvements() const;
   double closing_seconds() const;
   Clock::time_point last_begin(int depth) const;
   bool is_enough() const;

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "database/record.h"
-#include "tuner/session/outlook.h"
+#include "tuner/session/expected_improvement.h"
 #include "tuner/session/tuning_loop.h"
 
 namespace tf::session {
@@ -21,14 +21,14 @@ int64_t TuningLoop::trials_left() const {
   return options_.budget.trials > 0 ? options_.budget.trials - progress_.trials : kNoLimit;
 }
 
-std::vector<Outlook> TuningLoop::outlooks() const {
+std::vector<ExpectedImprovement> TuningLoop::improvements() const {
   std::vector<OpenTask> open;
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const bool exhausted = tasks_[i]->exhausted() || duplicates_in_a_row_[i] >= kMaxDuplicatesInARow ||
                            !progress_.tasks[i].given_up.empty();
     open.push_back({tasks_[i].get(), under_way_[i], exhausted});
   }
-  return outlooks_of(open, options_.flips);
+  return improvements_of(open, options_.flips);
 }
 
 // From the last trial handed out to the end: what is under way, then the final re-measurements. At most a
@@ -37,7 +37,7 @@ double TuningLoop::closing_seconds() const {
   const double rate = progress_.trials_per_second;
   if (rate <= 0) return 0;
   double seconds = static_cast<double>(in_flight_.size()) / rate;
-  if (ends_with_finals()) seconds += finals_seconds(tasks_, contested(tasks_, outlooks(), tried_), rate);
+  if (ends_with_finals()) seconds += finals_seconds(tasks_, contested(tasks_, improvements(), tried_), rate);
   return std::min(seconds, options_.budget.minutes * 60 / 5);
 }
 
@@ -57,7 +57,7 @@ bool TuningLoop::is_enough() const {
 // What the next minute is expected to save, and by that how long it goes on.
 void TuningLoop::expect() {
   const double trials = 60 * progress_.trials_per_second;
-  const std::vector<Outlook> tasks = outlooks();
+  const std::vector<ExpectedImprovement> tasks = improvements();
   Forecast forecast(tasks);
   progress_.expected_gain.reset();
   if (!forecast.is_known() || trials <= 0) return;

@@ -28,7 +28,7 @@ void TuningLoop::submit_due(Pipeline& pipeline) {
 
 bool TuningLoop::submit_next(Pipeline& pipeline) {
   for (;;) {
-    const int index = next_task(outlooks());
+    const int index = next_task(improvements());
     if (index < 0) return false;
     TaskState& task = *tasks_[static_cast<size_t>(index)];
     std::optional<space::Candidate> candidate = task.next(earlier_.oldest_left());

@@ -8,12 +8,12 @@ namespace tf::session {
 namespace {
 
 // Of two such tasks, what is not said is alike.
-Outlook tried(int64_t trials, double gained) {
+ExpectedImprovement tried(int64_t trials, double gained) {
   return {.seconds = 1e-3, .work_seconds = 1e-3, .trials = trials, .gained = gained};
 }
 
 TEST(NextTask, GivesEveryTaskItsFirstTrialsBeforeAnyGetsMore) {
-  std::vector<Outlook> tasks = {{.seconds = 1.0}, {.seconds = 1e-6}};
+  std::vector<ExpectedImprovement> tasks = {{.seconds = 1.0}, {.seconds = 1e-6}};
   for (int i = 0; i < 16; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].trials;
   EXPECT_EQ(tasks[0].trials, 8);
   EXPECT_EQ(tasks[1].trials, 8);
@@ -21,7 +21,7 @@ TEST(NextTask, GivesEveryTaskItsFirstTrialsBeforeAnyGetsMore) {
 
 TEST(NextTask, ServesWhatGainedMoreOfTheNetworksTimeLately) {
   EXPECT_EQ(next_task(std::vector{tried(64, 0.01), tried(64, 0.2)}), 1);
-  std::vector<Outlook> tasks = {tried(64, 0.1), tried(64, 0.1)};
+  std::vector<ExpectedImprovement> tasks = {tried(64, 0.1), tried(64, 0.1)};
   tasks[1].expected_weight = 3;
   EXPECT_EQ(next_task(tasks), 1) << "it runs three times";
   tasks[0].seconds = 5e-3, tasks[0].work_seconds = 5e-3;
@@ -31,22 +31,22 @@ TEST(NextTask, ServesWhatGainedMoreOfTheNetworksTimeLately) {
 }
 
 TEST(NextTask, ExpectsLessOfTheNextTrialTheMoreWereMade) {
-  std::vector<Outlook> tasks = {tried(32, 0.1), tried(32, 0.1)};
+  std::vector<ExpectedImprovement> tasks = {tried(32, 0.1), tried(32, 0.1)};
   for (int i = 0; i < 400; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].trials;
   EXPECT_NEAR(static_cast<double>(tasks[0].trials), 232, 1);
 }
 
 TEST(NextTask, BelievesTheModelsOnlyAsFarAsTheyKeptTheirWord) {
-  std::vector<Outlook> tasks = {tried(16, 0.05), tried(16, 0)};
-  tasks[1].promise = 0.2;
+  std::vector<ExpectedImprovement> tasks = {tried(16, 0.05), tried(16, 0)};
+  tasks[1].predicted = 0.2;
   EXPECT_EQ(next_task(tasks), 1);
-  tasks[1].promised = 10;
-  tasks[1].kept = 0.1;
+  tasks[1].predicted_before = 10;
+  tasks[1].realized = 0.1;
   EXPECT_EQ(next_task(tasks), 0);
 }
 
 TEST(NextTask, HopesForWhatSimilarTasksReached) {
-  std::vector<Outlook> tasks = {tried(64, 0.5), tried(64, 0.5), tried(64, 0.5)};
+  std::vector<ExpectedImprovement> tasks = {tried(64, 0.5), tried(64, 0.5), tried(64, 0.5)};
   tasks[0].seconds = 1e-3;
   tasks[1].seconds = 4e-3, tasks[1].work_seconds = 1e-3;  // a quarter of the efficiency of the first
   tasks[2].seconds = 4e-3, tasks[2].work_seconds = 1e-3, tasks[2].group = 1;
@@ -55,7 +55,7 @@ TEST(NextTask, HopesForWhatSimilarTasksReached) {
 }
 
 TEST(NextTask, LeavesOutWhatTheNetworkWillNotRunOnceItHasHadItsFirstTrials) {
-  std::vector<Outlook> tasks = {tried(64, 0.5), tried(4, 0.5)};
+  std::vector<ExpectedImprovement> tasks = {tried(64, 0.5), tried(4, 0.5)};
   tasks[1].expected_weight = 0;
   EXPECT_EQ(next_task(tasks), 1);
   tasks[1].trials = 8;
@@ -65,14 +65,14 @@ TEST(NextTask, LeavesOutWhatTheNetworkWillNotRunOnceItHasHadItsFirstTrials) {
 }
 
 TEST(NextTask, LeavesOutExhaustedTasksAndEndsWhenAllAre) {
-  std::vector<Outlook> tasks = {{.seconds = 1, .exhausted = true}, {.seconds = 1}};
+  std::vector<ExpectedImprovement> tasks = {{.seconds = 1, .exhausted = true}, {.seconds = 1}};
   EXPECT_EQ(next_task(tasks), 1);
   tasks[1].exhausted = true;
   EXPECT_EQ(next_task(tasks), -1);
 }
 
 TEST(Forecast, ExpectsOfADoublingWhatTheLastOneBrought) {
-  Outlook task = tried(1'000'000, 0.1);
+  ExpectedImprovement task = tried(1'000'000, 0.1);
   Forecast forecast(std::vector{task});
   ASSERT_TRUE(forecast.is_known());
   EXPECT_NEAR(forecast.spend(1'000'000), 1 - std::exp(-0.1), 1e-3);
@@ -81,7 +81,7 @@ TEST(Forecast, ExpectsOfADoublingWhatTheLastOneBrought) {
 }
 
 TEST(Forecast, ExpectsNothingBeyondReach) {
-  Outlook task = tried(10, 0.5);
+  ExpectedImprovement task = tried(10, 0.5);
   task.reach = 0.2;
   EXPECT_NEAR(Forecast(std::vector{task}).spend(1'000'000), 1 - std::exp(-0.2), 1e-9);
   task.exhausted = true;
@@ -89,13 +89,13 @@ TEST(Forecast, ExpectsNothingBeyondReach) {
 }
 
 TEST(Forecast, CountsGainsAsSharesOfTheWholeNetwork) {
-  std::vector<Outlook> tasks = {tried(100, 0.2), {.seconds = 3e-3, .exhausted = true}};
+  std::vector<ExpectedImprovement> tasks = {tried(100, 0.2), {.seconds = 3e-3, .exhausted = true}};
   const double alone = Forecast(std::span(tasks).first(1)).spend(50);
   EXPECT_NEAR(Forecast(tasks).spend(50), alone / 4, 1e-9);
 }
 
 TEST(Forecast, TakesTheNetworkAsItIsAndGainsAsTheyAreLikely) {
-  std::vector<Outlook> tasks = {tried(100, 0.2), tried(100, 0)};
+  std::vector<ExpectedImprovement> tasks = {tried(100, 0.2), tried(100, 0)};
   const double as_it_is = Forecast(tasks).spend(50);
   tasks[0].expected_weight = 0.5;
   EXPECT_NEAR(Forecast(tasks).spend(50), as_it_is / 2, 1e-3);
@@ -110,7 +110,7 @@ TEST(Forecast, IsNotKnownBeforeTheFirstTrials) {
 }
 
 TEST(MinutesUntil, EndsWhenAMinuteGainsTooLittle) {
-  const std::vector<Outlook> tasks = {tried(100, 0.05)};
+  const std::vector<ExpectedImprovement> tasks = {tried(100, 0.05)};
   const std::optional<int> minutes = minutes_until(tasks, 600, 0.01);
   ASSERT_TRUE(minutes.has_value());
   EXPECT_GT(*minutes, 1);

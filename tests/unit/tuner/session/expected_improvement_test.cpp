@@ -1,4 +1,4 @@
-#include "tuner/session/outlook.h"
+#include "tuner/session/expected_improvement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(ThatMatter, LeavesOutTheLeastThatAreNothingEvenTogether) {
   EXPECT_THAT(that_matter(stakes, 1000), ElementsAre(false, false, false, false, false));
 }
 
-class Outlooks : public testing::Test {
+class ExpectedImprovements : public testing::Test {
  protected:
   void add(double weight) {
     own_.push_back(std::make_unique<Task>(
@@ -38,21 +38,22 @@ class Outlooks : public testing::Test {
     if (seconds > 0) observe(tasks_.size() - 1, seconds);
   }
 
-  std::vector<Outlook> outlooks(const std::vector<LayoutFlip>& flips) const {
+  std::vector<ExpectedImprovement> improvements(const std::vector<LayoutFlip>& flips) const {
     std::vector<OpenTask> open;
     for (const auto& task : tasks_) open.push_back({.state = task.get()});
-    return outlooks_of(open, flips);
+    return improvements_of(open, flips);
   }
   std::vector<double> expected_weights(const std::vector<LayoutFlip>& flips) const {
     std::vector<double> weights;
-    for (const Outlook& outlook : outlooks(flips)) weights.push_back(outlook.expected_weight);
+    for (const ExpectedImprovement& improvement : improvements(flips))
+      weights.push_back(improvement.expected_weight);
     return weights;
   }
   // Of so many trials in all, how many each task gets if it takes so long after so many results.
   std::vector<int64_t> trials_of(int trials, const std::vector<LayoutFlip>& flips,
                                  const std::function<double(size_t task, double results)>& seconds) {
     for (int i = 0; i < trials; ++i) {
-      const auto task = static_cast<size_t>(next_task(outlooks(flips)));
+      const auto task = static_cast<size_t>(next_task(improvements(flips)));
       observe(task, seconds(task, static_cast<double>(tasks_[task]->results() + 1)));
     }
     std::vector<int64_t> each;
@@ -67,17 +68,17 @@ class Outlooks : public testing::Test {
 
 const std::vector<LayoutFlip> kSecondForFirst = {{{0, -1}, {1, 1}}};
 
-TEST_F(Outlooks, ExpectHalfOfAFlipThatCostsNothing) {
+TEST_F(ExpectedImprovements, ExpectHalfOfAFlipThatCostsNothing) {
   add(3, 1e-3);
   add(0, 1e-3);
   EXPECT_THAT(expected_weights(kSecondForFirst), ElementsAre(2.5, 0.5));
   EXPECT_THAT(expected_weights({}), ElementsAre(3, 0));
-  const std::vector<Outlook> known = outlooks(kSecondForFirst);
+  const std::vector<ExpectedImprovement> known = improvements(kSecondForFirst);
   EXPECT_EQ(known[0].weight, 3) << "the network is as it is";
   EXPECT_EQ(known[1].weight, 0);
 }
 
-TEST_F(Outlooks, MoveTheWeightToWhatTurnsOutBetter) {
+TEST_F(ExpectedImprovements, MoveTheWeightToWhatTurnsOutBetter) {
   add(1, 1e-3);
   add(0, 0.6e-3);
   add(1, 1e-3);
@@ -87,7 +88,7 @@ TEST_F(Outlooks, MoveTheWeightToWhatTurnsOutBetter) {
                                                    DoubleNear(0.98, 0.01), DoubleNear(0.02, 0.01)));
 }
 
-TEST_F(Outlooks, CountWhatAFlipCopies) {
+TEST_F(ExpectedImprovements, CountWhatAFlipCopies) {
   add(1, 1e-3);
   add(0, 0.9e-3);
   add(0, 0.1e-3);
@@ -95,7 +96,7 @@ TEST_F(Outlooks, CountWhatAFlipCopies) {
               ElementsAre(DoubleNear(0.5, 1e-9), DoubleNear(0.5, 1e-9), DoubleNear(0.5, 1e-9)));
 }
 
-TEST_F(Outlooks, ExpectNothingOfKernelsThatHaveNoTime) {
+TEST_F(ExpectedImprovements, ExpectNothingOfKernelsThatHaveNoTime) {
   add(1, 1);  // longer than any estimate
   add(0);
   tasks_[1]->observe(*tasks_[1]->next(), std::nullopt);
@@ -104,7 +105,7 @@ TEST_F(Outlooks, ExpectNothingOfKernelsThatHaveNoTime) {
   EXPECT_THAT(expected_weights(kSecondForFirst), ElementsAre(0.5, 0.5));
 }
 
-TEST_F(Outlooks, CompareLayoutsAfterAsManyResults) {
+TEST_F(ExpectedImprovements, CompareLayoutsAfterAsManyResults) {
   add(1, 1e-3);
   add(0, 1e-3);
   for (int i = 0; i < 8; ++i) observe(0, 0.5e-3);
@@ -113,7 +114,7 @@ TEST_F(Outlooks, CompareLayoutsAfterAsManyResults) {
   EXPECT_THAT(expected_weights(kSecondForFirst), ElementsAre(0.5, 0.5));
 }
 
-TEST_F(Outlooks, WaitForNoResultsOfKernelsThatTakeLittle) {
+TEST_F(ExpectedImprovements, WaitForNoResultsOfKernelsThatTakeLittle) {
   add(1, 1e-3);
   add(0, 0.999e-3);
   add(0, 1e-6);  // a copy
@@ -125,16 +126,16 @@ TEST_F(Outlooks, WaitForNoResultsOfKernelsThatTakeLittle) {
               ElementsAre(DoubleNear(1, 1e-3), DoubleNear(0, 1e-3), DoubleNear(0, 1e-3)));
 }
 
-TEST_F(Outlooks, TakeAsItIsWhatHasBeenTriedThroughout) {
+TEST_F(ExpectedImprovements, TakeAsItIsWhatHasBeenTriedThroughout) {
   add(1, 1e-3);
   add(0, 1e-3);
   for (int i = 0; i < 8; ++i) observe(0, 0.5e-3);
   const OpenTask first{.state = tasks_[0].get()}, second{.state = tasks_[1].get(), .exhausted = true};
   const std::vector<OpenTask> open = {first, second};
-  EXPECT_NEAR(outlooks_of(open, kSecondForFirst)[1].expected_weight, 0, 1e-3);
+  EXPECT_NEAR(improvements_of(open, kSecondForFirst)[1].expected_weight, 0, 1e-3);
 }
 
-TEST_F(Outlooks, ExpectOneAtMostOfTheFlipsOfTheSameRuns) {
+TEST_F(ExpectedImprovements, ExpectOneAtMostOfTheFlipsOfTheSameRuns) {
   add(1, 1e-3);
   add(0, 1e-3);
   add(0, 1e-3);
@@ -146,7 +147,7 @@ TEST_F(Outlooks, ExpectOneAtMostOfTheFlipsOfTheSameRuns) {
   EXPECT_THAT(expected_weights(flips), ElementsAre(1, 0.5, 0.5));
 }
 
-TEST_F(Outlooks, GiveTrialsToLayoutsThatAreClose) {
+TEST_F(ExpectedImprovements, GiveTrialsToLayoutsThatAreClose) {
   add(1);
   add(0);
   add(0);
@@ -159,7 +160,7 @@ TEST_F(Outlooks, GiveTrialsToLayoutsThatAreClose) {
   EXPECT_EQ(trials[2], kFirstTrials) << "it takes twice as long";
 }
 
-TEST_F(Outlooks, LeaveALayoutThatFallsBehind) {
+TEST_F(ExpectedImprovements, LeaveALayoutThatFallsBehind) {
   add(1);
   add(0);
   const auto trials = trials_of(300, kSecondForFirst, [](size_t task, double results) {
@@ -168,7 +169,7 @@ TEST_F(Outlooks, LeaveALayoutThatFallsBehind) {
   EXPECT_LT(trials[1], 60);
 }
 
-using Contested = Outlooks;
+using Contested = ExpectedImprovements;
 
 TEST_F(Contested, AreTasksWhoseTimeAndDoubtAreSomethingToTheNetwork) {
   add(2, 1e-3);
@@ -178,7 +179,7 @@ TEST_F(Contested, AreTasksWhoseTimeAndDoubtAreSomethingToTheNetwork) {
   add(0, 3e-3);  // and much slower
   add(1, 0);     // nothing known
   const std::vector<int64_t> tried = {9, 8, 0, 7, 5, 6};
-  EXPECT_THAT(contested(tasks_, outlooks({{{0, -1}, {3, 1}}, {{0, -1}, {4, 1}}}), tried),
+  EXPECT_THAT(contested(tasks_, improvements({{{0, -1}, {3, 1}}, {{0, -1}, {4, 1}}}), tried),
               ElementsAre(9, 0, 0, 7, 0, 0));
 }
 

@@ -1,4 +1,4 @@
-#include "tuner/session/outlook.h"
+#include "tuner/session/expected_improvement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,36 +77,38 @@ std::vector<double> expected_weights(std::span<const OpenTask> tasks, std::span<
 
 }  // namespace
 
-std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks, std::span<const LayoutFlip> flips) {
+std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks,
+                                                 std::span<const LayoutFlip> flips) {
   const std::vector<double> expected = expected_weights(tasks, flips);
   std::map<std::string, int> groups;
-  std::vector<Outlook> outlooks;
+  std::vector<ExpectedImprovement> improvements;
   for (const OpenTask& task : tasks) {
     const TaskState& state = *task.state;
-    const TaskState::Prospect prospect = state.prospect();
+    const TaskState::Prediction prediction = state.prediction();
     const double work = work_seconds(state);
     const int group =
         groups.try_emplace(state.space().families(), static_cast<int>(groups.size())).first->second;
-    outlooks.push_back({.weight = state.task().weight,
-                        .expected_weight = expected[outlooks.size()],
-                        .seconds = state.best_seconds() > 0 ? state.best_seconds() : work,
-                        .work_seconds = work,
-                        .trial_seconds = kTrialSeconds + state.mean_sampled_seconds(),
-                        .group = group,
-                        .trials = state.results() + task.under_way,
-                        .gained = prospect.gained,
-                        .promise = prospect.promise,
-                        .promised = prospect.promised,
-                        .kept = prospect.kept,
-                        .reach = prospect.reach,
-                        .exhausted = task.exhausted});
+    improvements.push_back({.weight = state.task().weight,
+                            .expected_weight = expected[improvements.size()],
+                            .seconds = state.best_seconds() > 0 ? state.best_seconds() : work,
+                            .work_seconds = work,
+                            .trial_seconds = kTrialSeconds + state.mean_sampled_seconds(),
+                            .group = group,
+                            .trials = state.results() + task.under_way,
+                            .gained = prediction.gained,
+                            .predicted = prediction.predicted,
+                            .predicted_before = prediction.predicted_before,
+                            .realized = prediction.realized,
+                            .reach = prediction.reach,
+                            .exhausted = task.exhausted});
   }
-  return outlooks;
+  return improvements;
 }
 
-std::vector<double> runs_of(std::span<const Outlook> outlooks) {
+std::vector<double> runs_of(std::span<const ExpectedImprovement> improvements) {
   std::vector<double> runs;
-  for (const Outlook& outlook : outlooks) runs.push_back(std::max(outlook.weight, outlook.expected_weight));
+  for (const ExpectedImprovement& improvement : improvements)
+    runs.push_back(std::max(improvement.weight, improvement.expected_weight));
   return runs;
 }
 
@@ -126,13 +128,14 @@ std::vector<bool> that_matter(std::span<const double> stakes, double network) {
 }
 
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
-                               std::span<const Outlook> outlooks, std::span<const int64_t> tried) {
-  const std::vector<double> runs = runs_of(outlooks);
+                               std::span<const ExpectedImprovement> improvements,
+                               std::span<const int64_t> tried) {
+  const std::vector<double> runs = runs_of(improvements);
   std::vector<double> stakes;
   double network_seconds = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const double seconds = tasks[i]->best_seconds();
-    network_seconds += outlooks[i].weight * seconds;
+    network_seconds += improvements[i].weight * seconds;
     const double unsure = tasks[i]->incumbent().noise + kShared;
     stakes.push_back(tried[i] > 0 ? runs[i] * seconds * unsure : 0);
   }

@@ -19,16 +19,17 @@ struct OpenTask {
   bool exhausted = false;  // or given up: it is served no more
 };
 
-// In the same order. Pure: the same results give the same outlooks.
+// In the same order. Pure: the same results give the same expected improvements.
 //
 // A flip of a layout is as likely as not to come true where it would cost nothing, and the less likely the
 // more it would cost, by what its kernels took after as many results of each. Its weight moves by that from
 // what it replaces to what it needs: kernels between other layouts that are close get trials, those that turn
 // out better take over the weight of the others.
-std::vector<Outlook> outlooks_of(std::span<const OpenTask> tasks, std::span<const LayoutFlip> flips);
+std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks,
+                                                 std::span<const LayoutFlip> flips);
 
 // How often each task's kernel runs in the network, or is expected to where that is more.
-std::vector<double> runs_of(std::span<const Outlook> outlooks);
+std::vector<double> runs_of(std::span<const ExpectedImprovement> improvements);
 
 // Of a network that takes so long, which stakes matter: all but the least ones that are nothing to it even
 // together. Both in the same unit.
@@ -38,7 +39,8 @@ std::vector<bool> that_matter(std::span<const double> stakes, double network);
 // what the wrong one of those that are too close to call may cost, by how sure times are and how often it
 // runs, is nothing to the network.
 std::vector<int64_t> contested(std::span<const std::unique_ptr<TaskState>> tasks,
-                               std::span<const Outlook> outlooks, std::span<const int64_t> tried);
+                               std::span<const ExpectedImprovement> improvements,
+                               std::span<const int64_t> tried);
 
 // An estimate of the final re-measurements of tasks that were tried, with the turns in which winners are
 // challenged, at the session's rate.
