@@ -67,14 +67,14 @@ absl::Status fill_up(const Bench& bench, Recorder& recorder, const Recording& re
   return absl::OkStatus();
 }
 
-// Visit number `visit` of the task's candidates; the first also finds them.
-absl::Status record_task(const Bench& bench, const BenchTask& task, size_t visit, Recorder& recorder,
+// Replicate number `replicate` of the task's candidates; the first also finds them.
+absl::Status record_task(const Bench& bench, const BenchTask& task, size_t replicate, Recorder& recorder,
                          int64_t left_elsewhere) {
   TF_ASSIGN_OR_RETURN(const auto store, open_pool(bench, task));
   TF_ASSIGN_OR_RETURN(Pool pool, read_pool(*store, bench.problem(task)));
   const std::string target = bench.target.text();
   const Recording recording{task, target, *store, pool, left_elsewhere};
-  if (visit > 1) return recorder.revisit(visit, recording);
+  if (replicate > 1) return recorder.revisit(replicate, recording);
   TF_ASSIGN_OR_RETURN(RunSet runs, make_runs(bench, task));
   TF_RETURN_IF_ERROR(recorder.record(runs, recording));
   if (!recorder.is_over()) TF_RETURN_IF_ERROR(fill_up(bench, recorder, recording));
@@ -99,11 +99,11 @@ absl::Status record_machine(Bench& bench, Recorder& recorder) {
   return absl::OkStatus();
 }
 
-// All tasks once, then what starts from their pools, then all of them again: visits of one candidate are
+// All tasks once, then what starts from their pools, then all of them again: replicates of one candidate are
 // minutes apart, and of what time allows every task has its share.
 struct Round {
   Bench bench;
-  int visit = 1;
+  int replicate = 1;
 };
 std::vector<Round> rounds_of(const Bench& bench) {
   Bench alone = bench, remembering = bench;
@@ -112,7 +112,8 @@ std::vector<Round> rounds_of(const Bench& bench) {
   remembering.arguments.candidates = 0;  // the pools have theirs by then
   std::vector<Round> rounds = {{std::move(alone), 1}};
   if (!remembering.runs.contenders.empty()) rounds.push_back({std::move(remembering), 1});
-  for (int visit = 2; visit <= bench.arguments.visits; ++visit) rounds.push_back({bench, visit});
+  for (int replicate = 2; replicate <= bench.arguments.replicates; ++replicate)
+    rounds.push_back({bench, replicate});
   return rounds;
 }
 
@@ -145,14 +146,15 @@ absl::Status record(const Bench& described) {
     for (const BenchTask& task : bench.tasks) {
       left -= trials_of(round);
       if (!recorder.is_over())
-        TF_RETURN_IF_ERROR(record_task(round.bench, task, static_cast<size_t>(round.visit), recorder, left));
+        TF_RETURN_IF_ERROR(
+            record_task(round.bench, task, static_cast<size_t>(round.replicate), recorder, left));
     }
   }
-  const std::string visits = counted(recorder.measured(), "visit");
+  const std::string replicates = counted(recorder.measured(), "replicate");
   if (stop)
     return absl::CancelledError(
-        absl::StrCat("interrupted after ", visits, "; run the same command to continue"));
-  std::fprintf(stderr, "%s%s\n", visits.c_str(),
+        absl::StrCat("interrupted after ", replicates, "; run the same command to continue"));
+  std::fprintf(stderr, "%s%s\n", replicates.c_str(),
                recorder.is_over() ? "; record again to go on" : "; everything is recorded");
   return absl::OkStatus();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the order in which pools are filled: the machine, then every task, visit by visit. Does not know: how
-// a visit is made.
+// Owns: the order in which pools are filled: the machine, then every task, replicate by replicate. Does not
+// know: how a replicate is made.
 
 #include "absl/status/status.h"
 #include "tests/bench/search/replay_bench.h"

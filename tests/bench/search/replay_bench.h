@@ -23,7 +23,7 @@ struct Arguments {
   int seeds = 5;
   int trials = 256;
   int64_t candidates = 2000;
-  int visits = 8;
+  int replicates = 8;
   double minutes = 0;  // 0: no limit
   int cpus = 0;
 };

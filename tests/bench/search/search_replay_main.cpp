@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<TaskExamples>> stored_examples(const Bench& bench) {
                         task_examples(task, bench.target, bench.arguments.threads, pool,
                                       bench.arguments.candidates, bench.measured()));
     if (examples.stale + examples.unsure > 0)
-      std::fprintf(stderr, "%s: %lld codes of an older space and %lld visited too seldom are left out\n",
+      std::fprintf(stderr, "%s: %lld codes of an older space and %lld run too seldom are left out\n",
                    task.task.label.c_str(), static_cast<long long>(examples.stale),
                    static_cast<long long>(examples.unsure));
     tasks.push_back(std::move(examples));
@@ -160,9 +160,9 @@ absl::Status races(const Bench& bench) {
   std::vector<RacesOfTask> all;
   for (const BenchTask& task : bench.tasks) {
     TF_ASSIGN_OR_RETURN(const Pool pool, stored_pool(bench, task));
-    all.push_back({task.task.label, run_races(pool, {}), run_races(pool, {.across_visits = true})});
+    all.push_back({task.task.label, run_races(pool, {}), run_races(pool, {.across_replicates = true})});
   }
-  if (std::ranges::all_of(all, [](const RacesOfTask& task) { return task.in_visit.empty(); }))
+  if (std::ranges::all_of(all, [](const RacesOfTask& task) { return task.in_replicate.empty(); }))
     std::fprintf(
         stderr,
         "no task has two recorded candidates that could race: `search_replay record` measures them\n");
@@ -269,7 +269,7 @@ void add_command(CLI::App& app, const Command& description, Arguments& arguments
         ->capture_default_str();
   if (has("--visits"))
     command
-        .add_option("--visits", arguments.visits,
+        .add_option("--visits", arguments.replicates,
                     "That each candidate near the best is recorded in, by processes of their own")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();

@@ -9,12 +9,12 @@
 namespace tf::replay {
 namespace {
 
-// One trial of each who is in; none if one of them has no visit left.
+// One trial of each who is in; none if one of them has no replicate left.
 std::optional<std::vector<Spent>> play_round(std::span<const Arrival* const> players, size_t round,
-                                             const VisitOfRound& visit) {
+                                             const ReplicateOfRound& replicate) {
   std::vector<Spent> trials;
   for (const Arrival* player : players) {
-    const std::optional<Visit> trial = visit(*player->entry, round);
+    const std::optional<Replicate> trial = replicate(*player->entry, round);
     if (!trial) return std::nullopt;
     trials.push_back(sample_in_full(*trial));
   }
@@ -23,7 +23,7 @@ std::optional<std::vector<Spent>> play_round(std::span<const Arrival* const> pla
 
 }  // namespace
 
-ReplayedFinals run_finals(std::span<const Arrival> arrivals, const VisitOfRound& visit) {
+ReplayedFinals run_finals(std::span<const Arrival> arrivals, const ReplicateOfRound& replicate) {
   TF_CHECK(!arrivals.empty());
   std::vector<Estimate> seen;
   for (const Arrival& arrival : arrivals) seen.push_back(arrival.seen);
@@ -35,7 +35,7 @@ ReplayedFinals run_finals(std::span<const Arrival> arrivals, const VisitOfRound&
   for (auto in = finals.next_round(); !in.empty(); in = finals.next_round(), ++rounds) {
     std::vector<const Arrival*> players;
     for (const size_t each : in) players.push_back(&arrivals[finalists[each]]);
-    const auto trials = play_round(players, rounds, visit);
+    const auto trials = play_round(players, rounds, replicate);
     if (!trials) break;
     for (size_t i = 0; i < in.size(); ++i) {
       finals.add(in[i], (*trials)[i].seen.least_ns);

@@ -1,6 +1,6 @@
 #pragma once
 // Owns: a session's final re-measurement among candidates that racing did not stop, played with recorded
-// visits. Does not know: strategies, how a visit is chosen.
+// replicates. Does not know: strategies, how a replicate is chosen.
 
 #include <cstddef>
 #include <functional>
@@ -24,12 +24,12 @@ struct ReplayedFinals {
   double device_seconds = 0;
 };
 
-// The visit that a candidate's trial of a round, counted from 0, is taken from. None: no more were recorded;
-// the final re-measurement ends by the rounds before.
-using VisitOfRound = std::function<std::optional<Visit>(const Entry& entry, size_t round)>;
+// The replicate that a candidate's trial of a round, counted from 0, is taken from. None: no more were
+// recorded; the final re-measurement ends by the rounds before.
+using ReplicateOfRound = std::function<std::optional<Replicate>(const Entry& entry, size_t round)>;
 
 // `arrivals`: one at least. The trials are a session's (tuner/session/finals.h), each in a process of its
 // own.
-ReplayedFinals run_finals(std::span<const Arrival> arrivals, const VisitOfRound& visit);
+ReplayedFinals run_finals(std::span<const Arrival> arrivals, const ReplicateOfRound& replicate);
 
 }  // namespace tf::replay

@@ -8,11 +8,11 @@
 namespace tf::replay {
 namespace {
 
-// Entries whose visits' samples, of so many microseconds each, are all alike.
-Pool pool_of(const std::vector<std::vector<int64_t>>& visits_us) {
+// Entries whose replicates' samples, of so many microseconds each, are all alike.
+Pool pool_of(const std::vector<std::vector<int64_t>>& replicates_us) {
   Pool pool;
-  for (size_t i = 0; i < visits_us.size(); ++i) {
-    for (const int64_t us : visits_us[i]) {
+  for (size_t i = 0; i < replicates_us.size(); ++i) {
+    for (const int64_t us : replicates_us[i]) {
       database::Measurement record;
       record.schedule = std::to_string(i);
       record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
@@ -34,7 +34,7 @@ TEST(ReplayedFinals, IsWonByWhoIsFasterInItsTrialsWhateverTheRaceShowed) {
   const Pool pool = pool_of({{1000, 10, 1200, 10, 1200, 10, 1200},
                              {1005, 1000, 1000, 1000, 1000, 1000, 1000},
                              {3000, 10, 10, 10, 10}});
-  const ReplayedFinals replayed = run_finals(arrivals_of(pool), visit_of_round);
+  const ReplayedFinals replayed = run_finals(arrivals_of(pool), replicate_of_round);
   EXPECT_EQ(replayed.winner->schedule, "1") << "the third was no finalist";
   EXPECT_GE(replayed.trials, 2 * 2) << "two rounds of two";
   EXPECT_GT(replayed.device_seconds, replayed.trials * kOverheadSeconds);
@@ -53,12 +53,12 @@ TEST(ReplayedFinals, GoesByTheShortestSampleOfEachTrial) {
     record.samples.assign(3, {.total_ns = 1'000'000});
     pool.add(record);
   }
-  EXPECT_EQ(run_finals(arrivals_of(pool), visit_of_round).winner->schedule, "1");
+  EXPECT_EQ(run_finals(arrivals_of(pool), replicate_of_round).winner->schedule, "1");
 }
 
 TEST(ReplayedFinals, OfOneWhoIsClearlyTheBestCostsNothing) {
   const Pool pool = pool_of({{1000, 1000, 1000}, {2000, 500, 500}});
-  const ReplayedFinals replayed = run_finals(arrivals_of(pool), visit_of_round);
+  const ReplayedFinals replayed = run_finals(arrivals_of(pool), replicate_of_round);
   EXPECT_EQ(replayed.winner->schedule, "0");
   EXPECT_EQ(replayed.trials, 0);
   EXPECT_EQ(replayed.device_seconds, 0);
@@ -66,14 +66,14 @@ TEST(ReplayedFinals, OfOneWhoIsClearlyTheBestCostsNothing) {
 
 TEST(ReplayedFinals, GoesByTheRaceWhereNobodyWasVisitedAgain) {
   const Pool pool = pool_of({{1005}, {1000}, {1003}});
-  const ReplayedFinals replayed = run_finals(arrivals_of(pool), visit_of_round);
+  const ReplayedFinals replayed = run_finals(arrivals_of(pool), replicate_of_round);
   EXPECT_EQ(replayed.winner->schedule, "1");
   EXPECT_EQ(replayed.device_seconds, 0);
 }
 
-TEST(ReplayedFinals, EndsWithTheLastRoundForWhichAllHaveAVisit) {
+TEST(ReplayedFinals, EndsWithTheLastRoundForWhichAllHaveAReplicate) {
   const Pool pool = pool_of({{1000, 10, 1100, 10, 10}, {1000, 1000, 1000}});
-  EXPECT_EQ(run_finals(arrivals_of(pool), visit_of_round).winner->schedule, "1");
+  EXPECT_EQ(run_finals(arrivals_of(pool), replicate_of_round).winner->schedule, "1");
 }
 
 }  // namespace

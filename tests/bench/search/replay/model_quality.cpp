@@ -18,44 +18,47 @@ const std::string& code_of(const Entry& entry) {
   return entry.code_digest.empty() ? entry.schedule : entry.code_digest;
 }
 
-// What compiles to the same code is as fast: the visits of all candidates of a code are visits of each.
-std::map<std::string, Visits> visits_by_code(const Pool& pool) {
-  std::map<std::string, Visits> visits;
+// What compiles to the same code is as fast: the replicates of all candidates of a code are replicates of
+// each.
+std::map<std::string, Replicates> replicates_by_code(const Pool& pool) {
+  std::map<std::string, Replicates> replicates;
   for (const auto& entry : pool.entries())
-    for (const Visit& visit : entry->visits) visits[code_of(*entry)].push_back(shortest_sample(visit));
-  return visits;
+    for (const Replicate& replicate : entry->replicates)
+      replicates[code_of(*entry)].push_back(shortest_sample(replicate));
+  return replicates;
 }
 
-// How fast each code is, by as many visits of each that matters.
+// How fast each code is, by as many replicates of each that matters.
 class Labels {
  public:
-  explicit Labels(const Pool& pool) : visits_(visits_by_code(pool)) {
-    std::vector<Visits> all;
-    for (const auto& [code, visits] : visits_) all.push_back(visits);
-    of_each_ = visits_of_a_label(all);
+  explicit Labels(const Pool& pool) : replicates_(replicates_by_code(pool)) {
+    std::vector<Replicates> all;
+    for (const auto& [code, replicates] : replicates_) all.push_back(replicates);
+    of_each_ = replicates_of_a_label(all);
     disagreements_ = disagreements(all, of_each_);
-    for (const Visits& visits : all)
-      if (visits.size() >= of_each_ && (best_ == 0 || least(visits) < best_)) best_ = least(visits);
+    for (const Replicates& replicates : all)
+      if (replicates.size() >= of_each_ && (best_ == 0 || least(replicates) < best_))
+        best_ = least(replicates);
   }
 
   size_t of_each() const { return of_each_; }
   const std::vector<double>& disagreement() const { return disagreements_; }
-  // 0: it failed; nothing where more visits would be needed to say it.
+  // 0: it failed; nothing where more replicates would be needed to say it.
   std::optional<double> of(const Entry& entry) const {
-    const auto visits = visits_.find(code_of(entry));
-    if (entry.visits.empty() || visits == visits_.end()) return 0;
-    const double seconds = least(visits->second);
-    if (visits->second.size() < of_each_ && seconds <= kNear * best_) return std::nullopt;
+    const auto replicates = replicates_.find(code_of(entry));
+    if (entry.replicates.empty() || replicates == replicates_.end()) return 0;
+    const double seconds = least(replicates->second);
+    if (replicates->second.size() < of_each_ && seconds <= kNear * best_) return std::nullopt;
     return seconds;
   }
 
  private:
-  double least(const Visits& visits) const {
-    return *std::min_element(visits.begin(),
-                             visits.begin() + static_cast<std::ptrdiff_t>(std::min(of_each_, visits.size())));
+  double least(const Replicates& replicates) const {
+    return *std::min_element(replicates.begin(), replicates.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                                          of_each_, replicates.size())));
   }
 
-  std::map<std::string, Visits> visits_;
+  std::map<std::string, Replicates> replicates_;
   size_t of_each_ = 1;
   std::vector<double> disagreements_;
   double best_ = 0;
@@ -83,7 +86,7 @@ ModelQuality judge(std::string model, const TaskExamples& task, std::span<const 
                    std::span<const float> scores) {
   ModelQuality quality{.model = std::move(model),
                        .task = task.task->task.label,
-                       .visits = task.visits,
+                       .replicates = task.replicates,
                        .ranked = {},
                        .truth = {}};
   for (size_t i = 0; i < examples.size(); ++i)
@@ -155,7 +158,7 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
 
   const Labels labels(pool);
   TaskExamples result{
-      .task = &task, .examples = {}, .visits = labels.of_each(), .disagreements = labels.disagreement()};
+      .task = &task, .examples = {}, .replicates = labels.of_each(), .disagreements = labels.disagreement()};
   std::set<std::string> seen;  // codes
   std::map<Source, int64_t> left = {{Source::kRandom, count / 2}, {Source::kLate, count / 2}};
   for (const auto& entry : pool.entries()) {

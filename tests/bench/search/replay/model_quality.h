@@ -20,17 +20,17 @@ namespace tf::replay {
 struct Example {
   model::Features features;
   double roofline_seconds = 0;
-  double seconds = 0;  // the shortest sample of the label's visits; 0: it failed
+  double seconds = 0;  // the shortest sample of the label's replicates; 0: it failed
   bool late = false;   // from late search
   std::string schedule;
 };
 struct TaskExamples {
   const BenchTask* task = nullptr;
   std::vector<Example> examples;
-  size_t visits = 1;                  // of a label: as many for all near the best
+  size_t replicates = 1;              // of a label: as many for all near the best
   std::vector<double> disagreements;  // of labels of the same code (noise.h)
   int64_t stale = 0;                  // of a space that has changed since: left out
-  int64_t unsure = 0;                 // near the best and visited less often: left out
+  int64_t unsure = 0;                 // near the best and run less often: left out
 };
 
 // At most `count` codes, half of them drawn at random, half from late search; the first recorded of each.
@@ -42,9 +42,9 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
 struct ModelQuality {
   std::string model;  // "roofline", "own half", "other families", "other networks"
   std::string task;
-  size_t visits = 1;           // of a label
+  size_t replicates = 1;       // of a label
   std::vector<Ranked> ranked;  // what was judged
-  std::vector<Ranked> truth;   // the same, ranked by who knows every time; empty if visits do not tell
+  std::vector<Ranked> truth;   // the same, ranked by who knows every time; empty if replicates do not tell
 };
 
 // Of a task that a model is judged on.

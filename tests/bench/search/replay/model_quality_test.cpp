@@ -36,7 +36,7 @@ class TaskExamplesOf : public ::testing::Test {
     }
   }
 
-  void visit(Pool& pool, size_t number, int64_t ns) {
+  void replicate(Pool& pool, size_t number, int64_t ns) {
     database::Measurement record = records_[number];
     for (int i = 0; i < 3; ++i) record.samples.push_back({.total_ns = ns});
     pool.add(record);
@@ -52,7 +52,7 @@ TEST_F(TaskExamplesOf, AreOneACode) {
   Pool pool;
   for (size_t i = 0; i < 60; ++i) {
     records_[i].code_digest = std::to_string(i % 20);
-    visit(pool, i, 1000 + static_cast<int64_t>(i));
+    replicate(pool, i, 1000 + static_cast<int64_t>(i));
   }
   EXPECT_EQ(examples(pool).examples.size(), 20u);
   EXPECT_EQ(examples(pool).stale, 0);
@@ -60,22 +60,22 @@ TEST_F(TaskExamplesOf, AreOneACode) {
 
 TEST_F(TaskExamplesOf, AreLabelledByAsManyVisitsOfEach) {
   Pool pool;
-  for (size_t i = 0; i < 60; ++i) visit(pool, i, 1000);
-  for (size_t i = 0; i < 60; ++i) visit(pool, i, 990);
-  visit(pool, 7, 500);  // a third visit, which no other code had
+  for (size_t i = 0; i < 60; ++i) replicate(pool, i, 1000);
+  for (size_t i = 0; i < 60; ++i) replicate(pool, i, 990);
+  replicate(pool, 7, 500);  // a third replicate, which no other code had
   const TaskExamples of = examples(pool);
-  EXPECT_EQ(of.visits, 2u);
+  EXPECT_EQ(of.replicates, 2u);
   for (const Example& example : of.examples) EXPECT_DOUBLE_EQ(example.seconds, 990e-9);
 }
 
 TEST_F(TaskExamplesOf, LeaveOutWhatWasVisitedTooSeldomNearTheBest) {
   Pool pool;
-  for (size_t i = 0; i < 60; ++i) visit(pool, i, i < 50 ? 1000 : 9000);
-  for (size_t i = 0; i < 47; ++i) visit(pool, i, 1000);
+  for (size_t i = 0; i < 60; ++i) replicate(pool, i, i < 50 ? 1000 : 9000);
+  for (size_t i = 0; i < 47; ++i) replicate(pool, i, 1000);
   const TaskExamples of = examples(pool);
-  EXPECT_EQ(of.visits, 2u);
+  EXPECT_EQ(of.replicates, 2u);
   EXPECT_EQ(of.unsure, 3);
-  EXPECT_EQ(of.examples.size(), 57u) << "hopeless ones need no second visit";
+  EXPECT_EQ(of.examples.size(), 57u) << "hopeless ones need no second replicate";
 }
 
 TEST_F(TaskExamplesOf, AreJudgedBesideWhatNoiseLeavesToAnyModel) {
@@ -83,9 +83,9 @@ TEST_F(TaskExamplesOf, AreJudgedBesideWhatNoiseLeavesToAnyModel) {
   Pool pool;
   for (size_t copy = 0; copy < 2; ++copy) {
     for (size_t i = 0; i < 60; ++i) {
-      // A quarter of the visits are disturbed.
+      // A quarter of the replicates are disturbed.
       const int64_t ns = 1000 + 10 * static_cast<int64_t>(i);
-      visit(pool, i, (i * 7 + copy * 3) % 4 == 0 ? ns * 13 / 10 : ns);
+      replicate(pool, i, (i * 7 + copy * 3) % 4 == 0 ? ns * 13 / 10 : ns);
     }
   }
   TaskExamples of = examples(pool);

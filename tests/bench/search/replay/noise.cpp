@@ -12,38 +12,38 @@ namespace {
 
 constexpr size_t kEnough = 20;
 
-// By first visits, which all codes have: more visits make a code no nearer.
-std::vector<const Visits*> near_ones(std::span<const Visits> codes) {
+// By first replicates, which all codes have: more replicates make a code no nearer.
+std::vector<const Replicates*> near_ones(std::span<const Replicates> codes) {
   double best = std::numeric_limits<double>::infinity();
-  for (const Visits& visits : codes)
-    if (!visits.empty()) best = std::min(best, visits.front());
-  std::vector<const Visits*> near;
-  for (const Visits& visits : codes)
-    if (!visits.empty() && visits.front() <= kNear * best) near.push_back(&visits);
+  for (const Replicates& replicates : codes)
+    if (!replicates.empty()) best = std::min(best, replicates.front());
+  std::vector<const Replicates*> near;
+  for (const Replicates& replicates : codes)
+    if (!replicates.empty() && replicates.front() <= kNear * best) near.push_back(&replicates);
   return near;
 }
 
 }  // namespace
 
-size_t visits_of_a_label(std::span<const Visits> codes) {
+size_t replicates_of_a_label(std::span<const Replicates> codes) {
   std::vector<size_t> counts;
-  for (const Visits* visits : near_ones(codes)) counts.push_back(visits->size());
+  for (const Replicates* replicates : near_ones(codes)) counts.push_back(replicates->size());
   if (counts.empty()) return 1;
   const auto tenth = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 10);
   std::nth_element(counts.begin(), tenth, counts.end());
   return *tenth;
 }
 
-std::vector<double> disagreements(std::span<const Visits> codes, size_t visits) {
-  const std::vector<const Visits*> near = near_ones(codes);
+std::vector<double> disagreements(std::span<const Replicates> codes, size_t replicates) {
+  const std::vector<const Replicates*> near = near_ones(codes);
   std::vector<double> all;
-  for (; visits > 0; visits /= 2) {
+  for (; replicates > 0; replicates /= 2) {
     all.clear();
-    for (const Visits* of_code : near) {
-      if (of_code->size() < 2 * visits) continue;
-      const auto middle = of_code->begin() + static_cast<std::ptrdiff_t>(visits);
+    for (const Replicates* of_code : near) {
+      if (of_code->size() < 2 * replicates) continue;
+      const auto middle = of_code->begin() + static_cast<std::ptrdiff_t>(replicates);
       const double first = *std::min_element(of_code->begin(), middle);
-      const double second = *std::min_element(middle, middle + static_cast<std::ptrdiff_t>(visits));
+      const double second = *std::min_element(middle, middle + static_cast<std::ptrdiff_t>(replicates));
       all.push_back(std::log(second / first));
     }
     if (all.size() >= std::min(kEnough, near.size())) break;

@@ -10,33 +10,33 @@ namespace tf::replay {
 namespace {
 
 TEST(VisitsOfALabel, AreWhatNineOfTenCodesNearTheBestHave) {
-  std::vector<Visits> codes(95, Visits{1, 1.1, 1});
-  codes.resize(100, Visits{1.2});
-  EXPECT_EQ(visits_of_a_label(codes), 3u);
-  codes.resize(120, Visits{1.2});
-  EXPECT_EQ(visits_of_a_label(codes), 1u);
+  std::vector<Replicates> codes(95, Replicates{1, 1.1, 1});
+  codes.resize(100, Replicates{1.2});
+  EXPECT_EQ(replicates_of_a_label(codes), 3u);
+  codes.resize(120, Replicates{1.2});
+  EXPECT_EQ(replicates_of_a_label(codes), 1u);
 }
 
 TEST(VisitsOfALabel, AreNotAskedOfHopelessCodesOrFailures) {
-  std::vector<Visits> codes(10, Visits{1, 1.1});
-  codes.resize(100, Visits{3.5});
-  codes.resize(200, Visits{});
-  EXPECT_EQ(visits_of_a_label(codes), 2u);
-  EXPECT_EQ(visits_of_a_label({}), 1u);
+  std::vector<Replicates> codes(10, Replicates{1, 1.1});
+  codes.resize(100, Replicates{3.5});
+  codes.resize(200, Replicates{});
+  EXPECT_EQ(replicates_of_a_label(codes), 2u);
+  EXPECT_EQ(replicates_of_a_label({}), 1u);
 }
 
-TEST(Disagreements, AreBetweenLabelsOfAsManyVisits) {
-  const std::vector<Visits> codes(30, Visits{1, 2, 1.1, 3});
+TEST(Disagreements, AreBetweenLabelsOfAsManyReplicates) {
+  const std::vector<Replicates> codes(30, Replicates{1, 2, 1.1, 3});
   EXPECT_NEAR(disagreements(codes, 2).front(), std::log(1.1), 1e-12);
   EXPECT_NEAR(disagreements(codes, 1).front(), std::log(2), 1e-12);
   EXPECT_EQ(disagreements(codes, 2).size(), 30u);
 }
 
 TEST(Disagreements, AreOfHalfAsManyVisitsWhereTooFewCodesHaveEnough) {
-  std::vector<Visits> codes(30, Visits{1, 2});
+  std::vector<Replicates> codes(30, Replicates{1, 2});
   codes[0] = {1, 1, 1, 1};
   EXPECT_EQ(disagreements(codes, 2).size(), 30u);
-  EXPECT_TRUE(disagreements(std::vector<Visits>(30, Visits{1}), 2).empty());
+  EXPECT_TRUE(disagreements(std::vector<Replicates>(30, Replicates{1}), 2).empty());
 }
 
 std::vector<Ranked> labels() {

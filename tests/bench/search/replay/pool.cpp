@@ -27,41 +27,41 @@ namespace {
 
 // Nothing of one that failed. Recording stops early only far above the best: what it saw of such a candidate
 // is its time.
-std::optional<Visit> visit_of(const database::Measurement& record) {
+std::optional<Replicate> replicate_of(const database::Measurement& record) {
   if (record.outcome != database::Outcome::kOk && record.outcome != database::Outcome::kStoppedEarly)
     return std::nullopt;
-  Visit visit;
+  Replicate replicate;
   for (const database::Sample& sample : record.samples) {
     if (sample.iterations > 0)
-      visit.samples.push_back(static_cast<double>(sample.total_ns) / sample.iterations * 1e-9);
+      replicate.samples.push_back(static_cast<double>(sample.total_ns) / sample.iterations * 1e-9);
   }
-  if (visit.samples.empty()) return std::nullopt;
-  visit.seconds = median(visit.samples);
-  return visit;
+  if (replicate.samples.empty()) return std::nullopt;
+  replicate.seconds = median(replicate.samples);
+  return replicate;
 }
 
 }  // namespace
 
-double shortest_sample(const Visit& visit) {
-  return std::ranges::min(visit.samples);
+double shortest_sample(const Replicate& replicate) {
+  return std::ranges::min(replicate.samples);
 }
 
 size_t how_many_seen(const Entry& entry) {
-  return (entry.visits.size() + 1) / 2;
+  return (entry.replicates.size() + 1) / 2;
 }
 
-const Visit& seen_visit(const Entry& entry, size_t index) {
-  return entry.visits[2 * index];
+const Replicate& seen_replicate(const Entry& entry, size_t index) {
+  return entry.replicates[2 * index];
 }
 
-std::optional<Visit> visit_of_round(const Entry& entry, size_t round) {
-  return round + 1 < how_many_seen(entry) ? std::optional(seen_visit(entry, round + 1)) : std::nullopt;
+std::optional<Replicate> replicate_of_round(const Entry& entry, size_t round) {
+  return round + 1 < how_many_seen(entry) ? std::optional(seen_replicate(entry, round + 1)) : std::nullopt;
 }
 
 void Pool::add(const database::Measurement& record) {
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return;
   const auto [known, is_new] = by_schedule_.try_emplace(record.schedule);
-  std::optional<Visit> visit = visit_of(record);
+  std::optional<Replicate> replicate = replicate_of(record);
   if (is_new) {
     Entry& entry = *entries_.emplace_back(std::make_unique<Entry>());
     entry.schedule = record.schedule;
@@ -71,17 +71,17 @@ void Pool::add(const database::Measurement& record) {
     entry.source = static_cast<Source>(std::clamp<int64_t>(record.job_id, 1, std::size(kSources)));
     entry.ran = record.outcome != database::Outcome::kCompileError;
     known->second = &entry;
-  } else if (known->second->visits.empty()) {
+  } else if (known->second->replicates.empty()) {
     return;
   }
-  if (!visit) return;
+  if (!replicate) return;
   Entry& entry = *known->second;
-  const double shortest = shortest_sample(*visit);
-  entry.visits.push_back(*std::move(visit));
-  const size_t visits = entry.visits.size();
-  if (visits <= 2)
+  const double shortest = shortest_sample(*replicate);
+  entry.replicates.push_back(*std::move(replicate));
+  const size_t replicates = entry.replicates.size();
+  if (replicates <= 2)
     entry.seconds = shortest;
-  else if (visits % 2 == 0)
+  else if (replicates % 2 == 0)
     entry.seconds = std::min(entry.seconds, shortest);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// Owns: what is known of one task: each schedule that was ever measured, with all its samples, by visit. A
-// run proposes by first visits, so that appending changes no proposal, and its final re-measurement goes by
-// every second one after that. How fast a schedule is, the visits between them say, which no run sees: nobody
-// is judged by what he chose by. Does not know: strategies, the file.
+// Owns: what is known of one task: each schedule that was ever measured, with all its samples, by replicate.
+// A run proposes by first replicates, so that appending changes no proposal, and its final re-measurement
+// goes by every second one after that. How fast a schedule is, the replicates between them say, which no run
+// sees: nobody is judged by what he chose by. Does not know: strategies, the file.
 
 #include <map>
 #include <memory>
@@ -29,11 +29,11 @@ constexpr Source kSources[] = {Source::kRandom, Source::kEarly, Source::kLate, S
 const char* source_name(Source source);
 
 // A process of its own that ran a candidate, at a time of its own.
-struct Visit {
+struct Replicate {
   // Seconds of one run, a value a sample, in the order in which they were taken. Of a hopeless candidate
   // there are fewer than of others.
   std::vector<double> samples;
-  double seconds = 0;  // their median: what who made the visit takes for its time
+  double seconds = 0;  // their median: what who made the replicate takes for its time
 };
 
 struct Entry {
@@ -41,28 +41,28 @@ struct Entry {
   std::string sketch_hash;
   std::vector<int64_t> slot_values;
   Source source = Source::kRandom;
-  bool ran = false;           // it compiled
-  std::vector<Visit> visits;  // in the order in which they were made; none if it failed
-  // The shortest sample of the second, fourth, … visit, or of the only one: others on the machine only ever
-  // add to a time. 0: it failed.
+  bool ran = false;                   // it compiled
+  std::vector<Replicate> replicates;  // in the order in which they were made; none if it failed
+  // The shortest sample of the second, fourth, … replicate, or of the only one: others on the machine only
+  // ever add to a time. 0: it failed.
   double seconds = 0;
   std::string code_digest;
 };
 
-double shortest_sample(const Visit& visit);
+double shortest_sample(const Replicate& replicate);
 
-// The visits that runs see: the first, third, fifth, …; counted from 0, fewer than how_many_seen.
+// The replicates that runs see: the first, third, fifth, …; counted from 0, fewer than how_many_seen.
 size_t how_many_seen(const Entry& entry);
-const Visit& seen_visit(const Entry& entry, size_t index);
+const Replicate& seen_replicate(const Entry& entry, size_t index);
 
-// The trial of a run's final re-measurement, in a round counted from 0: of the visits that it sees, the next
-// after the race's. None: it was not visited so often.
-std::optional<Visit> visit_of_round(const Entry& entry, size_t round);
+// The trial of a run's final re-measurement, in a round counted from 0: of the replicates that it sees, the
+// next after the race's. None: it was not run so often.
+std::optional<Replicate> replicate_of_round(const Entry& entry, size_t round);
 
 class Pool {
  public:
   // Takes a record of this compiler's schedules; others change nothing. Of a schedule that is known it is one
-  // visit more, unless one of the two failed.
+  // replicate more, unless one of the two failed.
   void add(const database::Measurement& record);
 
   // Null if it was never measured. Entries stay where they are.
@@ -79,8 +79,8 @@ class Pool {
 // Errors: the database's.
 absl::StatusOr<Pool> read_pool(database::Records& records, const database::Problem& problem);
 
-// What a pool teaches runs on other tasks: of each schedule the first visit, but for what such runs proposed
-// themselves. So it is the same before they are recorded, and after. Errors: the database's.
+// What a pool teaches runs on other tasks: of each schedule the first replicate, but for what such runs
+// proposed themselves. So it is the same before they are recorded, and after. Errors: the database's.
 absl::StatusOr<std::vector<database::Measurement>> lessons_of(database::Records& records,
                                                               const database::Problem& problem);
 

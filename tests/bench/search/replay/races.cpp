@@ -13,7 +13,8 @@ namespace {
 // The trials of a race, and what each candidate really takes.
 class Trials {
  public:
-  Trials(bool across_visits, space::Random& random) : across_visits_(across_visits), random_(random) {}
+  Trials(bool across_replicates, space::Random& random)
+      : across_replicates_(across_replicates), random_(random) {}
 
   // As a session measures: against the best, and in a final re-measurement.
   Spent race(const Entry& entry, const Best& best) {
@@ -23,19 +24,20 @@ class Trials {
     return replay::run_finals(arrivals, [this](const Entry& entry, size_t) { return draw(entry); }).winner;
   }
   double seconds(const Entry& entry) const {
-    return across_visits_ ? entry.seconds : shortest_sample(entry.visits.front());
+    return across_replicates_ ? entry.seconds : shortest_sample(entry.replicates.front());
   }
 
  private:
-  Visit draw(const Entry& entry) {
-    const Visit& visit = seen_visit(entry, across_visits_ ? space::below(random_, how_many_seen(entry)) : 0);
-    Visit trial;
-    for (size_t i = 0; i < visit.samples.size(); ++i)
-      trial.samples.push_back(visit.samples[space::below(random_, visit.samples.size())]);
+  Replicate draw(const Entry& entry) {
+    const Replicate& replicate =
+        seen_replicate(entry, across_replicates_ ? space::below(random_, how_many_seen(entry)) : 0);
+    Replicate trial;
+    for (size_t i = 0; i < replicate.samples.size(); ++i)
+      trial.samples.push_back(replicate.samples[space::below(random_, replicate.samples.size())]);
     return trial;
   }
 
-  const bool across_visits_;
+  const bool across_replicates_;
   space::Random& random_;
 };
 
@@ -79,7 +81,7 @@ std::vector<RaceOutcome> run_races(const Pool& pool, const RaceOptions& options)
   space::Random random(options.seed);
   for (int i = 0; i < options.races; ++i)
     outcomes.push_back(
-        run_race(draw_field(entries, options.candidates, random), Trials(options.across_visits, random)));
+        run_race(draw_field(entries, options.candidates, random), Trials(options.across_replicates, random)));
   return outcomes;
 }
 

@@ -12,9 +12,10 @@ namespace tf::replay {
 struct RaceOptions {
   int races = 200;
   size_t candidates = 64;  // of a race
-  // Each trial is one of those of the candidate's visits that runs see, drawn anew, and its time the shortest
-  // sample of the others. Without: all trials are its first visit, and its time the shortest sample of that.
-  bool across_visits = false;
+  // Each trial is one of those of the candidate's replicates that runs see, drawn anew, and its time the
+  // shortest sample of the others. Without: all trials are its first replicate, and its time the shortest
+  // sample of that.
+  bool across_replicates = false;
   uint64_t seed = 1;
 };
 
@@ -25,7 +26,7 @@ struct RaceOutcome {
 };
 
 // Races among random candidates that ran, in random order, each trial's samples drawn anew, with replacement,
-// from those of a visit. None if fewer than two ran.
+// from those of a replicate. None if fewer than two ran.
 std::vector<RaceOutcome> run_races(const Pool& pool, const RaceOptions& options);
 
 }  // namespace tf::replay

@@ -13,7 +13,7 @@ namespace {
 struct Won {
   std::string task;
   size_t races = 0;
-  double raced = 0, finals = 0, across_visits = 0;
+  double raced = 0, finals = 0, across_replicates = 0;
 };
 
 double share(const std::vector<RaceOutcome>& outcomes, double RaceOutcome::*time) {
@@ -22,18 +22,20 @@ double share(const std::vector<RaceOutcome>& outcomes, double RaceOutcome::*time
 }
 
 Won won(const RacesOfTask& races) {
-  return {races.task, races.in_visit.size(), share(races.in_visit, &RaceOutcome::raced),
-          share(races.in_visit, &RaceOutcome::finals), share(races.across_visits, &RaceOutcome::finals)};
+  return {races.task, races.in_replicate.size(), share(races.in_replicate, &RaceOutcome::raced),
+          share(races.in_replicate, &RaceOutcome::finals),
+          share(races.across_replicates, &RaceOutcome::finals)};
 }
 
 std::vector<Won> rows_of(std::span<const RacesOfTask> tasks) {
   std::vector<Won> rows;
-  RacesOfTask all{.task = "all", .in_visit = {}, .across_visits = {}};
+  RacesOfTask all{.task = "all", .in_replicate = {}, .across_replicates = {}};
   for (const RacesOfTask& task : tasks) {
-    if (task.in_visit.empty()) continue;
+    if (task.in_replicate.empty()) continue;
     rows.push_back(won(task));
-    all.in_visit.insert(all.in_visit.end(), task.in_visit.begin(), task.in_visit.end());
-    all.across_visits.insert(all.across_visits.end(), task.across_visits.begin(), task.across_visits.end());
+    all.in_replicate.insert(all.in_replicate.end(), task.in_replicate.begin(), task.in_replicate.end());
+    all.across_replicates.insert(all.across_replicates.end(), task.across_replicates.begin(),
+                                 task.across_replicates.end());
   }
   if (!rows.empty()) rows.push_back(won(all));
   return rows;
@@ -42,10 +44,10 @@ std::vector<Won> rows_of(std::span<const RacesOfTask> tasks) {
 }  // namespace
 
 void print_races(std::span<const RacesOfTask> tasks) {
-  absl::PrintF("%-28s %6s %8s %8s %13s\n", "task", "races", "raced", "play-off", "across visits");
+  absl::PrintF("%-28s %6s %8s %8s %13s\n", "task", "races", "raced", "finals", "across visits");
   for (const Won& row : rows_of(tasks))
     absl::PrintF("%-28s %6d %7.1f%% %7.1f%% %12.1f%%\n", row.task, row.races, 100 * row.raced,
-                 100 * row.finals, 100 * row.across_visits);
+                 100 * row.finals, 100 * row.across_replicates);
 }
 
 nlohmann::json races_json(std::span<const RacesOfTask> tasks) {
@@ -55,7 +57,7 @@ nlohmann::json races_json(std::span<const RacesOfTask> tasks) {
                     {"races", row.races},
                     {"raced_within_1_percent", row.raced},
                     {"played_off_within_1_percent", row.finals},
-                    {"across_visits_within_1_percent", row.across_visits}});
+                    {"across_visits_within_1_percent", row.across_replicates}});
   return rows;
 }
 

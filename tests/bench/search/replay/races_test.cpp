@@ -65,10 +65,10 @@ TEST(Races, AcrossVisitsAreOftenLostWhereProcessesDiffer) {
       pool.add(record);
     }
   }
-  const auto lost = [&](bool across_visits) {
+  const auto lost = [&](bool across_replicates) {
     int count = 0;
     for (const RaceOutcome& outcome :
-         run_races(pool, {.races = 200, .candidates = 8, .across_visits = across_visits}))
+         run_races(pool, {.races = 200, .candidates = 8, .across_replicates = across_replicates}))
       count += outcome.finals > 1.01;
     return count;
   };

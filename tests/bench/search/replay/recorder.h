@@ -1,6 +1,6 @@
 #pragma once
-// Owns: filling pools: building what runs propose, and measuring it, visit by visit, in turns, so that
-// nothing disturbs a measurement. Does not know: strategies, what is made of the records.
+// Owns: filling pools: building what runs propose, and measuring it, replicate by replicate, in turns, so
+// that nothing disturbs a measurement. Does not know: strategies, what is made of the records.
 
 #include <atomic>
 #include <chrono>
@@ -38,7 +38,7 @@ struct Recording {
   const std::string& target;
   database::Store& store;
   Pool& pool;
-  int64_t left_elsewhere = 0;  // visits at most, of other tasks: for the estimate of the time left only
+  int64_t left_elsewhere = 0;  // replicates at most, of other tasks: for the estimate of the time left only
 };
 
 class Recorder {
@@ -55,13 +55,13 @@ class Recorder {
   // CPUs that search, while nothing is measured.
   int search_threads() const;
 
-  // Makes the first visit of what the set's runs propose, until every run is finished, time is up, or it is
-  // stopped; whatever was measured by then is in the store and in the pool. Errors: the store's; a device or
-  // a build worker that gave nothing after three tries.
+  // Makes the first replicate of what the set's runs propose, until every run is finished, time is up, or it
+  // is stopped; whatever was measured by then is in the store and in the pool. Errors: the store's; a device
+  // or a build worker that gave nothing after three tries.
   absl::Status record(RunSet& runs, const Recording& recording);
-  // Makes visit number `visit` (the second is 2) of all candidates that have one fewer and are not hopeless,
-  // in random order, likewise.
-  absl::Status revisit(size_t visit, const Recording& recording);
+  // Makes replicate number `replicate` (the second is 2) of all candidates that have one fewer and are not
+  // hopeless, in random order, likewise.
+  absl::Status revisit(size_t replicate, const Recording& recording);
 
   bool is_over() const { return stop_ || std::chrono::steady_clock::now() >= deadline_; }
   int64_t measured() const { return measured_; }
@@ -70,7 +70,7 @@ class Recorder {
   Recorder(const std::atomic<bool>& stop, std::chrono::steady_clock::time_point deadline)
       : stop_(stop), deadline_(deadline), started_(std::chrono::steady_clock::now()) {}
   struct Built;  // a candidate, compiled
-  // Of one task, by schedule: later visits do not build again.
+  // Of one task, by schedule: later replicates do not build again.
   struct BuiltTask {
     measure::ArtifactBytes reference;
     std::map<std::string, std::shared_ptr<const Built>> candidates;
@@ -83,13 +83,13 @@ class Recorder {
   };
   absl::StatusOr<BuiltTask*> built_task(const Recording& recording);
   absl::Status build_missing(std::span<const Wanted> wanted, const Recording& recording, BuiltTask& built);
-  absl::StatusOr<database::Measurement> visit(const Wanted& wanted, const Built& candidate,
-                                              const measure::ArtifactBytes& reference,
-                                              const tunefarm::farm::v1::Trial& trial);
-  absl::Status visit_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first);
-  absl::StatusOr<std::vector<database::Measurement>> visit_stretch(std::span<const Wanted> wanted,
-                                                                   const BuiltTask& built,
-                                                                   const tunefarm::farm::v1::Trial& trial);
+  absl::StatusOr<database::Measurement> replicate(const Wanted& wanted, const Built& candidate,
+                                                  const measure::ArtifactBytes& reference,
+                                                  const tunefarm::farm::v1::Trial& trial);
+  absl::Status run_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first);
+  absl::StatusOr<std::vector<database::Measurement>> run_stretch(std::span<const Wanted> wanted,
+                                                                 const BuiltTask& built,
+                                                                 const tunefarm::farm::v1::Trial& trial);
   static void choose_anchor(BuiltTask& built, std::span<const Wanted> wanted,
                             std::span<const database::Measurement> records);
   absl::StatusOr<bool> look(BuiltTask& built, const tunefarm::farm::v1::Trial& trial);

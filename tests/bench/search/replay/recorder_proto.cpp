@@ -39,13 +39,13 @@ constexpr int kMostStretches = 6;
 // A candidate beyond what any figure looks at (pairs within 3 times the best) is left early, and not visited
 // again.
 constexpr double kHopeless = 3.2;
-// What is kept for later visits, a share of the machine's memory; beyond it they build again.
+// What is kept for later replicates, a share of the machine's memory; beyond it they build again.
 size_t most_built_bytes() {
   return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) / 8 * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Of the first visit the samples of a session, for racing and fixed repeats are computed from them; of later
-// ones fewer, for a process more tells more of a candidate than samples more of one process.
+// Of the first replicate the samples of a session, for racing and fixed repeats are computed from them; of
+// later ones fewer, for a process more tells more of a candidate than samples more of one process.
 farm::Trial make_trial(const session::Task& task, int threads, double best_seconds, bool is_first) {
   farm::Trial trial;
   trial.set_input_seed(1);
@@ -147,19 +147,20 @@ absl::Status Recorder::record(RunSet& runs, const Recording& recording) {
     const std::vector<Wanted> wanted = runs.advance(recording.pool, search_threads());
     if (wanted.empty()) break;
     for (size_t first = 0; first < wanted.size() && !is_over(); first += kTurn) {
-      TF_RETURN_IF_ERROR(visit_all(std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first)),
-                                   recording, /*is_first=*/true));
+      TF_RETURN_IF_ERROR(run_all(std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first)),
+                                 recording, /*is_first=*/true));
       show(absl::StrFormat("%.0f%% covered", 100 * runs.coverage()), recording, runs.trials_left());
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Recorder::revisit(size_t visit, const Recording& recording) {
+absl::Status Recorder::revisit(size_t replicate, const Recording& recording) {
   const double limit = kHopeless * recording.pool.best_seconds();
   std::vector<Wanted> wanted;
   for (const auto& entry : recording.pool.entries()) {
-    if (entry->visits.size() + 1 != visit || shortest_sample(entry->visits.front()) > limit) continue;
+    if (entry->replicates.size() + 1 != replicate || shortest_sample(entry->replicates.front()) > limit)
+      continue;
     session::Subject subject;
     subject.problem = session::problem_of(recording.task.task, recording.target, threads_);
     subject.schedule = entry->schedule;
@@ -168,11 +169,11 @@ absl::Status Recorder::revisit(size_t visit, const Recording& recording) {
     subject.device_class = kDeviceClass;
     wanted.push_back({std::move(subject), entry->source});
   }
-  std::shuffle(wanted.begin(), wanted.end(), std::mt19937_64(visit));
+  std::shuffle(wanted.begin(), wanted.end(), std::mt19937_64(replicate));
   for (size_t first = 0; first < wanted.size() && !is_over(); first += kTurn) {
-    TF_RETURN_IF_ERROR(visit_all(std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first)),
-                                 recording, /*is_first=*/false));
-    show(absl::StrFormat("visit %d: %.0f%%", visit, 100.0 * first / wanted.size()), recording,
+    TF_RETURN_IF_ERROR(run_all(std::span(wanted).subspan(first, std::min(kTurn, wanted.size() - first)),
+                               recording, /*is_first=*/false));
+    show(absl::StrFormat("replicate %d: %.0f%%", replicate, 100.0 * first / wanted.size()), recording,
          static_cast<int64_t>(wanted.size() - first));
   }
   return absl::OkStatus();
@@ -211,7 +212,7 @@ absl::Status Recorder::build_missing(std::span<const Wanted> wanted, const Recor
   return absl::OkStatus();
 }
 
-absl::Status Recorder::visit_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first) {
+absl::Status Recorder::run_all(std::span<const Wanted> wanted, const Recording& recording, bool is_first) {
   TF_ASSIGN_OR_RETURN(BuiltTask* const built, built_task(recording));
   if (built_bytes_ > most_built_bytes()) {
     for (auto& [task, each] : built_) each.candidates.clear();
@@ -225,7 +226,7 @@ absl::Status Recorder::visit_all(std::span<const Wanted> wanted, const Recording
     const std::span<const Wanted> stretch = wanted.subspan(first, std::min(kStretch, wanted.size() - first));
     std::vector<database::Measurement> records;
     for (int tries = 1; tries <= kMostStretches && !is_over(); ++tries) {
-      TF_ASSIGN_OR_RETURN(records, visit_stretch(stretch, *built, trial));
+      TF_ASSIGN_OR_RETURN(records, run_stretch(stretch, *built, trial));
       TF_ASSIGN_OR_RETURN(const bool is_calm, look(*built, trial));
       if (is_calm) break;
       ++disturbed_;
@@ -241,21 +242,22 @@ absl::Status Recorder::visit_all(std::span<const Wanted> wanted, const Recording
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<database::Measurement>> Recorder::visit_stretch(std::span<const Wanted> wanted,
-                                                                           const BuiltTask& built,
-                                                                           const farm::Trial& trial) {
-  std::vector<std::optional<absl::StatusOr<database::Measurement>>> visits(wanted.size());
+absl::StatusOr<std::vector<database::Measurement>> Recorder::run_stretch(std::span<const Wanted> wanted,
+                                                                         const BuiltTask& built,
+                                                                         const farm::Trial& trial) {
+  std::vector<std::optional<absl::StatusOr<database::Measurement>>> replicates(wanted.size());
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < wanted.size() && !is_over(); i = next++)
-      visits[i] = visit(wanted[i], *built.candidates.at(wanted[i].subject.schedule), built.reference, trial);
+      replicates[i] =
+          replicate(wanted[i], *built.candidates.at(wanted[i].subject.schedule), built.reference, trial);
   };
   // The second sets up its candidate, on other CPUs, while the first's is timed.
   std::thread second(work);
   work();
   second.join();
   std::vector<database::Measurement> records;
-  for (auto& each : visits) {
+  for (auto& each : replicates) {
     if (!each) continue;  // it is over
     TF_RETURN_IF_ERROR(each->status());
     records.push_back(**std::move(each));
@@ -284,14 +286,14 @@ void Recorder::choose_anchor(BuiltTask& built, std::span<const Wanted> wanted,
 absl::StatusOr<bool> Recorder::look(BuiltTask& built, const farm::Trial& trial) {
   if (!built.anchor.candidate) return true;
   TF_ASSIGN_OR_RETURN(const database::Measurement record,
-                      visit(built.anchor.wanted, *built.anchor.candidate, built.reference, trial));
+                      replicate(built.anchor.wanted, *built.anchor.candidate, built.reference, trial));
   const std::optional<double> ns = record.median_ns();
   return !ns || built.anchor.calm.hear(*ns * 1e-9);
 }
 
-absl::StatusOr<database::Measurement> Recorder::visit(const Wanted& wanted, const Built& candidate,
-                                                      const measure::ArtifactBytes& reference,
-                                                      const farm::Trial& trial) {
+absl::StatusOr<database::Measurement> Recorder::replicate(const Wanted& wanted, const Built& candidate,
+                                                          const measure::ArtifactBytes& reference,
+                                                          const farm::Trial& trial) {
   session::Subject subject = wanted.subject;
   subject.job_id = static_cast<int64_t>(wanted.source);
   if (candidate.reply.code() != 0) return session::record_of(subject, candidate.reply);
@@ -302,7 +304,7 @@ absl::StatusOr<database::Measurement> Recorder::visit(const Wanted& wanted, cons
 }
 
 // A line every few seconds. The time left is at most that: some of what is to come is in the pool already,
-// and hopeless candidates are not visited again.
+// and hopeless candidates are not run again.
 void Recorder::show(const std::string& what, const Recording& recording, int64_t left) {
   using Seconds = std::chrono::duration<double>;
   const Clock::time_point now = Clock::now();
@@ -311,7 +313,7 @@ void Recorder::show(const std::string& what, const Recording& recording, int64_t
   const double elapsed_s = Seconds(now - started_).count();
   const double per_second = static_cast<double>(measured_) / elapsed_s;
   std::fprintf(stderr, "%-28s %-14s %s, %.1f/s (building %.0f%%, measuring %.0f%%, %s disturbed), %s\n",
-               recording.task.task.label.c_str(), what.c_str(), counted(measured_, "visit").c_str(),
+               recording.task.task.label.c_str(), what.c_str(), counted(measured_, "replicate").c_str(),
                per_second, 100 * Seconds(building_).count() / elapsed_s,
                100 * Seconds(measuring_).count() / elapsed_s, counted(disturbed_, "time").c_str(),
                time_left(static_cast<double>(left + recording.left_elsewhere) / per_second / 60).c_str());

@@ -148,14 +148,14 @@ constexpr std::optional<double> Figures::*kShares[] = {&Figures::pairwise, &Figu
 // are near ties of the best, and the time of the last code of those that recall looks for, over the best's.
 struct ModelFigures {
   std::string model, task;
-  size_t examples = 0, visits = 0;
+  size_t examples = 0, replicates = 0;
   std::optional<double> near, last = {};
   Figures figures = {}, ceiling = {};
 };
 std::vector<ModelFigures> all_figures(std::span<const ModelQuality> qualities) {
   std::vector<ModelFigures> all;
   for (const ModelQuality& quality : qualities)
-    all.push_back({quality.model, quality.task, quality.ranked.size(), quality.visits,
+    all.push_back({quality.model, quality.task, quality.ranked.size(), quality.replicates,
                    share_within(quality.ranked, kNearTie), kth_over_best(quality.ranked, kRecall),
                    figures_of(quality.ranked), figures_of(quality.truth)});
   return all;
@@ -276,7 +276,7 @@ std::vector<ModelFigures> means_of(std::span<const ModelFigures> all) {
 void print_figures(const ModelFigures& each) {
   absl::PrintF("%-16s %-28s", each.model, each.task);
   if (each.examples > 0)
-    absl::PrintF(" %8d %6d", each.examples, each.visits);
+    absl::PrintF(" %8d %6d", each.examples, each.replicates);
   else
     absl::PrintF(" %8s %6s", "", "");
   absl::PrintF(" %s %s", cell(each.near, 3), cell(each.last, 3));
@@ -301,7 +301,7 @@ nlohmann::json figures_json(const ModelFigures& each) {
   if (each.examples == 0) return row;
   row["task"] = each.task;
   row["examples"] = each.examples;
-  row["visits"] = each.visits;
+  row["visits"] = each.replicates;
   return row;
 }
 

@@ -42,7 +42,7 @@ nlohmann::json quality_json(std::span<const ModelQuality> qualities);
 
 struct RacesOfTask {
   std::string task;
-  std::vector<RaceOutcome> in_visit, across_visits;
+  std::vector<RaceOutcome> in_replicate, across_replicates;
 };
 // A row a task that had races, and one for all: in how many races the winner is within 1% of the fastest.
 void print_races(std::span<const RacesOfTask> tasks);

@@ -158,7 +158,7 @@ ModelQuality judge(std::string model, const TaskExamples& task,
                    const model::RooflineConstants& constants, const model::FittedOn& fitted_on) {
   ModelQuality quality{.model = std::move(model),
                        .task = task.task->task.label,
-                       .visits = task.visits,
+                       .replicates = task.replicates,
                        .ranked = {},
                        .truth = {}};
   model::RooflineOptions options = like.options;

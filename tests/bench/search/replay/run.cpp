@@ -135,11 +135,11 @@ void Run::observe(const space::Candidate& candidate, const Entry& entry, const B
   steps_.push_back(step());
 }
 
-// Who races ends with a final re-measurement, whose trials are of later visits: other processes, at other
+// Who races ends with a final re-measurement, whose trials are of later replicates: other processes, at other
 // times.
 Step Run::step() const {
   if (arrivals_.empty()) return {.device_seconds = trials_seconds_, .best_seconds = believed_to_take_};
-  const ReplayedFinals replayed = run_finals(arrivals_, visit_of_round);
+  const ReplayedFinals replayed = run_finals(arrivals_, replicate_of_round);
   return {.device_seconds = trials_seconds_ + replayed.device_seconds,
           .best_seconds = replayed.winner->seconds,
           .finals_trials = static_cast<double>(replayed.trials)};

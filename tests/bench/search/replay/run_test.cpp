@@ -170,10 +170,10 @@ TEST(Pool, TeachesFirstVisitsAndNothingThatItsLessonsLedTo) {
     session::Subject subject;
     subject.problem = problem;
     subject.schedule = schedule;
-    database::Measurement visit = measured(subject);
-    visit.samples = {{.total_ns = ns, .iterations = 1}};
-    visit.job_id = static_cast<int64_t>(source);
-    ASSERT_TRUE(store->insert(visit).ok());
+    database::Measurement replicate = measured(subject);
+    replicate.samples = {{.total_ns = ns, .iterations = 1}};
+    replicate.job_id = static_cast<int64_t>(source);
+    ASSERT_TRUE(store->insert(replicate).ok());
   };
   record("a", Source::kRandom, 100);
   record("b", Source::kRemembered, 10);
@@ -206,27 +206,27 @@ TEST(Pool, TakesTheShortestSampleOfTheVisitsThatNoRunSees) {
   pool.add(record);
   const Entry& entry = *pool.find("some schedule");
   const double first = entry.seconds;
-  EXPECT_EQ(entry.visits[0].seconds, first);
-  const auto visit = [&](std::vector<int64_t> runs_ns) {
+  EXPECT_EQ(entry.replicates[0].seconds, first);
+  const auto replicate = [&](std::vector<int64_t> runs_ns) {
     record.samples.clear();
     for (const int64_t ns : runs_ns) record.samples.push_back({.total_ns = ns});
     pool.add(record);
     return entry.seconds;
   };
-  EXPECT_DOUBLE_EQ(visit({2'000'000'000, 1'900'000'000}), 1.9) << "whatever the first one said";
-  EXPECT_DOUBLE_EQ(visit({1}), 1.9) << "the finals'";
-  EXPECT_DOUBLE_EQ(visit({3000, 2000, 2500}), 2e-6);
-  EXPECT_DOUBLE_EQ(visit({1}), 2e-6) << "the finals'";
-  EXPECT_DOUBLE_EQ(visit({5000}), 2e-6);
+  EXPECT_DOUBLE_EQ(replicate({2'000'000'000, 1'900'000'000}), 1.9) << "whatever the first one said";
+  EXPECT_DOUBLE_EQ(replicate({1}), 1.9) << "the finals'";
+  EXPECT_DOUBLE_EQ(replicate({3000, 2000, 2500}), 2e-6);
+  EXPECT_DOUBLE_EQ(replicate({1}), 2e-6) << "the finals'";
+  EXPECT_DOUBLE_EQ(replicate({5000}), 2e-6);
   EXPECT_DOUBLE_EQ(pool.best_seconds(), 2e-6);
   EXPECT_EQ(pool.entries().size(), 1u);
-  ASSERT_TRUE(visit_of_round(entry, 1).has_value());
-  EXPECT_DOUBLE_EQ(visit_of_round(entry, 0)->seconds, 1e-9);
-  EXPECT_DOUBLE_EQ(visit_of_round(entry, 1)->seconds, 1e-9);
-  EXPECT_FALSE(visit_of_round(entry, 2).has_value());
+  ASSERT_TRUE(replicate_of_round(entry, 1).has_value());
+  EXPECT_DOUBLE_EQ(replicate_of_round(entry, 0)->seconds, 1e-9);
+  EXPECT_DOUBLE_EQ(replicate_of_round(entry, 1)->seconds, 1e-9);
+  EXPECT_FALSE(replicate_of_round(entry, 2).has_value());
 }
 
-TEST(Pool, CountsNoVisitThatFailed) {
+TEST(Pool, CountsNoReplicateThatFailed) {
   session::Subject subject;
   subject.schedule = "some schedule";
   database::Measurement record = measured(subject);
@@ -234,7 +234,7 @@ TEST(Pool, CountsNoVisitThatFailed) {
   pool.add(record);
   record.outcome = database::Outcome::kTimedOut;
   pool.add(record);
-  EXPECT_EQ(pool.find("some schedule")->visits.size(), 1u);
+  EXPECT_EQ(pool.find("some schedule")->replicates.size(), 1u);
 }
 
 TEST(Replay, ProposesTheSameWhateverLaterVisitsSay) {
@@ -244,9 +244,9 @@ TEST(Replay, ProposesTheSameWhateverLaterVisitsSay) {
   fill(first, pool);
   session::Subject subject;
   subject.schedule = pool.entries()[0]->schedule;
-  database::Measurement visit = measured(subject);
-  visit.samples = {{.total_ns = 1, .iterations = 1}};
-  for (int i = 0; i < 2; ++i) pool.add(visit);
+  database::Measurement replicate = measured(subject);
+  replicate.samples = {{.total_ns = 1, .iterations = 1}};
+  for (int i = 0; i < 2; ++i) pool.add(replicate);
   RunSet again = RunSet::create(task, options_of({"evolutionary"})).value();
   EXPECT_TRUE(again.advance(pool, 1).empty());
   EXPECT_EQ(again.curves().at("evolutionary")[0].back().device_seconds,

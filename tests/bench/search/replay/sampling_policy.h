@@ -37,12 +37,12 @@ struct Best {
 // that did not compile costs the device nothing.
 inline constexpr double kOverheadSeconds = 0.008;
 
-// Of one that ran, by this visit's samples, without the overhead. `best` is what was known to be the best
+// Of one that ran, by this replicate's samples, without the overhead. `best` is what was known to be the best
 // when the trial started.
-Spent sample(const Visit& visit, SamplingPolicy policy, const Best& best);
+Spent sample(const Replicate& replicate, SamplingPolicy policy, const Best& best);
 // The same for a trial of a final re-measurement, where nothing is stopped early.
-Spent sample_in_full(const Visit& visit);
-// The whole trial of a candidate, by its first visit.
+Spent sample_in_full(const Replicate& replicate);
+// The whole trial of a candidate, by its first replicate.
 Spent measure(const Entry& entry, SamplingPolicy policy, const Best& best);
 
 }  // namespace tf::replay

@@ -8,7 +8,7 @@ namespace {
 Entry entry(std::vector<double> samples, double seconds) {
   Entry made;
   made.ran = true;
-  made.visits = {{std::move(samples), seconds}};
+  made.replicates = {{std::move(samples), seconds}};
   made.seconds = seconds;
   return made;
 }
@@ -33,7 +33,7 @@ TEST(Racing, TakesAsManyShortSamplesOfAContenderAsTheSessionAsksFor) {
   EXPECT_FALSE(spent.told.lower_bound);
   EXPECT_NEAR(spent.device_seconds, 0.001 + 8 * 0.001 + kOverheadSeconds, 1e-9);
   EXPECT_NEAR(spent.told.seconds, 0.001, 1e-9);
-  EXPECT_NEAR(sample_in_full(contender.visits.front()).device_seconds, 0.001 + 12 * 0.001, 1e-9);
+  EXPECT_NEAR(sample_in_full(contender.replicates.front()).device_seconds, 0.001 + 12 * 0.001, 1e-9);
 }
 
 TEST(Racing, TakesThreeSamplesOfAContenderThatRunsLong) {
