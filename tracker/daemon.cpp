@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   TF_ASSIGN_OR_RETURN(parts->farm, Farm::open(rpc::real_clock(), *parts->state, options.farm));
   if (!options.power_cycle.command.empty()) {
     parts->power_cycler = std::make_unique<PowerCycler>(rpc::real_clock(), options.power_cycle);
-    parts->farm->on_distress(
+    parts->farm->on_help_needed(
         [cycler = parts->power_cycler.get()](const std::string& device_id, const std::string& reason) {
           cycler->request(device_id, reason);
         });

@@ -343,8 +343,8 @@ class Farm {
   void on_unsaved(std::function<void()> callback) { unsaved_callback_ = std::move(callback); }
   // Called, without the lock, when a device can only be helped from outside: it went into quarantine, or it
   // was lost while it measured, no other at the same time, and does not come back. Set before serving.
-  using Distress = std::function<void(const std::string& device_id, const std::string& reason)>;
-  void on_distress(Distress callback) { distress_ = std::move(callback); }
+  using HelpNeeded = std::function<void(const std::string& device_id, const std::string& reason)>;
+  void on_help_needed(HelpNeeded callback) { help_needed_ = std::move(callback); }
 
  private:
   struct Device;
@@ -438,7 +438,7 @@ class Farm {
   StateStore& store_;
   const FarmOptions options_;
   std::function<void()> deadline_changed_;
-  Distress distress_;
+  HelpNeeded help_needed_;
   std::mutex mutex_;
   LeaseTable leases_;
   std::set<std::string> revoked_;

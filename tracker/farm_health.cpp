@@ -182,7 +182,7 @@ void Farm::health_changed(Locked& lock, Device& device) {
     quarantined_.insert(id);
     end_leases(lock, device,
                absl::NotFoundError(absl::StrCat("device ", id, " is quarantined: ", device.health.reason())));
-    lock.distress(id, device.health.reason());
+    lock.needs_help(id, device.health.reason());
     lock.deadline_changed();
   } else if (quarantined_.erase(id) > 0) {
     blame_.forgive(id);

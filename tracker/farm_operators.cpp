@@ -346,7 +346,7 @@ void Farm::tick_devices(Locked& lock) {
     long_away_.insert({device.forget_at, id});
   }
   while (!missing_.empty() && missing_.begin()->first <= clock_.now()) {
-    lock.distress(missing_.extract(missing_.begin()).value().second, "it was lost while it measured");
+    lock.needs_help(missing_.extract(missing_.begin()).value().second, "it was lost while it measured");
   }
   const std::set<std::string> quarantined = quarantined_;
   for (const std::string& id : quarantined) {

@@ -91,8 +91,8 @@ class Farm::Locked {
     for (auto& [waiter, grant] : answers_) waiter->answer(std::move(grant));
     for (auto& [link, status] : closes_) link->close(status);
     for (const auto& link : wakes_) link->wake();
-    for (const auto& [device_id, reason] : distressed_) {
-      if (farm_.distress_) farm_.distress_(device_id, reason);
+    for (const auto& [device_id, reason] : need_help_) {
+      if (farm_.help_needed_) farm_.help_needed_(device_id, reason);
     }
     if (deadline_changed_ && farm_.deadline_changed_) farm_.deadline_changed_();
     if (save_ && saves_ == Saves::kDone) farm_.saving_wanted();
@@ -107,8 +107,8 @@ class Farm::Locked {
   void answer(std::shared_ptr<Waiter> waiter, absl::StatusOr<Grant> grant) {
     answers_.emplace_back(std::move(waiter), std::move(grant));
   }
-  void distress(const std::string& device_id, const std::string& reason) {
-    distressed_.emplace_back(device_id, reason);
+  void needs_help(const std::string& device_id, const std::string& reason) {
+    need_help_.emplace_back(device_id, reason);
   }
   void save() { save_ = true; }
   void deadline_changed() { deadline_changed_ = true; }
@@ -120,7 +120,7 @@ class Farm::Locked {
   std::set<std::shared_ptr<Link>> wakes_;
   std::vector<std::pair<std::shared_ptr<Link>, absl::Status>> closes_;
   std::vector<std::pair<std::shared_ptr<Waiter>, absl::StatusOr<Grant>>> answers_;
-  std::vector<std::pair<std::string, std::string>> distressed_;
+  std::vector<std::pair<std::string, std::string>> need_help_;
   bool deadline_changed_ = false;
   bool save_ = false;
 };

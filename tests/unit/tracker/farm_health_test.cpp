@@ -63,8 +63,8 @@ TEST_F(FarmHealthTest, QuarantinedDeviceTellsSinceWhenAlsoAfterARestart) {
 TEST_F(FarmHealthTest, DeviceOnWhichManyCandidatesCrashIsQuarantinedUntilItsGoldenKernelIsInPlace) {
   options_.health.quarantine_after = 4;
   open();
-  std::vector<std::string> distress;
-  farm_->on_distress([&](const std::string& device, const std::string&) { distress.push_back(device); });
+  std::vector<std::string> need_help;
+  farm_->on_help_needed([&](const std::string& device, const std::string&) { need_help.push_back(device); });
   auto session = attach("a");
   const Lease granted = lease();
   const auto holder = std::make_shared<FakeLink>();
@@ -79,7 +79,7 @@ TEST_F(FarmHealthTest, DeviceOnWhichManyCandidatesCrashIsQuarantinedUntilItsGold
   }
   EXPECT_TRUE(absl::IsNotFound(holder->closed)) << holder->closed;
   EXPECT_THAT(std::string(holder->closed.message()), HasSubstr("quarantined"));
-  EXPECT_THAT(distress, ElementsAre("a"));
+  EXPECT_THAT(need_help, ElementsAre("a"));
   EXPECT_TRUE(farm_->take_desired(session).at(0).golden_wanted);
   EXPECT_THAT(std::string(acquire("box")->grant->status().message()), HasSubstr("1 quarantined"));
   open();  // remembered
@@ -117,8 +117,8 @@ class FarmLossTest : public FarmHealthTest {
   }
 
   void watch() {
-    farm_->on_distress(
-        [this](const std::string& device, const std::string&) { distress_.push_back(device); });
+    farm_->on_help_needed(
+        [this](const std::string& device, const std::string&) { help_needed_.push_back(device); });
   }
 
   // A device that has been shown a trial of this candidate.
@@ -146,22 +146,22 @@ class FarmLossTest : public FarmHealthTest {
     return Health::kHealthy;
   }
 
-  std::vector<std::string> distress_;
+  std::vector<std::string> help_needed_;
 };
 
-TEST_F(FarmLossTest, OfADeviceThatDoesNotComeBackIsADistress) {
+TEST_F(FarmLossTest, OfADeviceThatDoesNotComeBackNeedsHelp) {
   farm_->detach(measuring("a"));
   pass(options_.agent_grace);
   EXPECT_EQ(health_of("a"), Health::kSuspect);
-  EXPECT_THAT(distress_, IsEmpty()) << "a line that is cut is usually whole again by then";
+  EXPECT_THAT(help_needed_, IsEmpty()) << "a line that is cut is usually whole again by then";
   EXPECT_EQ(farm_->tick(), clock_.now() + options_.missing_after - options_.agent_grace);
   pass(options_.missing_after);
-  EXPECT_THAT(distress_, ElementsAre("a"));
+  EXPECT_THAT(help_needed_, ElementsAre("a"));
   pass(options_.missing_after);
-  EXPECT_EQ(distress_.size(), 1u);
+  EXPECT_EQ(help_needed_.size(), 1u);
   farm_->detach(attach("a", "a"));
   pass(options_.agent_grace + options_.missing_after);
-  EXPECT_EQ(distress_.size(), 1u) << "idle devices may come and go";
+  EXPECT_EQ(help_needed_.size(), 1u) << "idle devices may come and go";
 }
 
 TEST_F(FarmLossTest, OfADeviceThatComesBackIsNone) {
@@ -169,7 +169,7 @@ TEST_F(FarmLossTest, OfADeviceThatComesBackIsNone) {
   pass(options_.agent_grace + absl::Seconds(10));
   attach("a", "a");
   pass(options_.missing_after);
-  EXPECT_THAT(distress_, IsEmpty());
+  EXPECT_THAT(help_needed_, IsEmpty());
 }
 
 TEST_F(FarmLossTest, OfALineSaysNothingOfDevicesAndCandidates) {
@@ -184,7 +184,7 @@ TEST_F(FarmLossTest, OfALineSaysNothingOfDevicesAndCandidates) {
     for (const char* id : {"a", "b", "c"}) EXPECT_EQ(health_of(id), Health::kHealthy) << again << " " << id;
   }
   pass(options_.missing_after);
-  EXPECT_THAT(distress_, IsEmpty());
+  EXPECT_THAT(help_needed_, IsEmpty());
   measuring("d");  // is shown the candidate, and not answered with what is known
 }
 
@@ -206,18 +206,18 @@ TEST_F(FarmLossTest, OfADeviceThatWasAwayWhenItsTrialCameIsNone) {
   farm_->submit(*stream, 1, "trial", {.candidate = "c", .run_timeout = absl::Seconds(1)});
   pass(options_.agent_grace + options_.missing_after);
   EXPECT_EQ(health_of("a"), Health::kHealthy);
-  EXPECT_THAT(distress_, IsEmpty());
+  EXPECT_THAT(help_needed_, IsEmpty());
 }
 
 // Its holder goes straight to the agent: the tracker sees no trial of it.
-TEST_F(FarmLossTest, OfADeviceThatIsUsedDirectlyIsADistressAsWell) {
+TEST_F(FarmLossTest, OfADeviceThatIsUsedDirectlyNeedsHelpAsWell) {
   const auto session = attach_listening("a", "a");
   lease("a");
   farm_->detach(session);
   pass(options_.agent_grace);
   EXPECT_EQ(health_of("a"), Health::kSuspect);
   pass(options_.missing_after);
-  EXPECT_THAT(distress_, ElementsAre("a"));
+  EXPECT_THAT(help_needed_, ElementsAre("a"));
 }
 
 TEST_F(FarmLossTest, OfADeviceThatListensAndMeasuresNothingIsNone) {
@@ -230,7 +230,7 @@ TEST_F(FarmLossTest, OfADeviceThatListensAndMeasuresNothingIsNone) {
   farm_->detach(session);
   pass(options_.agent_grace + options_.missing_after);
   for (const char* id : {"idle", "b"}) EXPECT_EQ(health_of(id), Health::kHealthy) << id;
-  EXPECT_THAT(distress_, IsEmpty());
+  EXPECT_THAT(help_needed_, IsEmpty());
 }
 
 TEST_F(FarmHealthTest, AUserWhoseCandidatesAllFailTakesNoDeviceOutThatItsGoldenKernelVindicates) {
