@@ -41,7 +41,7 @@ Farm::Farm(const rpc::Clock& clock, StateStore& store, FarmOptions options)
       options_(std::move(options)),
       leases_(clock),
       matchmaker_(clock, options_.match, options_.policies),
-      blame_({}, clock) {}
+      blocklist_({}, clock) {}
 
 Farm::~Farm() = default;
 
@@ -276,9 +276,9 @@ bool Farm::submit(SessionId stream, uint64_t sequence, std::string trial, TrialF
   Relay& relay = relays_.at(found->second);
   const Lease& lease = leases_.active().at(found->second);
   if (!relay.submit(sequence, std::move(trial))) return relay.takes_trials();
-  const Conviction* known = blame_.conviction(facts.candidate, facts.run_timeout);
-  if (known && relay.answer(sequence,
-                            convicted_reply(*known, facts.candidate, lease.id.text, lease.epoch, sequence))) {
+  const BlockedCandidate* known = blocklist_.blocked_candidate(facts.candidate, facts.run_timeout);
+  if (known &&
+      relay.answer(sequence, blocked_reply(*known, facts.candidate, lease.id.text, lease.epoch, sequence))) {
     lock.wake(streams_.at(lease.id).link);
   } else {
     unanswered_[lease.id][sequence] = std::move(facts);

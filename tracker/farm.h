@@ -22,7 +22,7 @@
 #include "absl/time/clock.h"
 #include "rpc/clock.h"
 #include "rpc/metrics/metric.h"
-#include "tracker/blame.h"
+#include "tracker/blocklist.h"
 #include "tracker/device.h"
 #include "tracker/golden_trend.h"
 #include "tracker/health.h"
@@ -449,7 +449,7 @@ class Farm {
   Matchmaker matchmaker_;
   ReservationBook reservations_;
   std::optional<rpc::Instant> reservations_change_;  // when one begins or ends next
-  Blame blame_;
+  Blocklist blocklist_;
   std::map<std::string, Device> devices_;
   std::set<std::pair<rpc::Instant, std::string>> away_;       // devices by when they lose their leases
   std::set<std::pair<rpc::Instant, std::string>> missing_;    // by when they need help from outside

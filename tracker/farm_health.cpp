@@ -37,19 +37,19 @@ std::string end_text(TrialEnd end) {
 
 void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   const std::string& id = device.info->id;
-  const Blame::Verdict verdict = blame_.observe(id, outcome);
-  if (verdict.convicted) {
+  const Blocklist::Verdict verdict = blocklist_.observe(id, outcome);
+  if (verdict.is_blocked) {
     const rpc::LogFields about({{"device", id}});
     spdlog::warn(absl::StrCat("candidate ", outcome.candidate, " ", end_text(outcome.end),
                               " on two boards and is blocked for ",
-                              absl::FormatDuration(Blame::kConvictedFor), "; the last board was ", id));
+                              absl::FormatDuration(Blocklist::kBlockedFor), "; the last board was ", id));
   }
   bool changed = false;
   if (outcome.end == TrialEnd::kMeasured) {
     changed = device.health.candidate_measured();
-  } else if (const size_t failures = blame_.failures_in_a_row(id);
-             outcome.end != TrialEnd::kOther && failures > 0 && !verdict.convicted &&
-             !blame_.conviction(outcome.candidate, outcome.run_timeout)) {
+  } else if (const size_t failures = blocklist_.failures_in_a_row(id);
+             outcome.end != TrialEnd::kOther && failures > 0 && !verdict.is_blocked &&
+             !blocklist_.blocked_candidate(outcome.candidate, outcome.run_timeout)) {
     changed = device.health.candidates_failed(failures, end_text(outcome.end));
   }
   if (changed) health_changed(lock, device);
@@ -150,7 +150,7 @@ void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample
       return other != device.golden.end() && other->second.is_off();
     });
     if (any_off) return;
-    blame_.forgive(device.info->id);
+    blocklist_.forgive(device.info->id);
     if (device.health.golden_in_place()) health_changed(lock, device);
     return;
   }
@@ -185,7 +185,7 @@ void Farm::health_changed(Locked& lock, Device& device) {
     lock.needs_help(id, device.health.reason());
     lock.deadline_changed();
   } else if (quarantined_.erase(id) > 0) {
-    blame_.forgive(id);
+    blocklist_.forgive(id);
   }
   offer(device);
   touch_all(lock, device);

@@ -127,7 +127,7 @@ void Farm::drop(Locked& lock, const std::string& device_id) {
   missing_.erase({device.since + options_.missing_after, device_id});
   long_away_.erase({device.forget_at, device_id});
   quarantined_.erase(device_id);
-  blame_.forgive(device_id);
+  blocklist_.forgive(device_id);
   matchmaker_.forget(device_id);
   unsaved_.forgotten.insert(device_id);
   lock.save();
@@ -198,7 +198,7 @@ absl::Status Farm::forget(const std::string& name) {
 
 absl::Status Farm::pardon(const std::string& candidate) {
   const std::scoped_lock lock(mutex_);
-  if (blame_.pardon(candidate)) return absl::OkStatus();
+  if (blocklist_.pardon(candidate)) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat("no candidate ", printable(candidate), " is blocked"));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Owns: whether a device may be trusted with trials, as a state machine fed by what candidates did there and
-// by the golden kernel. Pure but for its clock. Does not know: who is to blame for one failure (blame.h),
+// by the golden kernel. Pure but for its clock. Does not know: who is to blame for one failure (blocklist.h),
 // leases.
 //
 //   healthy ── several different candidates fail in a row, it is lost, or the golden kernel is off ─► suspect
@@ -12,7 +12,7 @@
 //
 // Of a device that runs the golden kernel, candidates that fail are no more than a reason to ask it: they may
 // all be one user's. Where it never ran, there is only what candidates do, without those of users who are at
-// fault themselves (blame.h):
+// fault themselves (blocklist.h):
 //
 //   healthy, suspect ── twice as many fail ─► quarantined
 //   quarantined ── the time is over ─► probation

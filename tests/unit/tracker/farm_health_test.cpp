@@ -188,7 +188,7 @@ TEST_F(FarmLossTest, OfALineSaysNothingOfDevicesAndCandidates) {
   measuring("d");  // is shown the candidate, and not answered with what is known
 }
 
-TEST_F(FarmLossTest, OfTwoDevicesWithTheSameCandidateConvictsItNot) {
+TEST_F(FarmLossTest, OfTwoDevicesWithTheSameCandidateBlocksItNot) {
   for (const char* id : {"a", "b"}) {
     farm_->detach(measuring(id));
     pass(absl::Minutes(1));

@@ -34,7 +34,7 @@ class FarmOutcomeTest : public FarmTest {
   const std::string candidate_ = sha256("candidate").hex();
 };
 
-TEST_F(FarmOutcomeTest, OfTwoBoardsThatMeasureItConvictsACandidate) {
+TEST_F(FarmOutcomeTest, OfTwoBoardsThatMeasureItBlocksACandidate) {
   for (const char* id : {"a", "b"}) fails_on(id, candidate_);
   EXPECT_TRUE(is_bad(candidate_));
   EXPECT_TRUE(absl::IsNotFound(farm_->pardon(sha256("another").hex())));
@@ -155,7 +155,7 @@ TEST_F(FarmOutcomeTest, CountsAsTheLeasesUsers) {
   EXPECT_EQ(farm_->devices()[1].health, Health::kHealthy) << "whose candidates failed on the other, too";
 }
 
-TEST_F(FarmOutcomeTest, OfOneBoardUnderTwoNamesConvictsNobody) {
+TEST_F(FarmOutcomeTest, OfOneBoardUnderTwoNamesBlocksNothing) {
   for (const char* id : {"box/a", "box/b"}) fails_on(id, candidate_);
   EXPECT_FALSE(is_bad(candidate_));
 }

@@ -1,4 +1,4 @@
-#include "tracker/blame.h"
+#include "tracker/blocklist.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace tf::tracker {
 namespace {
 
 // A user.
-constexpr size_t kBoardsToConvict = 2;
+constexpr size_t kBoardsToBlock = 2;
 
 std::string first_line(const std::string& text) {
   return printable(std::string_view(text).substr(0, text.find('\n')));
@@ -17,34 +17,34 @@ std::string first_line(const std::string& text) {
 
 }  // namespace
 
-Blame::Candidate& Blame::touch(const std::string& digest) {
+Blocklist::Candidate& Blocklist::touch(const std::string& digest) {
   const auto [found, is_new] = candidates_.try_emplace(digest);
   if (!is_new) by_recency_.erase(found->second.recency);
-  if (found->second.conviction && clock_.now() >= found->second.conviction->until)
-    found->second.conviction.reset();
+  if (found->second.blocked_candidate && clock_.now() >= found->second.blocked_candidate->until)
+    found->second.blocked_candidate.reset();
   by_recency_.push_front(digest);
   found->second.recency = by_recency_.begin();
   return found->second;
 }
 
 // What is forgotten no longer counts against the candidate; against the devices it does.
-void Blame::forget(std::map<std::string, Candidate>::iterator candidate) {
+void Blocklist::forget(std::map<std::string, Candidate>::iterator candidate) {
   by_recency_.erase(candidate->second.recency);
   candidates_.erase(candidate);
 }
 
-void Blame::forget_oldest() {
+void Blocklist::forget_oldest() {
   while (candidates_.size() > bounds_.candidates) forget(candidates_.find(by_recency_.back()));
 }
 
-void Blame::fails_on(const std::string& device, const std::string& user, const std::string& candidate) {
+void Blocklist::fails_on(const std::string& device, const std::string& user, const std::string& candidate) {
   std::map<std::string, Candidates>& open = open_failures_[device];
   size_t failures = 0;
   for (const auto& [whose, candidates] : open) failures += candidates.size();
   if (failures < bounds_.open_failures) open[user].insert(candidate);
 }
 
-Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& outcome) {
+Blocklist::Verdict Blocklist::observe(const std::string& device, const TrialOutcome& outcome) {
   Verdict verdict;
   if (outcome.end == TrialEnd::kOther || outcome.candidate.empty()) return verdict;
   if (outcome.end == TrialEnd::kMeasured) {
@@ -57,9 +57,9 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
     return verdict;
   }
   Candidate& candidate = touch(outcome.candidate);
-  if (candidate.conviction) {
+  if (candidate.blocked_candidate) {
     if (outcome.end == TrialEnd::kTimedOut) {
-      absl::Duration& longest = candidate.conviction->run_timeout;
+      absl::Duration& longest = candidate.blocked_candidate->run_timeout;
       longest = std::max(longest, outcome.run_timeout);
     }
     return verdict;
@@ -70,15 +70,15 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
   const bool fails_elsewhere = std::ranges::any_of(
       candidate.failed_on, [&](const auto& each) { return board_of(each.first) != board_of(device); });
   if (fails_elsewhere) {
-    verdict.convicted = true;
-    candidate.conviction = Conviction{.end = outcome.end,
-                                      .devices = {},
-                                      .run_timeout = outcome.run_timeout,
-                                      .signal = outcome.signal,
-                                      .detail = first_line(outcome.detail),
-                                      .until = clock_.now() + kConvictedFor};
+    verdict.is_blocked = true;
+    candidate.blocked_candidate = BlockedCandidate{.end = outcome.end,
+                                                   .devices = {},
+                                                   .run_timeout = outcome.run_timeout,
+                                                   .signal = outcome.signal,
+                                                   .detail = first_line(outcome.detail),
+                                                   .until = clock_.now() + kBlockedFor};
     for (const auto& [name, end] : std::exchange(candidate.failed_on, {})) {
-      candidate.conviction->devices.push_back(name);
+      candidate.blocked_candidate->devices.push_back(name);
       const auto open = open_failures_.find(name);
       if (open == open_failures_.end()) continue;
       size_t erased = 0;
@@ -92,31 +92,33 @@ Blame::Verdict Blame::observe(const std::string& device, const TrialOutcome& out
   return verdict;
 }
 
-const Conviction* Blame::conviction(const std::string& candidate, absl::Duration run_timeout) const {
+const BlockedCandidate* Blocklist::blocked_candidate(const std::string& candidate,
+                                                     absl::Duration run_timeout) const {
   const auto found = candidates_.find(candidate);
-  if (found == candidates_.end() || !found->second.conviction) return nullptr;
-  const Conviction& conviction = *found->second.conviction;
-  if (clock_.now() >= conviction.until) return nullptr;
+  if (found == candidates_.end() || !found->second.blocked_candidate) return nullptr;
+  const BlockedCandidate& blocked_candidate = *found->second.blocked_candidate;
+  if (clock_.now() >= blocked_candidate.until) return nullptr;
   // Given more time, it may come to its end.
-  if (conviction.end == TrialEnd::kTimedOut && run_timeout > conviction.run_timeout) return nullptr;
-  return &conviction;
+  if (blocked_candidate.end == TrialEnd::kTimedOut && run_timeout > blocked_candidate.run_timeout)
+    return nullptr;
+  return &blocked_candidate;
 }
 
-bool Blame::fails(const std::string& user, const std::string& device) {
+bool Blocklist::fails(const std::string& user, const std::string& device) {
   if (user.empty()) return false;
   std::set<std::string>& boards = failing_[user];
-  if (boards.size() < kBoardsToConvict) boards.insert(board_of(device));
+  if (boards.size() < kBoardsToBlock) boards.insert(board_of(device));
   const bool at_fault = is_at_fault(user);
   if (failing_.size() > bounds_.candidates) failing_.erase(failing_.begin());
   return at_fault;
 }
 
-bool Blame::is_at_fault(const std::string& user) const {
+bool Blocklist::is_at_fault(const std::string& user) const {
   const auto failing = failing_.find(user);
-  return failing != failing_.end() && failing->second.size() >= kBoardsToConvict;
+  return failing != failing_.end() && failing->second.size() >= kBoardsToBlock;
 }
 
-size_t Blame::failures_in_a_row(const std::string& device) const {
+size_t Blocklist::failures_in_a_row(const std::string& device) const {
   const auto found = open_failures_.find(device);
   if (found == open_failures_.end()) return 0;
   size_t failures = 0;
@@ -125,13 +127,13 @@ size_t Blame::failures_in_a_row(const std::string& device) const {
   return failures;
 }
 
-void Blame::forgive(const std::string& device) {
+void Blocklist::forgive(const std::string& device) {
   open_failures_.erase(device);
 }
 
-bool Blame::pardon(const std::string& candidate) {
+bool Blocklist::pardon(const std::string& candidate) {
   const auto found = candidates_.find(candidate);
-  if (found == candidates_.end() || !found->second.conviction) return false;
+  if (found == candidates_.end() || !found->second.blocked_candidate) return false;
   forget(found);
   return true;
 }

@@ -19,7 +19,7 @@
 
 namespace tf::tracker {
 
-// How a trial came to an end, as far as blame goes.
+// How a trial came to an end, as far as the blocklist goes.
 enum class TrialEnd {
   kMeasured,  // the candidate ran to its end, whatever its answer and time
   kCrashed,
@@ -37,7 +37,7 @@ struct TrialOutcome {
   std::string detail;          // for people
 };
 
-// What blame needs to know of a trial under way, which is otherwise opaque.
+// What the blocklist needs to know of a trial under way, which is otherwise opaque.
 struct TrialFacts {
   std::string candidate;  // digest; empty: unknown
   absl::Duration run_timeout;
@@ -46,7 +46,7 @@ struct TrialFacts {
 
 // A candidate that fails anywhere. It is told to others than those who found out: what a device was like,
 // what was printed and timed there is none of their business.
-struct Conviction {
+struct BlockedCandidate {
   TrialEnd end = TrialEnd::kCrashed;  // or kTimedOut
   std::vector<std::string> devices;
   absl::Duration run_timeout;  // the longest that it has exceeded; meaningful for kTimedOut
@@ -55,31 +55,31 @@ struct Conviction {
   rpc::Instant until;          // then it has another chance
 };
 
-struct BlameBounds {
+struct BlocklistBounds {
   size_t candidates = 100'000;    // remembered; the ones not heard of for longest are forgotten first
   size_t open_failures = 10'000;  // of one device; more would change nothing
 };
 
 // Not thread-safe. O(log candidates + users with open failures on the device) an outcome, and as much for
-// each of its devices at a candidate's conviction.
-class Blame {
+// each of its devices when a candidate is blocked.
+class Blocklist {
  public:
-  // As long as a conviction lasts: whoever was wrong about a candidate, it is run again one day.
-  static constexpr absl::Duration kConvictedFor = absl::Hours(12);
+  // As long as a candidate stays blocked: whoever was wrong about a candidate, it is run again one day.
+  static constexpr absl::Duration kBlockedFor = absl::Hours(12);
 
   // The clock must outlive it.
-  explicit Blame(BlameBounds bounds = {}, const rpc::Clock& clock = rpc::real_clock())
+  explicit Blocklist(BlocklistBounds bounds = {}, const rpc::Clock& clock = rpc::real_clock())
       : bounds_(bounds), clock_(clock) {}
 
   struct Verdict {
-    bool convicted = false;               // the candidate, by this outcome
+    bool is_blocked = false;              // the candidate, by this outcome
     std::vector<std::string> exonerated;  // devices on which its failure counts no more
   };
   Verdict observe(const std::string& device, const TrialOutcome& outcome);
 
   // Why a trial of this candidate need not be run; null: it must be.
-  const Conviction* conviction(const std::string& candidate, absl::Duration run_timeout) const;
-  // How many different candidates, none of them convicted, have failed here since one was measured; without
+  const BlockedCandidate* blocked_candidate(const std::string& candidate, absl::Duration run_timeout) const;
+  // How many different candidates, none of them blocked, have failed here since one was measured; without
   // those of users who are at fault.
   size_t failures_in_a_row(const std::string& device) const;
   // It begins with a clean record: it was repaired, readmitted, or shown to be in order.
@@ -91,8 +91,8 @@ class Blame {
 
  private:
   struct Candidate {
-    std::map<std::string, TrialEnd> failed_on;  // by device, until convicted
-    std::optional<Conviction> conviction;
+    std::map<std::string, TrialEnd> failed_on;  // by device, until blocked
+    std::optional<BlockedCandidate> blocked_candidate;
     std::list<std::string>::iterator recency;
   };
 
@@ -106,7 +106,7 @@ class Blame {
   bool is_at_fault(const std::string& user) const;
   void fails_on(const std::string& device, const std::string& user, const std::string& candidate);
 
-  const BlameBounds bounds_;
+  const BlocklistBounds bounds_;
   const rpc::Clock& clock_;
   std::map<std::string, Candidate> candidates_;
   std::list<std::string> by_recency_;                                       // the latest first
@@ -116,8 +116,8 @@ class Blame {
 };
 
 // The answer to a trial of such a candidate, a serialized farm.v1.MeasureReply: how it ended last, under the
-// name of this trial, with the devices on which it failed. (blame_proto.cpp)
-std::string convicted_reply(const Conviction& conviction, const std::string& candidate,
-                            const std::string& lease_id, uint64_t epoch, uint64_t sequence);
+// name of this trial, with the devices on which it failed. (blocklist_proto.cpp)
+std::string blocked_reply(const BlockedCandidate& blocked_candidate, const std::string& candidate,
+                          const std::string& lease_id, uint64_t epoch, uint64_t sequence);
 
 }  // namespace tf::tracker
