@@ -425,7 +425,7 @@ class Farm {
   void lost(Locked& lock, Device& device);
   bool went_alone(const Device& device) const;
   bool was_measuring(const Device& device) const;
-  void judge_golden(Locked& lock, Device& device, const GoldenSample& sample, GoldenWord word);
+  void judge_golden(Locked& lock, Device& device, const GoldenSample& sample, GoldenVerdict verdict);
   void health_changed(Locked& lock, Device& device);
 
   void tick_contenders(Locked& lock);

@@ -130,21 +130,21 @@ void Farm::report_golden(SessionId session, const std::vector<GoldenSample>& sam
     if (!device->info->offers(sample.slot)) continue;
     GoldenTrend& trend = device->golden[sample.slot];
     const GoldenBaseline before = trend.baseline();
-    const std::optional<GoldenWord> word =
+    const std::optional<GoldenVerdict> verdict =
         trend.add(sample, device->info->fingerprint, options_.health.golden_drift);
     if (trend.baseline() != before && (before.time_ns > 0 || trend.baseline().time_ns > 0)) {
       unsaved_.golden.insert({device->info->id, sample.slot});
       lock.save();
     }
-    if (word) judge_golden(lock, *device, sample, *word);
+    if (verdict) judge_golden(lock, *device, sample, *verdict);
   }
   match(lock);
 }
 
 // A device is in place when all of its slots are: then what failed there was not its fault.
-void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample, GoldenWord word) {
+void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample, GoldenVerdict verdict) {
   const GoldenTrend& trend = device.golden.at(sample.slot);
-  if (word == GoldenWord::kInPlace) {
+  if (verdict == GoldenVerdict::kInPlace) {
     const bool any_off = std::ranges::any_of(device.info->slots, [&](const SlotOffer& slot) {
       const auto other = device.golden.find(slot.slot);
       return other != device.golden.end() && other->second.is_off();
@@ -161,7 +161,7 @@ void Farm::judge_golden(Locked& lock, Device& device, const GoldenSample& sample
                             trend.baseline().time_ns * 1e-6, sample.spread * 100, sample.clock_mhz,
                             sample.temperature_c)
           : absl::StrCat("it could not run on slot ", sample.slot, ": ", sample.detail);
-  if (device.health.golden_off(what, word == GoldenWord::kOffAgain)) health_changed(lock, device);
+  if (device.health.golden_off(what, verdict == GoldenVerdict::kOffAgain)) health_changed(lock, device);
 }
 
 void Farm::health_changed(Locked& lock, Device& device) {

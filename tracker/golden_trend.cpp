@@ -17,8 +17,8 @@ bool means_something(const GoldenSample& sample) {
 
 }  // namespace
 
-std::optional<GoldenWord> GoldenTrend::add(const GoldenSample& sample, const std::string& fingerprint,
-                                           double tolerance) {
+std::optional<GoldenVerdict> GoldenTrend::add(const GoldenSample& sample, const std::string& fingerprint,
+                                              double tolerance) {
   const bool told_before = std::ranges::any_of(samples_, [&](const GoldenSample& each) {
     return each.time_ns == sample.time_ns && each.kernel == sample.kernel &&
            absl::AbsDuration(each.taken_at - sample.taken_at) < kSameMoment;
@@ -34,10 +34,10 @@ std::optional<GoldenWord> GoldenTrend::add(const GoldenSample& sample, const std
   if (baseline_.time_ns == 0 && sample.time_ns > 0 && !means_something(sample)) return std::nullopt;
   if (is_in_place(sample, tolerance)) {
     off_since_.reset();
-    return GoldenWord::kInPlace;
+    return GoldenVerdict::kInPlace;
   }
   if (!off_since_) off_since_ = sample.taken_at;
-  return sample.taken_at - *off_since_ >= kOffAgainAfter ? GoldenWord::kOffAgain : GoldenWord::kOff;
+  return sample.taken_at - *off_since_ >= kOffAgainAfter ? GoldenVerdict::kOffAgain : GoldenVerdict::kOff;
 }
 
 void GoldenTrend::begin_anew() {

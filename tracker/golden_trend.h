@@ -38,7 +38,7 @@ struct GoldenBaseline {
 };
 
 // What a sample says of the slot.
-enum class GoldenWord {
+enum class GoldenVerdict {
   kInPlace,
   kOff,       // the first time, or within moments of it
   kOffAgain,  // still
@@ -62,7 +62,8 @@ class GoldenTrend {
   // nothing (what else runs on a device that is new to us need not be its fault), and any other time is
   // in place. Being faster is no fault: when the last ones all were, by more than `tolerance`, they set a new
   // baseline. A sample of another kernel or machine begins anew.
-  std::optional<GoldenWord> add(const GoldenSample& sample, const std::string& fingerprint, double tolerance);
+  std::optional<GoldenVerdict> add(const GoldenSample& sample, const std::string& fingerprint,
+                                   double tolerance);
   // The next ones set another baseline.
   void begin_anew();
 

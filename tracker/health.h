@@ -65,7 +65,7 @@ class DeviceHealth {
   void runs_golden(bool runs) { knows_golden_ = runs; }
   // On one of its slots, while it was off on none of the others at their last time, if they had one yet.
   bool golden_in_place();
-  // `again`: GoldenWord::kOffAgain; `what` says what came out.
+  // `again`: GoldenVerdict::kOffAgain; `what` says what came out.
   bool golden_off(const std::string& what, bool again);
   // An operator takes it for good.
   bool readmit();

@@ -20,11 +20,11 @@ class GoldenTrendTest : public testing::Test {
  protected:
   static constexpr double kTolerance = 0.1;
 
-  std::optional<GoldenWord> add(double ms, const std::string& kernel = "k",
-                                const std::string& machine = "m") {
+  std::optional<GoldenVerdict> add(double ms, const std::string& kernel = "k",
+                                   const std::string& machine = "m") {
     return trend_.add(sample(ms, ++minute_, kernel), machine, kTolerance);
   }
-  std::optional<GoldenWord> add_with_spread(double ms, double spread) {
+  std::optional<GoldenVerdict> add_with_spread(double ms, double spread) {
     GoldenSample noisy = sample(ms, ++minute_);
     noisy.spread = spread;
     return trend_.add(noisy, "m", kTolerance);
@@ -53,27 +53,27 @@ TEST_F(GoldenTrendTest, DriftIsOfTheLastThreeSoThatOneOutlierIsNone) {
 }
 
 TEST_F(GoldenTrendTest, IsInPlaceUpToTheTolerance) {
-  EXPECT_THAT(add(7), Optional(GoldenWord::kInPlace)) << "nothing to compare with";
+  EXPECT_THAT(add(7), Optional(GoldenVerdict::kInPlace)) << "nothing to compare with";
   trend_.begin_anew();
   for (int i = 0; i < 5; ++i) add(1);
-  EXPECT_THAT(add(1.09), Optional(GoldenWord::kInPlace));
+  EXPECT_THAT(add(1.09), Optional(GoldenVerdict::kInPlace));
   EXPECT_FALSE(trend_.is_off());
-  EXPECT_THAT(add(1.11), Optional(GoldenWord::kOff));
+  EXPECT_THAT(add(1.11), Optional(GoldenVerdict::kOff));
   EXPECT_TRUE(trend_.is_off());
-  EXPECT_THAT(add(0.89), Optional(GoldenWord::kInPlace)) << "to be faster is no fault";
-  EXPECT_THAT(add(0), Optional(GoldenWord::kOff)) << "it could not be measured";
+  EXPECT_THAT(add(0.89), Optional(GoldenVerdict::kInPlace)) << "to be faster is no fault";
+  EXPECT_THAT(add(0), Optional(GoldenVerdict::kOff)) << "it could not be measured";
 }
 
 TEST_F(GoldenTrendTest, ASpreadExcusesLittleAndTooMuchOfItIsAFaultItself) {
   for (int i = 0; i < 5; ++i) add(1);
-  EXPECT_THAT(add_with_spread(1.15, 0.16), Optional(GoldenWord::kInPlace));
-  EXPECT_THAT(add_with_spread(1.15, 0.14), Optional(GoldenWord::kOff));
+  EXPECT_THAT(add_with_spread(1.15, 0.16), Optional(GoldenVerdict::kInPlace));
+  EXPECT_THAT(add_with_spread(1.15, 0.14), Optional(GoldenVerdict::kOff));
   for (const double spread : {0.8, 1e9, std::nan(""), std::numeric_limits<double>::infinity()}) {
     add(1);
-    EXPECT_THAT(add_with_spread(1.7, spread), Optional(GoldenWord::kOff)) << spread;
+    EXPECT_THAT(add_with_spread(1.7, spread), Optional(GoldenVerdict::kOff)) << spread;
   }
   add(1);
-  EXPECT_THAT(add_with_spread(1, 1.5), Optional(GoldenWord::kOff));
+  EXPECT_THAT(add_with_spread(1, 1.5), Optional(GoldenVerdict::kOff));
 }
 
 TEST_F(GoldenTrendTest, TimesThatMeanNothingSayNothingWithoutABaselineAndCountForNone) {
@@ -83,8 +83,8 @@ TEST_F(GoldenTrendTest, TimesThatMeanNothingSayNothingWithoutABaselineAndCountFo
   }
   EXPECT_EQ(trend_.baseline().time_ns, 0);
   EXPECT_FALSE(trend_.is_off());
-  EXPECT_THAT(add(0), Optional(GoldenWord::kOff)) << "it could not be measured at all";
-  for (int i = 0; i < 5; ++i) EXPECT_THAT(add(1), Optional(GoldenWord::kInPlace));
+  EXPECT_THAT(add(0), Optional(GoldenVerdict::kOff)) << "it could not be measured at all";
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(add(1), Optional(GoldenVerdict::kInPlace));
   EXPECT_EQ(trend_.baseline().time_ns, 1e6);
   for (int i = 0; i < 5; ++i) add_with_spread(0.5, 3);
   EXPECT_EQ(trend_.baseline().time_ns, 1e6) << "nor that it has become faster";
@@ -100,12 +100,12 @@ TEST_F(GoldenTrendTest, IsOffAgainOnlyAfterAWhile) {
     ++slow.time_ns;
     return trend_.add(slow, "m", kTolerance);
   };
-  EXPECT_THAT(after(absl::ZeroDuration()), Optional(GoldenWord::kOff));
-  EXPECT_THAT(after(absl::Seconds(3)), Optional(GoldenWord::kOff)) << "the same trouble";
-  EXPECT_THAT(after(absl::Seconds(3)), Optional(GoldenWord::kOffAgain));
+  EXPECT_THAT(after(absl::ZeroDuration()), Optional(GoldenVerdict::kOff));
+  EXPECT_THAT(after(absl::Seconds(3)), Optional(GoldenVerdict::kOff)) << "the same trouble";
+  EXPECT_THAT(after(absl::Seconds(3)), Optional(GoldenVerdict::kOffAgain));
   minute_ = 200;
   add(1);
-  EXPECT_THAT(add(2), Optional(GoldenWord::kOff)) << "it was in place in between";
+  EXPECT_THAT(add(2), Optional(GoldenVerdict::kOff)) << "it was in place in between";
 }
 
 TEST_F(GoldenTrendTest, ADeviceThatHasBecomeFasterSetsANewBaseline) {
@@ -114,7 +114,7 @@ TEST_F(GoldenTrendTest, ADeviceThatHasBecomeFasterSetsANewBaseline) {
   EXPECT_EQ(trend_.baseline().time_ns, 1e6);
   add(0.71);
   EXPECT_EQ(trend_.baseline().time_ns, 0.7e6);
-  EXPECT_THAT(add(1), Optional(GoldenWord::kOff)) << "by which it is judged from then on";
+  EXPECT_THAT(add(1), Optional(GoldenVerdict::kOff)) << "by which it is judged from then on";
 }
 
 TEST_F(GoldenTrendTest, BeginsAnewWhenItIsTold) {
@@ -123,7 +123,7 @@ TEST_F(GoldenTrendTest, BeginsAnewWhenItIsTold) {
   trend_.begin_anew();
   EXPECT_FALSE(trend_.is_off());
   EXPECT_EQ(trend_.baseline(), GoldenBaseline());
-  for (int i = 0; i < 5; ++i) EXPECT_THAT(add(2), Optional(GoldenWord::kInPlace));
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(add(2), Optional(GoldenVerdict::kInPlace));
   EXPECT_EQ(trend_.baseline().time_ns, 2e6);
 }
 
