@@ -52,9 +52,9 @@ struct Grant {
 };
 
 // Someone who waits for a lease. Answered exactly once unless cancelled, without the farm's lock.
-class Waiter {
+class Requester {
  public:
-  virtual ~Waiter() = default;
+  virtual ~Requester() = default;
   virtual void answer(absl::StatusOr<Grant> grant) = 0;
 };
 
@@ -171,7 +171,7 @@ struct ReservationStatus {
 // Of one who waits, in the order in which a slot that all could use would be given.
 struct WaitingPlace {
   uint64_t number = 0;  // from 1
-  WaiterId id = 0;
+  RequestId id = 0;
 };
 
 struct WaitingStatus {
@@ -269,9 +269,9 @@ class Farm {
   std::vector<DesiredSlot> take_desired(SessionId session);
 
   // Tuners.
-  void acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter);
+  void acquire(AcquireRequest request, std::shared_ptr<Requester> requester);
   // True: it waited and will not be answered. False: it has been answered or is about to be.
-  bool cancel(const Waiter* waiter);
+  bool cancel(const Requester* requester);
   // NOT_FOUND: the lease has ended. ABORTED: it must make room, and goes on until its term ends.
   // UNAUTHENTICATED: the certificate is revoked.
   absl::StatusOr<Grant> renew(const LeaseId& id, uint64_t epoch, const std::string& certificate = "");
@@ -351,7 +351,7 @@ class Farm {
   struct Contender;
   struct Stream;
   struct DirectCounts;
-  struct Asker;
+  struct PendingAcquire;
   class Locked;
 
   // What is not on the disk yet: of leases what is to be written, of the rest where to look.
@@ -403,7 +403,7 @@ class Farm {
   // Takes up what can be granted; it is granted once it is durable.
   void match(Locked& lock);
   void finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved);
-  bool still_offered(const Asker& asker, const Lease& lease) const;
+  bool still_offered(const PendingAcquire& pending, const Lease& lease) const;
   // A newer run of a holder ends what its older ones have, and want. ABORTED: it is itself an older one.
   absl::Status supersede(Locked& lock, const AcquireRequest& request);
   absl::Status may_renew(const Lease& lease);
@@ -444,8 +444,8 @@ class Farm {
   std::set<std::string> revoked_;
   Unsaved unsaved_;
   std::function<void()> unsaved_callback_;
-  bool saving_ = false;                   // somebody is in save()
-  std::map<SlotKey, WaiterId> promised_;  // slots of leases that are not yet durable, and for whom
+  bool saving_ = false;                    // somebody is in save()
+  std::map<SlotKey, RequestId> promised_;  // slots of leases that are not yet durable, and for whom
   Matchmaker matchmaker_;
   ReservationBook reservations_;
   std::optional<rpc::Instant> reservations_change_;  // when one begins or ends next
@@ -465,8 +465,8 @@ class Farm {
   std::map<SessionId, std::string> contends_for_;  // sessions that wait for one of those to answer its ping
   std::set<std::pair<rpc::Instant, std::string>> contenders_;  // devices for which they wait, by deadline
   std::map<SessionId, LeaseId> lease_of_;                      // streams that are current
-  std::map<WaiterId, Asker> askers_;
-  std::map<const Waiter*, WaiterId> asker_of_;
+  std::map<RequestId, PendingAcquire> pending_;
+  std::map<const Requester*, RequestId> pending_of_;
   FarmCounts counts_;  // its counters
   SessionId last_session_ = 0;
 };

@@ -30,7 +30,7 @@ FarmCounts Farm::counts() {
     if (state == kReady) counts.ready_slots += device.info->slots.size();
   }
   counts.leases = leases_.active().size();
-  counts.waiting = askers_.size();
+  counts.waiting = pending_.size();
   for (const auto& [lease, trials] : unanswered_) counts.unanswered_trials += trials.size();
   return counts;
 }

@@ -56,13 +56,13 @@ std::string Farm::busy_text(const std::string& key, const std::string& user) con
                       " quarantined, ", away, " away; see `tracker devices`");
 }
 
-void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {
+void Farm::acquire(AcquireRequest request, std::shared_ptr<Requester> requester) {
   Locked lock(*this);
   if (absl::Status newest = supersede(lock, request); !newest.ok()) {
-    lock.answer(std::move(waiter), std::move(newest));
+    lock.answer(std::move(requester), std::move(newest));
     return;
   }
-  const absl::StatusOr<WaiterId> id =
+  const absl::StatusOr<RequestId> id =
       matchmaker_.ask({.demand = {request.key, request.requirements},
                        .user = request.user,
                        .holder = request.holder,
@@ -70,14 +70,14 @@ void Farm::acquire(AcquireRequest request, std::shared_ptr<Waiter> waiter) {
                        .priority = request.priority,
                        .wait = std::min(request.wait, options_.longest_wait)});
   if (!id.ok()) {
-    lock.answer(std::move(waiter), id.status());
+    lock.answer(std::move(requester), id.status());
     match(lock);
     return;
   }
   if (request.term <= absl::ZeroDuration()) request.term = options_.default_term;
   request.term = std::min(request.term, options_.longest_term);
-  asker_of_[waiter.get()] = *id;
-  askers_[*id] = {.waiter = std::move(waiter), .request = std::move(request), .asked = clock_.now()};
+  pending_of_[requester.get()] = *id;
+  pending_[*id] = {.requester = std::move(requester), .request = std::move(request), .asked = clock_.now()};
   match(lock);
   lock.deadline_changed();
 }
@@ -88,17 +88,17 @@ absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
     return run != request.holder_run && request.run_number != 0 && number > request.run_number;
   };
   const std::vector<Lease> leases = leases_.of_holder(request.holder);
-  const std::vector<WaiterId> waiting = matchmaker_.queue().of_holder(request.holder);
+  const std::vector<RequestId> waiting = matchmaker_.queue().of_holder(request.holder);
   bool outdated = std::ranges::any_of(
       leases, [&](const Lease& lease) { return is_newer(lease.holder_run, lease.run_number); });
-  for (const WaiterId id : waiting) {
-    const AcquireRequest& other = askers_.at(id).request;
+  for (const RequestId id : waiting) {
+    const AcquireRequest& other = pending_.at(id).request;
     outdated |= is_newer(other.holder_run, other.run_number);
   }
   for (const auto& [slot, id] : promised_) {
-    const Asker& asker = askers_.at(id);
-    outdated |= !asker.superseded && asker.request.holder == request.holder &&
-                is_newer(asker.request.holder_run, asker.request.run_number);
+    const PendingAcquire& pending = pending_.at(id);
+    outdated |= !pending.superseded && pending.request.holder == request.holder &&
+                is_newer(pending.request.holder_run, pending.request.run_number);
   }
   if (outdated) {
     spdlog::warn(absl::StrCat(printable(request.holder), " requested a lease from an old run"));
@@ -114,35 +114,35 @@ absl::Status Farm::supersede(Locked& lock, const AcquireRequest& request) {
                               " end. If it was not restarted, two tuners share this name"));
     end_lease(lock, lease.id, why);
   }
-  for (const WaiterId id : waiting) {
-    if (askers_.at(id).request.holder_run == request.holder_run) continue;
+  for (const RequestId id : waiting) {
+    if (pending_.at(id).request.holder_run == request.holder_run) continue;
     matchmaker_.withdraw(id);
-    auto asker = askers_.extract(id);
-    asker_of_.erase(asker.mapped().waiter.get());
-    lock.answer(std::move(asker.mapped().waiter), absl::AbortedError(why.message()));
+    auto pending = pending_.extract(id);
+    pending_of_.erase(pending.mapped().requester.get());
+    lock.answer(std::move(pending.mapped().requester), absl::AbortedError(why.message()));
   }
   for (const auto& [slot, id] : promised_) {
-    Asker& asker = askers_.at(id);
-    asker.superseded |=
-        asker.request.holder == request.holder && asker.request.holder_run != request.holder_run;
+    PendingAcquire& pending = pending_.at(id);
+    pending.superseded |=
+        pending.request.holder == request.holder && pending.request.holder_run != request.holder_run;
   }
   return absl::OkStatus();
 }
 
-bool Farm::cancel(const Waiter* waiter) {
+bool Farm::cancel(const Requester* requester) {
   Locked lock(*this);
-  const auto found = asker_of_.find(waiter);
-  if (found == asker_of_.end()) return false;
+  const auto found = pending_of_.find(requester);
+  if (found == pending_of_.end()) return false;
   if (!matchmaker_.withdraw(found->second)) return false;  // its lease is on its way to the disk
-  askers_.erase(found->second);
-  asker_of_.erase(found);
+  pending_.erase(found->second);
+  pending_of_.erase(found);
   return true;
 }
 
 void Farm::match(Locked& lock) {
   while (std::optional<Match> match = matchmaker_.next()) {
     const WaitingRequest& request = match->request;
-    const AcquireRequest& asked = askers_.at(match->waiter).request;
+    const AcquireRequest& asked = pending_.at(match->id).request;
     unsaved_.leases.push_back(leases_.propose({rpc::random_id()}, match->slot,
                                               {.holder = request.holder,
                                                .holder_run = request.holder_run,
@@ -152,30 +152,30 @@ void Farm::match(Locked& lock) {
                                                .certificate = asked.certificate,
                                                .purpose = asked.purpose},
                                               asked.term));
-    promised_[match->slot] = match->waiter;
+    promised_[match->slot] = match->id;
     unsaved_.matches.push_back(*std::move(match));
     lock.save();
   }
 }
 
 // While the lease was written, anything may have happened to its device, and the device may be another now.
-bool Farm::still_offered(const Asker& asker, const Lease& lease) const {
+bool Farm::still_offered(const PendingAcquire& pending, const Lease& lease) const {
   const auto device = devices_.find(lease.slot.device_id);
-  if (asker.superseded || revoked_.contains(asker.request.certificate)) return false;
+  if (pending.superseded || revoked_.contains(pending.request.certificate)) return false;
   if (device == devices_.end() || !may_lease(device->second)) return false;
   const DeviceInfo& info = *device->second.info;
   const auto slot = std::ranges::find(info.slots, lease.slot.slot, &SlotOffer::slot);
-  if (slot == info.slots.end() || info.key != asker.request.key) return false;
+  if (slot == info.slots.end() || info.key != pending.request.key) return false;
   const std::string reserved_for = reservations_.user_for(info, clock_.now());
   return leases_.epoch(lease.slot) < lease.epoch && (reserved_for.empty() || reserved_for == lease.user) &&
-         unmet_requirement(info, *slot, asker.request.requirements).empty();
+         unmet_requirement(info, *slot, pending.request.requirements).empty();
 }
 
 void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved) {
   promised_.erase(lease.slot);
-  auto asker = askers_.extract(match.waiter);
-  asker_of_.erase(asker.mapped().waiter.get());
-  if (saved.ok() && still_offered(asker.mapped(), lease)) {
+  auto pending = pending_.extract(match.id);
+  pending_of_.erase(pending.mapped().requester.get());
+  if (saved.ok() && still_offered(pending.mapped(), lease)) {
     leases_.commit(lease);
     log_lease("lease_granted", lease);
     relays_.emplace(lease.id, Relay(options_.flow));
@@ -183,8 +183,8 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
     spdlog::info(absl::StrCat("lease ", lease.id.text, " on ", lease.slot.device_id, "/", lease.slot.slot,
                               " epoch ", lease.epoch, " to ", lease.holder, " for ", lease.user));
     ++counts_.leases_granted;
-    counts_.grant_time.add(clock_.now() - asker.mapped().asked);
-    lock.answer(std::move(asker.mapped().waiter), grant_of(lease));
+    counts_.grant_time.add(clock_.now() - pending.mapped().asked);
+    lock.answer(std::move(pending.mapped().requester), grant_of(lease));
     lock.deadline_changed();
     touch(lock, lease.slot);
     return;
@@ -192,17 +192,17 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
   if (saved.ok()) {
     leases_.raise_epoch(lease.slot, lease.epoch);
     unsaved_.ended.push_back(lease.id);
-    absl::Status why = asker.mapped().superseded ? absl::AbortedError("its holder was restarted")
-                                                 : check_not_revoked(lease.certificate);
+    absl::Status why = pending.mapped().superseded ? absl::AbortedError("its holder was restarted")
+                                                   : check_not_revoked(lease.certificate);
     if (why.ok()) {
       why = absl::UnavailableError(
           absl::StrCat("device ", lease.slot.device_id, " has just been leased: try again"));
     }
-    lock.answer(std::move(asker.mapped().waiter), std::move(why));
+    lock.answer(std::move(pending.mapped().requester), std::move(why));
   } else {
-    // Not the asker's fault, and mendable: a full disk, most likely. The slot is offered again at the next
-    // event: at once, the next in line would only meet the same fate.
-    lock.answer(std::move(asker.mapped().waiter),
+    // Not the requester's fault, and mendable: a full disk, most likely. The slot is offered again at the
+    // next event: at once, the next in line would only meet the same fate.
+    lock.answer(std::move(pending.mapped().requester),
                 absl::UnavailableError(
                     absl::StrCat("the tracker cannot save the lease: ", std::string(saved.message()))));
   }

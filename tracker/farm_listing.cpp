@@ -105,16 +105,16 @@ std::vector<ReservationStatus> Farm::reservations(uint64_t after, size_t most) {
 
 std::vector<WaitingStatus> Farm::waiting(const WaitingPlace& after, size_t most) {
   Locked lock(*this);
-  std::vector<std::pair<Rank, WaiterId>> ranked;
+  std::vector<std::pair<Rank, RequestId>> ranked;
   for (const auto& [id, request] : matchmaker_.queue().requests())
     ranked.emplace_back(matchmaker_.rank(request), id);
   std::ranges::sort(ranked);
   // Those before it may have been served since, so that it has moved up.
-  const auto known = std::ranges::find(ranked, after.id, &std::pair<Rank, WaiterId>::second);
+  const auto known = std::ranges::find(ranked, after.id, &std::pair<Rank, RequestId>::second);
   size_t number = known == ranked.end() ? after.number : static_cast<size_t>(known - ranked.begin()) + 1;
   std::vector<WaitingStatus> result;
   for (; number < ranked.size() && result.size() < most; ++number) {
-    const WaiterId id = ranked[number].second;
+    const RequestId id = ranked[number].second;
     const WaitingRequest& request = matchmaker_.queue().at(id);
     const Demand& demand = matchmaker_.slots().demand(request.demand);
     result.push_back({.request = request,

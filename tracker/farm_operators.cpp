@@ -375,13 +375,13 @@ std::optional<rpc::Instant> Farm::tick() {
   tick_devices(lock);
   tick_reservations(lock);
   match(lock);
-  for (const WaiterId id : matchmaker_.queue().overtime()) {
+  for (const RequestId id : matchmaker_.queue().overtime()) {
     const WaitingRequest& request = matchmaker_.queue().at(id);
     const std::string why = busy_text(matchmaker_.slots().demand(request.demand).key, request.user);
     matchmaker_.withdraw(id);
-    auto asker = askers_.extract(id);
-    asker_of_.erase(asker.mapped().waiter.get());
-    lock.answer(std::move(asker.mapped().waiter), absl::UnavailableError(why));
+    auto pending = pending_.extract(id);
+    pending_of_.erase(pending.mapped().requester.get());
+    lock.answer(std::move(pending.mapped().requester), absl::UnavailableError(why));
   }
   return next_deadline();
 }

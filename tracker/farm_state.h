@@ -71,8 +71,8 @@ struct Farm::DirectCounts {
   }
 };
 
-struct Farm::Asker {
-  std::shared_ptr<Waiter> waiter;
+struct Farm::PendingAcquire {
+  std::shared_ptr<Requester> requester;
   AcquireRequest request;
   rpc::Instant asked;
   bool superseded = false;  // its holder has been started again
@@ -88,7 +88,7 @@ class Farm::Locked {
   Locked(const Locked&) = delete;
   ~Locked() {
     lock_.unlock();
-    for (auto& [waiter, grant] : answers_) waiter->answer(std::move(grant));
+    for (auto& [requester, grant] : answers_) requester->answer(std::move(grant));
     for (auto& [link, status] : closes_) link->close(status);
     for (const auto& link : wakes_) link->wake();
     for (const auto& [device_id, reason] : need_help_) {
@@ -104,8 +104,8 @@ class Farm::Locked {
   void close(const std::shared_ptr<Link>& link, absl::Status status) {
     if (link) closes_.emplace_back(link, std::move(status));
   }
-  void answer(std::shared_ptr<Waiter> waiter, absl::StatusOr<Grant> grant) {
-    answers_.emplace_back(std::move(waiter), std::move(grant));
+  void answer(std::shared_ptr<Requester> requester, absl::StatusOr<Grant> grant) {
+    answers_.emplace_back(std::move(requester), std::move(grant));
   }
   void needs_help(const std::string& device_id, const std::string& reason) {
     need_help_.emplace_back(device_id, reason);
@@ -119,7 +119,7 @@ class Farm::Locked {
   std::unique_lock<std::mutex> lock_;
   std::set<std::shared_ptr<Link>> wakes_;
   std::vector<std::pair<std::shared_ptr<Link>, absl::Status>> closes_;
-  std::vector<std::pair<std::shared_ptr<Waiter>, absl::StatusOr<Grant>>> answers_;
+  std::vector<std::pair<std::shared_ptr<Requester>, absl::StatusOr<Grant>>> answers_;
   std::vector<std::pair<std::string, std::string>> need_help_;
   bool deadline_changed_ = false;
   bool save_ = false;

@@ -52,7 +52,7 @@ absl::Status Matchmaker::check_quota(const UserPolicy& policy, const std::string
   return absl::OkStatus();
 }
 
-absl::StatusOr<WaiterId> Matchmaker::ask(const Ask& ask) {
+absl::StatusOr<RequestId> Matchmaker::ask(const NewRequest& ask) {
   const UserPolicy& policy = policies_.of(ask.user);
   const std::optional<DemandId> known = slots_.find(ask.demand);
   TF_RETURN_IF_ERROR(check_quota(policy, ask.user, known));
@@ -70,11 +70,11 @@ absl::StatusOr<WaiterId> Matchmaker::ask(const Ask& ask) {
                      .deadline = clock_.now() + ask.wait});
 }
 
-bool Matchmaker::withdraw(WaiterId waiter) {
-  if (!queue_.requests().contains(waiter)) return false;
-  const uint32_t most = policies_.of(queue_.at(waiter).user).max_waiting;
+bool Matchmaker::withdraw(RequestId id) {
+  if (!queue_.requests().contains(requester)) return false;
+  const uint32_t most = policies_.of(queue_.at(requester).user).max_waiting;
   const std::optional<WaitingRequest> request =
-      most == 0 ? queue_.withdraw(waiter) : queue_.withdraw(waiter, most);
+      most == 0 ? queue_.withdraw(requester) : queue_.withdraw(requester, most);
   slots_.unuse(request->demand);
   return true;
 }
@@ -94,7 +94,7 @@ std::optional<double> Matchmaker::cost_if_allowed(const std::string& user,
   return has_quota(user) ? std::optional(cost(user)) : std::nullopt;
 }
 
-std::optional<WaiterId> Matchmaker::best_for(const SlotKey& slot) const {
+std::optional<RequestId> Matchmaker::best_for(const SlotKey& slot) const {
   const Terms* terms = slots_.free(slot);
   if (!terms) return std::nullopt;
   return queue_.best(slots_.met_by(slot),
@@ -119,20 +119,20 @@ std::optional<Match> Matchmaker::next() {
       continue;
     }
     SlotKey slot = *changed_slots_.begin();
-    const std::optional<WaiterId> waiter = best_for(slot);
-    if (!waiter) {
+    const std::optional<RequestId> requester = best_for(slot);
+    if (!requester) {
       changed_slots_.erase(slot);
       continue;
     }
     // It may prefer another free slot, if it is the next there, too.
-    const SlotKey preferred = *slots_.pick(queue_.at(*waiter).demand, queue_.at(*waiter).user);
-    if (best_for(preferred) == waiter) slot = preferred;
+    const SlotKey preferred = *slots_.pick(queue_.at(*requester).demand, queue_.at(*requester).user);
+    if (best_for(preferred) == requester) slot = preferred;
     changed_slots_.erase(slot);
-    WaitingRequest request = *queue_.take(*waiter);
+    WaitingRequest request = *queue_.take(*requester);
     slots_.unuse(request.demand);
     slots_.set_taken(slot);
     usage_.begin(request.user);
-    return Match{*waiter, std::move(request), slot};
+    return Match{*requester, std::move(request), slot};
   }
   return std::nullopt;
 }
@@ -173,7 +173,7 @@ absl::Status Matchmaker::may_renew(const Holding& holding) {
     return holding.held >= slice_against(holding.priority, waiting) &&
            queue_.waiting(waiting.demand) > served;
   };
-  const std::optional<WaiterId> claimant = queue_.best_before(
+  const std::optional<RequestId> claimant = queue_.best_before(
       afresh, slots_.met_by(holding.slot),
       [&](const std::string& user) { return cost_if_allowed(user, holding.reserved_for); }, claims);
   if (!claimant) return absl::OkStatus();

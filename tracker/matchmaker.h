@@ -32,7 +32,7 @@ struct MatchOptions {
 };
 
 // One who asks for a slot.
-struct Ask {
+struct NewRequest {
   Demand demand;
   std::string user;
   std::string holder;
@@ -42,7 +42,7 @@ struct Ask {
 };
 
 struct Match {
-  WaiterId waiter = 0;
+  RequestId id = 0;
   WaitingRequest request;
   SlotKey slot;
 };
@@ -74,9 +74,9 @@ class Matchmaker {
 
   // Demand. NOT_FOUND: no slot of the farm will ever do. RESOURCE_EXHAUSTED: the user has as many waiting as
   // it may.
-  absl::StatusOr<WaiterId> ask(const Ask& ask);
+  absl::StatusOr<RequestId> ask(const NewRequest& ask);
   // It waits no more. False: it does not.
-  bool withdraw(WaiterId waiter);
+  bool withdraw(RequestId id);
   const WaitQueue& queue() const { return queue_; }
   // Where it stands now among those who could all have the same slot.
   Rank rank(const WaitingRequest& request) const { return queue_.rank_now(request, cost(request.user)); }
@@ -102,7 +102,7 @@ class Matchmaker {
   double cost(const std::string& user) const;
   std::optional<double> cost_if_allowed(const std::string& user, const std::string& reserved_for) const;
   // Who should have the slot; nothing: nobody, or it is not free.
-  std::optional<WaiterId> best_for(const SlotKey& slot) const;
+  std::optional<RequestId> best_for(const SlotKey& slot) const;
   void look_at_slots_for(const std::string& user);
   absl::Duration slice_against(int priority, const WaitingRequest& waiting) const;
 

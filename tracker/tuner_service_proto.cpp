@@ -60,8 +60,7 @@ absl::StatusOr<AcquireRequest> from_proto(const pb::AcquireLeaseRequest& message
   TF_RETURN_IF_ERROR(check_key("the device key", message.device_key()));
   TF_RETURN_IF_ERROR(check_holder_name("the holder", holder));
   TF_RETURN_IF_ERROR(check_holder_name("the holder's run", message.holder_run()));
-  TF_RETURN_IF_ERROR(
-      check_holder_name("the user for whom the lease is requested", message.on_behalf_of()));
+  TF_RETURN_IF_ERROR(check_holder_name("the user for whom the lease is requested", message.on_behalf_of()));
   TF_RETURN_IF_ERROR(check_holder_name("the purpose of a lease", message.purpose()));
   TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(message.requirements()));
   return AcquireRequest{.key = message.device_key(),
@@ -85,7 +84,7 @@ TrialFacts facts_of(const pb::Trial& trial) {
 
 // An AcquireLease call that waits for its turn.
 class AcquireCall final : public grpc::ServerUnaryReactor,
-                          public Waiter,
+                          public Requester,
                           public std::enable_shared_from_this<AcquireCall> {
  public:
   AcquireCall(Farm& farm, pb::LeaseGrant* reply) : farm_(farm), reply_(reply) {}

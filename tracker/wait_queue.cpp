@@ -4,7 +4,8 @@
 
 namespace tf::tracker {
 
-std::pair<rpc::Instant, WaiterId> WaitQueue::place_in_line(const WaitingRequest& request, WaiterId id) const {
+std::pair<rpc::Instant, RequestId> WaitQueue::place_in_line(const WaitingRequest& request,
+                                                            RequestId id) const {
   return {virtual_arrival(request.arrived, request.priority, options_), id};
 }
 
@@ -28,14 +29,14 @@ void WaitQueue::forget_places() {
   }
 }
 
-WaiterId WaitQueue::add(WaitingRequest request) {
+RequestId WaitQueue::add(WaitingRequest request) {
   forget_places();
   request.arrived = clock_.now();
   if (const auto place = places_.find(key_of(request)); place != places_.end()) {
     request.arrived = place->second.arrived;
     drop(place);
   }
-  const WaiterId id = ++last_id_;
+  const RequestId id = ++last_id_;
   lines_[request.demand][request.user].insert(place_in_line(request, id));
   ++waiting_with_[request.demand];
   ++by_user_[request.user][request.demand];
@@ -45,7 +46,7 @@ WaiterId WaitQueue::add(WaitingRequest request) {
   return id;
 }
 
-std::optional<WaitingRequest> WaitQueue::take(WaiterId id) {
+std::optional<WaitingRequest> WaitQueue::take(RequestId id) {
   const auto found = requests_.find(id);
   if (found == requests_.end()) return std::nullopt;
   WaitingRequest request = std::move(found->second);
@@ -68,7 +69,7 @@ std::optional<WaitingRequest> WaitQueue::take(WaiterId id) {
   return request;
 }
 
-std::optional<WaitingRequest> WaitQueue::withdraw(WaiterId id, size_t most_places) {
+std::optional<WaitingRequest> WaitQueue::withdraw(RequestId id, size_t most_places) {
   std::optional<WaitingRequest> request = take(id);
   if (!request || request->holder.empty()) return request;
   forget_places();
@@ -86,8 +87,8 @@ Rank WaitQueue::rank_now(const WaitingRequest& request, double cost) const {
   return rank_of(virtual_arrival(request.arrived, request.priority, options_), cost, clock_.now(), options_);
 }
 
-std::optional<WaiterId> WaitQueue::best(const std::set<DemandId>& demands, CostOf cost_of) const {
-  std::optional<WaiterId> best;
+std::optional<RequestId> WaitQueue::best(const std::set<DemandId>& demands, CostOf cost_of) const {
+  std::optional<RequestId> best;
   Rank best_rank;
   for (const DemandId demand : demands) {
     const auto lines = lines_.find(demand);
@@ -105,9 +106,9 @@ std::optional<WaiterId> WaitQueue::best(const std::set<DemandId>& demands, CostO
   return best;
 }
 
-std::optional<WaiterId> WaitQueue::best_before(const Rank& limit, const std::set<DemandId>& demands,
-                                               CostOf cost_of, Filter filter) const {
-  std::optional<WaiterId> best;
+std::optional<RequestId> WaitQueue::best_before(const Rank& limit, const std::set<DemandId>& demands,
+                                                CostOf cost_of, Filter filter) const {
+  std::optional<RequestId> best;
   Rank best_rank = limit;
   for (const DemandId demand : demands) {
     const auto lines = lines_.find(demand);
@@ -151,14 +152,14 @@ std::vector<DemandId> WaitQueue::demands_of(const std::string& user) const {
   return demands;
 }
 
-std::vector<WaiterId> WaitQueue::of_holder(const std::string& holder) const {
+std::vector<RequestId> WaitQueue::of_holder(const std::string& holder) const {
   const auto found = by_holder_.find(holder);
   if (found == by_holder_.end()) return {};
   return {found->second.begin(), found->second.end()};
 }
 
-std::vector<WaiterId> WaitQueue::overtime() const {
-  std::vector<WaiterId> ids;
+std::vector<RequestId> WaitQueue::overtime() const {
+  std::vector<RequestId> ids;
   for (const auto& [deadline, id] : deadlines_) {
     if (deadline > clock_.now()) break;
     ids.push_back(id);

@@ -20,7 +20,7 @@
 
 namespace tf::tracker {
 
-using WaiterId = uint64_t;
+using RequestId = uint64_t;
 
 struct WaitingRequest {
   DemandId demand = 0;
@@ -32,7 +32,7 @@ struct WaitingRequest {
   rpc::Instant deadline;  // waits strictly before
 };
 
-// Not thread-safe. Takes and gives in O(log waiters); finding who is next takes O(users that wait).
+// Not thread-safe. Takes and gives in O(log requests); finding who is next takes O(users that wait).
 class WaitQueue {
  public:
   // What a user's request costs it now (rank.h); nothing: this user gets nothing now.
@@ -45,21 +45,21 @@ class WaitQueue {
   WaitQueue(const rpc::Clock& clock, RankOptions options, absl::Duration place_kept)
       : clock_(clock), options_(options), place_kept_(place_kept) {}
 
-  WaiterId add(WaitingRequest request);
+  RequestId add(WaitingRequest request);
   // It is served, and gone.
-  std::optional<WaitingRequest> take(WaiterId id);
+  std::optional<WaitingRequest> take(RequestId id);
   // It leaves unserved. Its place is kept unless so many of its user's are. Nothing if it is not here.
-  std::optional<WaitingRequest> withdraw(WaiterId id,
+  std::optional<WaitingRequest> withdraw(RequestId id,
                                          size_t most_places = std::numeric_limits<size_t>::max());
   // That are kept.
   size_t places() const { return places_until_.size(); }
 
   // The next of all that wait with one of these demands.
-  std::optional<WaiterId> best(const std::set<DemandId>& demands, CostOf cost_of) const;
+  std::optional<RequestId> best(const std::set<DemandId>& demands, CostOf cost_of) const;
   // The next of those that the filter lets through, if it goes before `rank`.
-  std::optional<WaiterId> best_before(const Rank& rank, const std::set<DemandId>& demands, CostOf cost_of,
-                                      Filter filter) const;
-  const WaitingRequest& at(WaiterId id) const { return requests_.at(id); }
+  std::optional<RequestId> best_before(const Rank& rank, const std::set<DemandId>& demands, CostOf cost_of,
+                                       Filter filter) const;
+  const WaitingRequest& at(RequestId id) const { return requests_.at(id); }
 
   size_t waiting(const std::string& user) const;
   size_t waiting(DemandId demand) const;
@@ -68,12 +68,12 @@ class WaitQueue {
   // The demands alone.
   std::vector<DemandId> demands_of(const std::string& user) const;
   // The requests of this holder, whoever their users are.
-  std::vector<WaiterId> of_holder(const std::string& holder) const;
+  std::vector<RequestId> of_holder(const std::string& holder) const;
   // All, in no particular order.
-  const std::map<WaiterId, WaitingRequest>& requests() const { return requests_; }
+  const std::map<RequestId, WaitingRequest>& requests() const { return requests_; }
 
   // Whose deadline has passed, and when the next one does.
-  std::vector<WaiterId> overtime() const;
+  std::vector<RequestId> overtime() const;
   std::optional<rpc::Instant> next_deadline() const;
 
   // As seen now; `cost` as CostOf gives it.
@@ -81,14 +81,14 @@ class WaitQueue {
   const RankOptions& options() const { return options_; }
 
  private:
-  using Line = std::set<std::pair<rpc::Instant, WaiterId>>;  // by virtual arrival
+  using Line = std::set<std::pair<rpc::Instant, RequestId>>;  // by virtual arrival
   struct Place {
     rpc::Instant arrived;
     rpc::Instant until;
   };
   using PlaceKey = std::tuple<std::string, std::string, std::string, DemandId>;  // user, holder, run
   using Places = std::multimap<PlaceKey, Place>;
-  std::pair<rpc::Instant, WaiterId> place_in_line(const WaitingRequest& request, WaiterId id) const;
+  std::pair<rpc::Instant, RequestId> place_in_line(const WaitingRequest& request, RequestId id) const;
   static PlaceKey key_of(const WaitingRequest& request);
   void drop(Places::iterator place);
   void forget_places();
@@ -96,16 +96,16 @@ class WaitQueue {
   const rpc::Clock& clock_;
   const RankOptions options_;
   const absl::Duration place_kept_;
-  std::map<WaiterId, WaitingRequest> requests_;
+  std::map<RequestId, WaitingRequest> requests_;
   std::map<DemandId, std::map<std::string, Line>> lines_;  // by user
   std::map<DemandId, size_t> waiting_with_;
   std::map<std::string, std::map<DemandId, size_t>> by_user_;  // how many
-  std::map<std::string, std::set<WaiterId>> by_holder_;
-  std::set<std::pair<rpc::Instant, WaiterId>> deadlines_;
+  std::map<std::string, std::set<RequestId>> by_holder_;
+  std::set<std::pair<rpc::Instant, RequestId>> deadlines_;
   Places places_;
   std::multiset<std::pair<rpc::Instant, PlaceKey>> places_until_;  // in step with it, as the next
   std::map<std::string, size_t> places_of_;                        // how many, by user
-  WaiterId last_id_ = 0;
+  RequestId last_id_ = 0;
 };
 
 }  // namespace tf::tracker

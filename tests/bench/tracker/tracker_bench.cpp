@@ -62,13 +62,13 @@ void BM_Matching(benchmark::State& state) {
   int next_user = 0;
   const auto ask = [&] {
     const int user = next_user++;
-    const auto waiter = matchmaker.ask({.demand = {"box", requirements(user)},
-                                        .user = "user" + std::to_string(user % users),
-                                        .holder = "holder" + std::to_string(user),
-                                        .holder_run = "run",
-                                        .priority = user % 5,
-                                        .wait = absl::Hours(1000)});
-    TF_CHECK(waiter.ok()) << waiter.status().ToString();
+    const auto requester = matchmaker.ask({.demand = {"box", requirements(user)},
+                                           .user = "user" + std::to_string(user % users),
+                                           .holder = "holder" + std::to_string(user),
+                                           .holder_run = "run",
+                                           .priority = user % 5,
+                                           .wait = absl::Hours(1000)});
+    TF_CHECK(requester.ok()) << requester.status().ToString();
   };
   for (int i = 0; i < devices; ++i) {
     matchmaker.describe(std::make_shared<const DeviceInfo>(device(i, 1)));
@@ -102,7 +102,7 @@ class NoLink final : public Link {
   void close(const absl::Status&) override {}
 };
 
-class CountingWaiter final : public Waiter {
+class CountingRequester final : public Requester {
  public:
   void answer(absl::StatusOr<Grant> answer) override { grant = std::move(answer); }
   absl::StatusOr<Grant> grant = absl::UnknownError("not answered");
@@ -149,7 +149,7 @@ BENCHMARK(BM_Reconnection)->Arg(100)->Arg(10000);
 
 // The lease of a slot that is free.
 Lease lease_now(Farm& farm) {
-  const auto waiter = std::make_shared<CountingWaiter>();
+  const auto requester = std::make_shared<CountingRequester>();
   farm.acquire({.key = "box",
                 .requirements = {},
                 .wait = {},
@@ -157,9 +157,9 @@ Lease lease_now(Farm& farm) {
                 .holder = "h",
                 .holder_run = "r",
                 .user = "h"},
-               waiter);
-  TF_CHECK(waiter->grant.ok()) << waiter->grant.status().ToString();
-  return waiter->grant->lease;
+               requester);
+  TF_CHECK(requester->grant.ok()) << requester->grant.status().ToString();
+  return requester->grant->lease;
 }
 
 // A lease is granted and released, both durable: the disk's share is most of it.

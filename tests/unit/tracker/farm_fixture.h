@@ -1,5 +1,5 @@
 #pragma once
-// Owns: a Farm on a state file of its own, with links and waiters that note what they hear.
+// Owns: a Farm on a state file of its own, with links and requesters that note what they hear.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ class FakeLink final : public Link {
   absl::Status closed;
 };
 
-class FakeWaiter final : public Waiter {
+class FakeRequester final : public Requester {
  public:
   void answer(absl::StatusOr<Grant> answer) override {
     EXPECT_FALSE(grant.has_value()) << "answered twice";
@@ -88,24 +88,24 @@ class FarmTest : public testing::Test {
     return text(2, id) + text(4, key) + text(6, text(2, std::string{0, 1}));
   }
 
-  std::shared_ptr<FakeWaiter> acquire(AcquireRequest request) {
-    auto waiter = std::make_shared<FakeWaiter>();
+  std::shared_ptr<FakeRequester> acquire(AcquireRequest request) {
+    auto requester = std::make_shared<FakeRequester>();
     request.term = absl::Seconds(60);
     if (request.user.empty()) request.user = user_of(request.holder);
-    farm_->acquire(std::move(request), waiter);
+    farm_->acquire(std::move(request), requester);
     farm_->tick();
-    return waiter;
+    return requester;
   }
 
-  std::shared_ptr<FakeWaiter> acquire(const std::string& key, absl::Duration wait = absl::ZeroDuration(),
-                                      const std::string& holder = "h", const std::string& run = "r") {
+  std::shared_ptr<FakeRequester> acquire(const std::string& key, absl::Duration wait = absl::ZeroDuration(),
+                                         const std::string& holder = "h", const std::string& run = "r") {
     return acquire({.key = key, .wait = wait, .holder = holder, .holder_run = run});
   }
 
   Lease lease(const std::string& key = "box") {
-    const auto waiter = acquire(key);
-    EXPECT_TRUE(waiter->grant && waiter->grant->ok());
-    return (*waiter->grant)->lease;
+    const auto requester = acquire(key);
+    EXPECT_TRUE(requester->grant && requester->grant->ok());
+    return (*requester->grant)->lease;
   }
 
   AgentReply reply(const Lease& lease, uint64_t sequence) {

@@ -85,11 +85,11 @@ TEST_F(FarmHealthTest, DeviceOnWhichManyCandidatesCrashIsQuarantinedUntilItsGold
   open();  // remembered
   session = attach("a");
   EXPECT_TRUE(absl::IsUnavailable(acquire("box")->grant->status()));
-  const auto waiter = acquire("box", absl::Minutes(5), "other");
+  const auto requester = acquire("box", absl::Minutes(5), "other");
   farm_->report_golden(
       session, {{.slot = 0, .kernel = "k", .time_ns = 1'000'000, .spread = 0.01, .taken_at = clock_.now()}});
   EXPECT_EQ(farm_->devices()[0].health, Health::kProbation);
-  EXPECT_TRUE(waiter->grant && waiter->grant->ok());
+  EXPECT_TRUE(requester->grant && requester->grant->ok());
 }
 
 TEST_F(FarmHealthTest, QuarantineEndsInTimeWhereNoGoldenKernelRuns) {

@@ -26,7 +26,7 @@ class QuietLink final : public Link {
   bool closed = false;
 };
 
-class RememberingWaiter final : public Waiter {
+class RememberingRequester final : public Requester {
  public:
   void answer(absl::StatusOr<Grant> answer) override {
     EXPECT_FALSE(answered) << "answered twice";
@@ -116,7 +116,7 @@ class RandomFarm {
       EXPECT_LE(held[user], policy.max_slots) << user;
     }
     check_streams(active);
-    check_waiters(devices, held);
+    check_requesters(devices, held);
   }
 
  private:
@@ -137,7 +137,7 @@ class RandomFarm {
     farm_ = nullptr;
     store_ = nullptr;
     sessions_.clear();
-    waiters_.clear();
+    requesters_.clear();
     store_ = *StateStore::open(path_);
     farm_ = *Farm::open(clock_, *store_, options_);
   }
@@ -158,7 +158,7 @@ class RandomFarm {
   }
 
   void acquire() {
-    auto waiter = std::make_shared<RememberingWaiter>();
+    auto requester = std::make_shared<RememberingRequester>();
     const std::string who = user();
     farm_->acquire({.key = pick(4) == 0 ? "pi" : "box",
                     .requirements = {.selector = *Selector::parse(pick(3) == 0 ? "variant=1" : "")},
@@ -168,16 +168,16 @@ class RandomFarm {
                     .holder_run = "run" + std::to_string(pick(20) == 0 ? 1 : 0),
                     .user = who,
                     .priority = static_cast<int>(pick(30)) - 15},
-                   waiter);
-    waiters_.push_back(waiter);
+                   requester);
+    requesters_.push_back(requester);
   }
 
   void cancel() {
-    if (waiters_.empty()) return;
-    const size_t which = pick(waiters_.size());
-    const std::shared_ptr<RememberingWaiter> waiter = waiters_[which];
-    EXPECT_EQ(farm_->cancel(waiter.get()), !waiter->answered);
-    if (!waiter->answered) waiters_.erase(waiters_.begin() + static_cast<std::ptrdiff_t>(which));
+    if (requesters_.empty()) return;
+    const size_t which = pick(requesters_.size());
+    const std::shared_ptr<RememberingRequester> requester = requesters_[which];
+    EXPECT_EQ(farm_->cancel(requester.get()), !requester->answered);
+    if (!requester->answered) requesters_.erase(requesters_.begin() + static_cast<std::ptrdiff_t>(which));
   }
 
   const Lease* granted() { return grants_.empty() ? nullptr : &grants_[pick(grants_.size())]; }
@@ -236,10 +236,10 @@ class RandomFarm {
   }
 
   void take_answers() {
-    std::erase_if(waiters_, [this](const std::shared_ptr<RememberingWaiter>& waiter) {
-      if (!waiter->answered) return false;
-      if (!waiter->grant.ok()) return true;
-      const Lease& lease = waiter->grant->lease;
+    std::erase_if(requesters_, [this](const std::shared_ptr<RememberingRequester>& requester) {
+      if (!requester->answered) return false;
+      if (!requester->grant.ok()) return true;
+      const Lease& lease = requester->grant->lease;
       uint64_t& highest = highest_epoch_[lease.slot];
       EXPECT_GT(lease.epoch, highest) << "an epoch was granted twice, or after a higher one";
       highest = lease.epoch;
@@ -257,7 +257,7 @@ class RandomFarm {
   }
 
   // Nobody waits for what he could have, and nobody waits longer than he asked for.
-  void check_waiters(const std::vector<DeviceStatus>& devices, std::map<std::string, uint32_t>& held) {
+  void check_requesters(const std::vector<DeviceStatus>& devices, std::map<std::string, uint32_t>& held) {
     std::map<std::string, size_t> waiting;
     for (const WaitingStatus& each : farm_->waiting()) {
       ++waiting[each.request.user];
@@ -287,7 +287,7 @@ class RandomFarm {
   std::unique_ptr<StateStore> store_;
   std::unique_ptr<Farm> farm_;
   std::map<std::string, Farm::SessionId> sessions_;
-  std::vector<std::shared_ptr<RememberingWaiter>> waiters_;
+  std::vector<std::shared_ptr<RememberingRequester>> requesters_;
   std::vector<Lease> grants_;  // all that were ever made
   std::map<SlotKey, uint64_t> highest_epoch_;
   uint64_t sequence_ = 0;

@@ -109,16 +109,16 @@ TEST_F(FarmSavingTest, NoLeaseIsGrantedOnADeviceThatIsOfferedNoMoreWhenItHasBeen
     open();
     session = attach("a");
     save_by_hand();
-    const auto waiter = acquire({.key = "box",
-                                 .requirements = {.selector = *Selector::parse("room!=lab4")},
-                                 .wait = absl::Minutes(5),
-                                 .holder = "h",
-                                 .holder_run = "r"});
-    ASSERT_FALSE(waiter->grant) << "not before it is durable";
+    const auto requester = acquire({.key = "box",
+                                    .requirements = {.selector = *Selector::parse("room!=lab4")},
+                                    .wait = absl::Minutes(5),
+                                    .holder = "h",
+                                    .holder_run = "r"});
+    ASSERT_FALSE(requester->grant) << "not before it is durable";
     change();
     ASSERT_TRUE(farm_->save().ok());
-    ASSERT_TRUE(waiter->grant);
-    EXPECT_TRUE(absl::IsUnavailable(waiter->grant->status())) << waiter->grant->status();
+    ASSERT_TRUE(requester->grant);
+    EXPECT_TRUE(absl::IsUnavailable(requester->grant->status())) << requester->grant->status();
     EXPECT_THAT(store_->load()->leases, IsEmpty()) << "and a restart does not find it";
   }
   // As an operator's calls do, which wait until that is written themselves.
@@ -127,7 +127,7 @@ TEST_F(FarmSavingTest, NoLeaseIsGrantedOnADeviceThatIsOfferedNoMoreWhenItHasBeen
     open();
     attach("a");
     save_by_hand();
-    const auto waiter = acquire("box", absl::Minutes(5));
+    const auto requester = acquire("box", absl::Minutes(5));
     farm_->on_unsaved([&] { farm_->save().IgnoreError(); });
     const absl::Status changed = reserve ? farm_
                                                ->reserve({.user = "alice",
@@ -138,7 +138,7 @@ TEST_F(FarmSavingTest, NoLeaseIsGrantedOnADeviceThatIsOfferedNoMoreWhenItHasBeen
                                                .status()
                                          : farm_->set_admission("a", Admission::kDraining);
     ASSERT_TRUE(changed.ok()) << changed;
-    EXPECT_TRUE(absl::IsUnavailable(waiter->grant->status())) << waiter->grant->status();
+    EXPECT_TRUE(absl::IsUnavailable(requester->grant->status())) << requester->grant->status();
   }
 }
 
@@ -208,10 +208,10 @@ TEST_F(FarmSavingTest, AThreadOfItsOwnSavesAndAtItsEndWhatIsLeft) {
   attach("a");
   {
     const SavingThread saving(*farm_);
-    const auto waiter = std::make_shared<FakeWaiter>();
-    farm_->acquire({.key = "box", .wait = absl::Minutes(1), .holder = "h", .user = "h"}, waiter);
+    const auto requester = std::make_shared<FakeRequester>();
+    farm_->acquire({.key = "box", .wait = absl::Minutes(1), .holder = "h", .user = "h"}, requester);
     ASSERT_TRUE(farm_->set_admission("a", Admission::kCordoned).ok()) << "after the lease, in one line";
-    ASSERT_TRUE(waiter->grant);
+    ASSERT_TRUE(requester->grant);
     for (int i = 0; i < 100; ++i) attach("d" + std::to_string(i));
   }
   EXPECT_EQ(store_->load()->devices.size(), 101u);

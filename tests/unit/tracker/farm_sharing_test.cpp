@@ -211,23 +211,23 @@ TEST_F(FarmSharingTest, StoredReservationThatNoListingCouldCarryIsLeftOut) {
   EXPECT_EQ(farm_->reservations()[0].reservation.user, "alice");
 }
 
-TEST_F(FarmSharingTest, LongHolderMakesRoomForAWaiterAndIsServedAgainAfterIt) {
+TEST_F(FarmSharingTest, LongHolderMakesRoomForARequestAndIsServedAgainAfterIt) {
   attach("a");
   const Lease first = lease();
   for (int i = 0; i < 9; ++i) {
     clock_.advance(absl::Seconds(30));
     EXPECT_TRUE(farm_->renew(first.id, first.epoch).ok()) << "nobody waits";
   }
-  const auto waiter = acquire("box", absl::Minutes(10), "other");
+  const auto requester = acquire("box", absl::Minutes(10), "other");
   EXPECT_TRUE(farm_->renew(first.id, first.epoch).ok()) << "within its slice";
   clock_.advance(absl::Seconds(31));
   const absl::Status refused = farm_->renew(first.id, first.epoch).status();
   EXPECT_TRUE(absl::IsAborted(refused)) << refused;
-  EXPECT_FALSE(waiter->grant) << "the lease goes on until its term ends";
+  EXPECT_FALSE(requester->grant) << "the lease goes on until its term ends";
   const auto again = acquire("box", absl::Minutes(10), "h");
   farm_->release(first.id, first.epoch);
-  ASSERT_TRUE(waiter->grant && waiter->grant->ok());
-  const Lease second = (**waiter->grant).lease;
+  ASSERT_TRUE(requester->grant && requester->grant->ok());
+  const Lease second = (**requester->grant).lease;
   farm_->release(second.id, second.epoch);
   EXPECT_TRUE(again->grant && again->grant->ok());
 }
@@ -250,8 +250,8 @@ TEST_F(FarmSharingTest, QuotasLimitWhatAUserHoldsAndHowManyOfItsRequestsWait) {
 
 class RevokedHolderTest : public FarmTest {
  protected:
-  std::shared_ptr<FakeWaiter> ask(const std::string& certificate,
-                                  absl::Duration wait = absl::ZeroDuration()) {
+  std::shared_ptr<FakeRequester> ask(const std::string& certificate,
+                                     absl::Duration wait = absl::ZeroDuration()) {
     return acquire(
         {.key = "box", .wait = wait, .holder = "ada:1", .holder_run = "r", .certificate = certificate});
   }
@@ -310,8 +310,8 @@ TEST_F(RevokedHolderTest, RenewsNothingOfWhichARestartHasForgottenWhoseItIs) {
 
 class RunsOfAHolderTest : public FarmTest {
  protected:
-  std::shared_ptr<FakeWaiter> ask(const std::string& run, uint64_t number,
-                                  absl::Duration wait = absl::Minutes(5)) {
+  std::shared_ptr<FakeRequester> ask(const std::string& run, uint64_t number,
+                                     absl::Duration wait = absl::Minutes(5)) {
     return acquire({.key = "box", .wait = wait, .holder = "tuner", .holder_run = run, .run_number = number});
   }
 };

@@ -86,9 +86,9 @@ TEST_F(FarmTest, UnknownKeyNamesTheKnownOnes) {
               HasSubstr("no device has registered yet"));
   attach("a", "pi");
   attach("b", "nuc");
-  const auto waiter = acquire("box");
-  EXPECT_TRUE(absl::IsNotFound(waiter->grant->status()));
-  EXPECT_THAT(std::string(waiter->grant->status().message()), HasSubstr("known keys: nuc, pi"));
+  const auto requester = acquire("box");
+  EXPECT_TRUE(absl::IsNotFound(requester->grant->status()));
+  EXPECT_THAT(std::string(requester->grant->status().message()), HasSubstr("known keys: nuc, pi"));
 }
 
 TEST_F(FarmTest, KeysStayKnownAfterARestart) {
@@ -98,7 +98,7 @@ TEST_F(FarmTest, KeysStayKnownAfterARestart) {
   EXPECT_TRUE(absl::IsNotFound(acquire("box")->grant->status()));
 }
 
-TEST_F(FarmTest, WaitersAreServedInTurnAndRefusedAtTheirDeadline) {
+TEST_F(FarmTest, RequestsAreServedInTurnAndRefusedAtTheirDeadline) {
   attach("a");
   const Lease first = lease();
   const auto second = acquire("box", absl::Seconds(10), "second");
@@ -115,14 +115,14 @@ TEST_F(FarmTest, WaitersAreServedInTurnAndRefusedAtTheirDeadline) {
   EXPECT_THAT(std::string(third->grant->status().message()), HasSubstr("1 busy"));
 }
 
-TEST_F(FarmTest, CancelledWaiterIsNeverAnswered) {
+TEST_F(FarmTest, CancelledRequestIsNeverAnswered) {
   attach("a");
   const Lease first = lease();
-  const auto waiter = acquire("box", absl::Seconds(10), "second");
-  EXPECT_TRUE(farm_->cancel(waiter.get()));
+  const auto requester = acquire("box", absl::Seconds(10), "second");
+  EXPECT_TRUE(farm_->cancel(requester.get()));
   farm_->release(first.id, first.epoch);
-  EXPECT_FALSE(waiter->grant);
-  EXPECT_FALSE(farm_->cancel(waiter.get()));
+  EXPECT_FALSE(requester->grant);
+  EXPECT_FALSE(farm_->cancel(requester.get()));
 }
 
 TEST_F(FarmTest, ExpiredLeaseClosesItsStreamAndTellsTheAgent) {

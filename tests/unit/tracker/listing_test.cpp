@@ -197,21 +197,22 @@ TEST_F(ListingTest, PagesAreOfTheSizeAskedForAndAfterTheLastOneThereIsNone) {
 
 // More than fits into a message, whoever is asked.
 TEST_F(ListingTest, OfTenThousandWhoWaitIsWhole) {
-  constexpr int kWaiters = 10'000 / kTimesFewer;
+  constexpr int kRequesters = 10'000 / kTimesFewer;
   const std::string key(128, 'k');
   farm_->detach(attach_large(0, key));
-  std::vector<std::shared_ptr<FakeWaiter>> waiters;
-  for (int i = 0; i < kWaiters; ++i) {
-    waiters.push_back(std::make_shared<FakeWaiter>());
+  std::vector<std::shared_ptr<FakeRequester>> requesters;
+  for (int i = 0; i < kRequesters; ++i) {
+    requesters.push_back(std::make_shared<FakeRequester>());
     const std::string holder = std::string(195, 'h') + std::to_string(10'000 + i);
-    farm_->acquire({.key = key, .wait = absl::Minutes(5), .holder = holder, .user = holder}, waiters.back());
+    farm_->acquire({.key = key, .wait = absl::Minutes(5), .holder = holder, .user = holder},
+                   requesters.back());
   }
   const auto text = render_waiting({server_->endpoint(), nullptr}, TextFormat::kJson);
   ASSERT_TRUE(text.ok()) << text.status();
   const nlohmann::json json = nlohmann::json::parse(*text);
-  ASSERT_EQ(json["requests"].size(), static_cast<size_t>(kWaiters));
-  ASSERT_EQ(json["users"].size(), static_cast<size_t>(kWaiters));
-  for (int i = 0; i < kWaiters; ++i) {
+  ASSERT_EQ(json["requests"].size(), static_cast<size_t>(kRequesters));
+  ASSERT_EQ(json["users"].size(), static_cast<size_t>(kRequesters));
+  for (int i = 0; i < kRequesters; ++i) {
     ASSERT_TRUE(json["requests"][i].value("holder", "").ends_with(std::to_string(10'000 + i)));
     ASSERT_TRUE(json["users"][i].value("user", "").ends_with(std::to_string(10'000 + i)));
   }
@@ -221,9 +222,9 @@ TEST_F(ListingTest, WhoWaitsIsListedOnceThoughThoseBeforeItAreServedMeanwhile) {
   attach("a");
   farm_->on_unsaved([this] { farm_->save().IgnoreError(); });
   const Lease held = lease();
-  std::vector<std::shared_ptr<FakeWaiter>> waiters;
+  std::vector<std::shared_ptr<FakeRequester>> requesters;
   for (const char* holder : {"a", "b", "c", "d", "e"}) {
-    waiters.push_back(acquire("box", absl::Minutes(5), holder));
+    requesters.push_back(acquire("box", absl::Minutes(5), holder));
     clock_.advance(absl::Seconds(1));
   }
   pb::ListWaitingRequest request;

@@ -18,15 +18,15 @@ class MatchmakerTest : public testing::Test {
     return {id, 0};
   }
 
-  WaiterId ask(const std::string& holder, int priority = 0, const std::string& selector = "") {
-    const auto waiter = matchmaker_->ask({.demand = {"box", {.selector = *Selector::parse(selector)}},
-                                          .user = user_of(holder),
-                                          .holder = holder,
-                                          .holder_run = "run",
-                                          .priority = priority,
-                                          .wait = absl::Hours(10)});
-    EXPECT_TRUE(waiter.ok()) << waiter.status();
-    return *waiter;
+  RequestId ask(const std::string& holder, int priority = 0, const std::string& selector = "") {
+    const auto requester = matchmaker_->ask({.demand = {"box", {.selector = *Selector::parse(selector)}},
+                                             .user = user_of(holder),
+                                             .holder = holder,
+                                             .holder_run = "run",
+                                             .priority = priority,
+                                             .wait = absl::Hours(10)});
+    EXPECT_TRUE(requester.ok()) << requester.status();
+    return *requester;
   }
 
   // The holder that gets the slot next.
@@ -138,7 +138,7 @@ TEST_F(MatchmakerTest, WhoAsksAgainSoonKeepsItsPlace) {
   const SlotKey slot = add("a");
   ask("holder");
   EXPECT_EQ(next(), "holder");
-  const WaiterId first = ask("first");
+  const RequestId first = ask("first");
   clock_.advance(absl::Seconds(10));
   ask("second");
   EXPECT_TRUE(matchmaker_->withdraw(first));
@@ -153,7 +153,7 @@ TEST_F(MatchmakerTest, WhoAsksAgainLateHasLostItsPlace) {
   const SlotKey slot = add("a");
   ask("holder");
   EXPECT_EQ(next(), "holder");
-  const WaiterId first = ask("first");
+  const RequestId first = ask("first");
   ask("second");
   matchmaker_->withdraw(first);
   clock_.advance(options_.place_kept + absl::Nanoseconds(1));
@@ -172,7 +172,7 @@ TEST_F(MatchmakerTest, OfAUserNoMorePlacesAreKeptThanItMayHaveRequestsWaiting) {
   EXPECT_EQ(matchmaker_->queue().places(), 2u);
   for (int i = 0; i < 100; ++i) matchmaker_->withdraw(ask("x:0"));
   EXPECT_EQ(matchmaker_->queue().places(), 2u) << "its own, which it has taken each time";
-  const WaiterId first = ask("y");
+  const RequestId first = ask("y");
   clock_.advance(absl::Seconds(1));
   ask("z");
   matchmaker_->withdraw(first);
@@ -258,7 +258,7 @@ TEST_F(MatchmakerTest, HigherPriorityShortensTheSliceDownToTheShortest) {
   EXPECT_TRUE(absl::IsAborted(renew(slot, "x", options_.shortest_slice)));
 }
 
-TEST_F(MatchmakerTest, OneWaiterEndsOneLease) {
+TEST_F(MatchmakerTest, OneRequestEndsOneLease) {
   const SlotKey first = add("a");
   const SlotKey second = add("b");
   ask("x");
@@ -266,11 +266,11 @@ TEST_F(MatchmakerTest, OneWaiterEndsOneLease) {
   next();
   next();
   clock_.advance(options_.slice);
-  const WaiterId waiter = ask("y");
+  const RequestId id = ask("y");
   EXPECT_TRUE(absl::IsAborted(renew(first, "x", options_.slice)));
   EXPECT_TRUE(renew(second, "x", options_.slice).ok());
   EXPECT_TRUE(absl::IsAborted(renew(first, "x", options_.slice))) << "told once, told again";
-  matchmaker_->withdraw(waiter);
+  matchmaker_->withdraw(requester);
   EXPECT_TRUE(renew(first, "x", options_.slice).ok()) << "nobody waits any more";
 }
 

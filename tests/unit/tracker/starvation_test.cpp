@@ -24,7 +24,7 @@ class CrowdedFarm {
   absl::Duration wait_of(int priority) {
     ask("victim:holder", 10);
     run_for(absl::Seconds(1));
-    const WaiterId victim = ask("victim", priority);
+    const RequestId victim = ask("victim", priority);
     const rpc::Instant arrived = clock_.now();
     while (matchmaker_.queue().requests().contains(victim)) {
       run_for(absl::Seconds(1));
@@ -49,7 +49,7 @@ class CrowdedFarm {
     rpc::Instant until;
   };
 
-  WaiterId ask(const std::string& holder, int priority) {
+  RequestId ask(const std::string& holder, int priority) {
     return *matchmaker_.ask({.demand = {"box", {}},
                              .user = user_of(holder),
                              .holder = holder,
@@ -60,7 +60,7 @@ class CrowdedFarm {
 
   void run_for(absl::Duration time) {
     clock_.advance(time);
-    for (const WaiterId id : matchmaker_.queue().overtime()) matchmaker_.withdraw(id);
+    for (const RequestId id : matchmaker_.queue().overtime()) matchmaker_.withdraw(id);
     while (matchmaker_.queue().requests().size() < 5) ask("user" + std::to_string(++users_), 10);
     std::erase_if(held_, [this](const Held& held) {
       if (clock_.now() < held.until) return false;
@@ -108,7 +108,7 @@ TEST(Starvation, NobodyHoldsASlotForEverWhileOthersWait) {
     matchmaker.set_free({"d", 0}, {});
     std::optional<Match> holder;
     rpc::Instant since;
-    std::map<WaiterId, rpc::Instant> waiting;
+    std::map<RequestId, rpc::Instant> waiting;
     for (int event = 0; event < 600; ++event) {
       clock.advance(absl::Seconds(random() % 20));
       if (waiting.size() < 3 && random() % 4 == 0) {
@@ -136,13 +136,13 @@ TEST(Starvation, NobodyHoldsASlotForEverWhileOthersWait) {
       }
       if (std::optional<Match> match = matchmaker.next()) {
         EXPECT_FALSE(holder) << "one slot, two holders";
-        waiting.erase(match->waiter);
+        waiting.erase(match->id);
         holder = std::move(match);
         since = clock.now();
       }
       for (const auto& [id, arrived] : waiting) {
         // At most two others wait with it, of whom cheaper users may go first; each holder gives way once it
-        // has had its slice and a waiter goes before it again, which five levels settle.
+        // has had its slice and a request goes before it again, which five levels settle.
         EXPECT_LE(clock.now() - arrived, 6 * (options.slice + 5 * options.rank.ageing)) << "farm " << farm;
       }
     }
