@@ -52,29 +52,28 @@ absl::Status Matchmaker::check_quota(const UserPolicy& policy, const std::string
   return absl::OkStatus();
 }
 
-absl::StatusOr<RequestId> Matchmaker::ask(const NewRequest& ask) {
-  const UserPolicy& policy = policies_.of(ask.user);
-  const std::optional<DemandId> known = slots_.find(ask.demand);
-  TF_RETURN_IF_ERROR(check_quota(policy, ask.user, known));
-  const DemandId demand = known ? *known : slots_.intern(ask.demand);
-  if (!slots_.satisfiable(demand)) return slots_.why_unsatisfiable(ask.demand);
+absl::StatusOr<RequestId> Matchmaker::add(const NewRequest& request) {
+  const UserPolicy& policy = policies_.of(request.user);
+  const std::optional<DemandId> known = slots_.find(request.demand);
+  TF_RETURN_IF_ERROR(check_quota(policy, request.user, known));
+  const DemandId demand = known ? *known : slots_.intern(request.demand);
+  if (!slots_.satisfiable(demand)) return slots_.why_unsatisfiable(request.demand);
   slots_.use(demand);
-  changed_users_.insert(ask.user);
+  changed_users_.insert(request.user);
   return queue_.add({.demand = demand,
-                     .user = ask.user,
-                     .holder = ask.holder,
-                     .holder_run = ask.holder_run,
-                     .priority = std::clamp(ask.priority, kLowestPriority,
+                     .user = request.user,
+                     .holder = request.holder,
+                     .holder_run = request.holder_run,
+                     .priority = std::clamp(request.priority, kLowestPriority,
                                             std::min(policy.highest_priority, kHighestPriority)),
                      .arrived = {},
-                     .deadline = clock_.now() + ask.wait});
+                     .deadline = clock_.now() + request.wait});
 }
 
 bool Matchmaker::withdraw(RequestId id) {
-  if (!queue_.requests().contains(requester)) return false;
-  const uint32_t most = policies_.of(queue_.at(requester).user).max_waiting;
-  const std::optional<WaitingRequest> request =
-      most == 0 ? queue_.withdraw(requester) : queue_.withdraw(requester, most);
+  if (!queue_.requests().contains(id)) return false;
+  const uint32_t most = policies_.of(queue_.at(id).user).max_waiting;
+  const std::optional<WaitingRequest> request = most == 0 ? queue_.withdraw(id) : queue_.withdraw(id, most);
   slots_.unuse(request->demand);
   return true;
 }
@@ -119,20 +118,20 @@ std::optional<Match> Matchmaker::next() {
       continue;
     }
     SlotKey slot = *changed_slots_.begin();
-    const std::optional<RequestId> requester = best_for(slot);
-    if (!requester) {
+    const std::optional<RequestId> id = best_for(slot);
+    if (!id) {
       changed_slots_.erase(slot);
       continue;
     }
     // It may prefer another free slot, if it is the next there, too.
-    const SlotKey preferred = *slots_.pick(queue_.at(*requester).demand, queue_.at(*requester).user);
-    if (best_for(preferred) == requester) slot = preferred;
+    const SlotKey preferred = *slots_.pick(queue_.at(*id).demand, queue_.at(*id).user);
+    if (best_for(preferred) == id) slot = preferred;
     changed_slots_.erase(slot);
-    WaitingRequest request = *queue_.take(*requester);
+    WaitingRequest request = *queue_.take(*id);
     slots_.unuse(request.demand);
     slots_.set_taken(slot);
     usage_.begin(request.user);
-    return Match{*requester, std::move(request), slot};
+    return Match{*id, std::move(request), slot};
   }
   return std::nullopt;
 }

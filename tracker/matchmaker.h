@@ -74,7 +74,7 @@ class Matchmaker {
 
   // Demand. NOT_FOUND: no slot of the farm will ever do. RESOURCE_EXHAUSTED: the user has as many waiting as
   // it may.
-  absl::StatusOr<RequestId> ask(const NewRequest& ask);
+  absl::StatusOr<RequestId> add(const NewRequest& request);
   // It waits no more. False: it does not.
   bool withdraw(RequestId id);
   const WaitQueue& queue() const { return queue_; }

@@ -19,14 +19,14 @@ class MatchmakerTest : public testing::Test {
   }
 
   RequestId ask(const std::string& holder, int priority = 0, const std::string& selector = "") {
-    const auto requester = matchmaker_->ask({.demand = {"box", {.selector = *Selector::parse(selector)}},
-                                             .user = user_of(holder),
-                                             .holder = holder,
-                                             .holder_run = "run",
-                                             .priority = priority,
-                                             .wait = absl::Hours(10)});
-    EXPECT_TRUE(requester.ok()) << requester.status();
-    return *requester;
+    const auto id = matchmaker_->add({.demand = {"box", {.selector = *Selector::parse(selector)}},
+                                      .user = user_of(holder),
+                                      .holder = holder,
+                                      .holder_run = "run",
+                                      .priority = priority,
+                                      .wait = absl::Hours(10)});
+    EXPECT_TRUE(id.ok()) << id.status();
+    return *id;
   }
 
   // The holder that gets the slot next.
@@ -219,7 +219,7 @@ TEST_F(MatchmakerTest, LabelsDecideWhichDevicesDo) {
   ask("y", 0, "room=lab2");
   EXPECT_EQ(next(), "nobody");
   const absl::Status none =
-      matchmaker_->ask({.demand = {"box", {.selector = *Selector::parse("room=lab3")}}, .user = "z"})
+      matchmaker_->add({.demand = {"box", {.selector = *Selector::parse("room=lab3")}}, .user = "z"})
           .status();
   EXPECT_TRUE(absl::IsNotFound(none)) << none;
   EXPECT_THAT(std::string(none.message()), HasSubstr("labels with room=lab3"));
@@ -270,7 +270,7 @@ TEST_F(MatchmakerTest, OneRequestEndsOneLease) {
   EXPECT_TRUE(absl::IsAborted(renew(first, "x", options_.slice)));
   EXPECT_TRUE(renew(second, "x", options_.slice).ok());
   EXPECT_TRUE(absl::IsAborted(renew(first, "x", options_.slice))) << "told once, told again";
-  matchmaker_->withdraw(requester);
+  matchmaker_->withdraw(id);
   EXPECT_TRUE(renew(first, "x", options_.slice).ok()) << "nobody waits any more";
 }
 
@@ -320,7 +320,7 @@ TEST_F(MatchmakerTest, LimitsHowManyDifferentThingsAUserWaitsFor) {
   for (const char* selector : {"", "!x", "!y"}) ask("alice", 0, selector);
   ask("alice", 0, "!x");  // nothing new
   const auto ask_more = [&](const std::string& user) {
-    return matchmaker_->ask({.demand = {"box", {.selector = *Selector::parse("!z")}},
+    return matchmaker_->add({.demand = {"box", {.selector = *Selector::parse("!z")}},
                              .user = user,
                              .holder = user,
                              .holder_run = "run",
@@ -338,7 +338,7 @@ TEST_F(MatchmakerTest, LimitsHowManyDifferentThingsAUserWaitsFor) {
 TEST_F(MatchmakerTest, UnknownKeyNamesTenOfTheKnownOnesAndThoseFirstThatAreLikeIt) {
   for (int i = 0; i < 1000; ++i) add("d" + std::to_string(i), "key" + std::to_string(i));
   add("pi", "raspberry-pi-4");
-  const auto refused = matchmaker_->ask({.demand = {"raspberry-pi4", {}},
+  const auto refused = matchmaker_->add({.demand = {"raspberry-pi4", {}},
                                          .user = "alice",
                                          .holder = "alice",
                                          .holder_run = "run",
