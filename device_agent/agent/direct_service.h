@@ -22,8 +22,8 @@ namespace tf::agent {
 class SlotRunner;
 
 // Slots and cache must outlive the service. By that clock, an upload of which nothing comes for
-// rpc::kTransferPatience, or too little in all, is ended, and a stream whose peer says no hello for
-// rpc::kHelloPatience. Few who name a lease that is not known wait for it; the others are told at once.
+// rpc::kTransferGracePeriod, or too little in all, is ended, and a stream whose peer says no hello for
+// rpc::kHelloGracePeriod. Few who name a lease that is not known wait for it; the others are told at once.
 std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache,
                                                    const rpc::Clock& clock = rpc::real_clock());
 

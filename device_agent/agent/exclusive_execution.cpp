@@ -15,12 +15,12 @@ void ExclusiveExecution::end_trial() {
   changed_.notify_all();
 }
 
-bool ExclusiveExecution::begin_golden(const Patience& patience, const std::stop_token& end) {
+bool ExclusiveExecution::begin_golden(const GracePeriod& grace_period, const std::stop_token& end) {
   std::unique_lock lock(mutex_);
   ++goldens_;
   if (changed_.wait(lock, end, [this] { return !golden_; })) {
     golden_ = true;
-    if (wait_for_trials(lock, patience, end)) return true;
+    if (wait_for_trials(lock, grace_period, end)) return true;
     golden_ = false;
   }
   --goldens_;
@@ -28,13 +28,13 @@ bool ExclusiveExecution::begin_golden(const Patience& patience, const std::stop_
   return false;
 }
 
-bool ExclusiveExecution::wait_for_trials(std::unique_lock<std::mutex>& lock, const Patience& patience,
+bool ExclusiveExecution::wait_for_trials(std::unique_lock<std::mutex>& lock, const GracePeriod& grace_period,
                                          const std::stop_token& end) {
   const auto are_over = [this] { return trials_ == 0; };
   if (are_over()) return true;
-  if (patience.most <= absl::ZeroDuration() || rpc::real_clock().now() < patient_from_) return false;
-  if (changed_.wait_for(lock, end, absl::ToChronoNanoseconds(patience.most), are_over)) return true;
-  if (!end.stop_requested()) patient_from_ = rpc::real_clock().now() + patience.again_after;
+  if (grace_period.most <= absl::ZeroDuration() || rpc::real_clock().now() < grace_from_) return false;
+  if (changed_.wait_for(lock, end, absl::ToChronoNanoseconds(grace_period.most), are_over)) return true;
+  if (!end.stop_requested()) grace_from_ = rpc::real_clock().now() + grace_period.again_after;
   return false;
 }
 

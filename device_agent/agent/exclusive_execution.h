@@ -13,9 +13,9 @@
 namespace tf::agent {
 
 // For how long the trials that run may keep a golden kernel waiting, while none begins.
-struct Patience {
+struct GracePeriod {
   absl::Duration most = absl::ZeroDuration();
-  // When they took longer, for so long nobody's patience holds trials back: the machine has work to do.
+  // When they took longer, for so long nobody's grace period holds trials back: the machine has work to do.
   absl::Duration again_after = absl::ZeroDuration();
 };
 
@@ -28,13 +28,14 @@ class ExclusiveExecution {
   void end_trial();
 
   // Waits for its turn among the golden kernels, which follow each other with no trial between, then for the
-  // trials that run. False: they outlasted the patience, or `end` came first, and there is nothing to end.
-  bool begin_golden(const Patience& patience, const std::stop_token& end);
+  // trials that run. False: they outlasted the grace period, or `end` came first, and there is nothing to
+  // end.
+  bool begin_golden(const GracePeriod& grace_period, const std::stop_token& end);
   void end_golden();
 
  private:
   // With mutex_ held; whether the trials have ended.
-  bool wait_for_trials(std::unique_lock<std::mutex>& lock, const Patience& patience,
+  bool wait_for_trials(std::unique_lock<std::mutex>& lock, const GracePeriod& grace_period,
                        const std::stop_token& end);
 
   std::mutex mutex_;
@@ -42,7 +43,7 @@ class ExclusiveExecution {
   int trials_ = 0;
   int goldens_ = 0;      // that have the turn or wait for it
   bool golden_ = false;  // one has the turn: it runs, or waits for the trials to end
-  rpc::Instant patient_from_ = -absl::InfiniteDuration();
+  rpc::Instant grace_from_ = -absl::InfiniteDuration();
 };
 
 }  // namespace tf::agent

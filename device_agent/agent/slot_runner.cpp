@@ -18,7 +18,7 @@ constexpr absl::Duration kWantedGoldenIsOverdue = absl::Seconds(30);
 // While trials run on other slots.
 constexpr absl::Duration kGoldenRetry = absl::Seconds(1);
 // How long overdue ones hold the machine's trials back while they wait for those that run.
-constexpr absl::Duration kGoldenPatience = absl::Seconds(10);
+constexpr absl::Duration kGoldenGracePeriod = absl::Seconds(10);
 // A machine that was suspended has not waited as long as its leases have.
 constexpr absl::Duration kLookAtLease = absl::Seconds(1);
 constexpr size_t kMostOutcomes = 1000;
@@ -268,13 +268,13 @@ bool SlotRunner::golden_is_overdue() const {
 // Called by the thread that runs the trials, so never beside one of this slot.
 void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
   const bool overdue = golden_is_overdue();
-  const Patience patience = {.most = overdue ? kGoldenPatience : absl::ZeroDuration(),
-                             .again_after = settings_.golden_every};
+  const GracePeriod grace_period = {.most = overdue ? kGoldenGracePeriod : absl::ZeroDuration(),
+                                    .again_after = settings_.golden_every};
   running_ = std::stop_source();
   const std::stop_token end = running_.get_token();
   lock.unlock();
   std::optional<std::string> sample;
-  if (means_.exclusive_execution.begin_golden(patience, end)) {
+  if (means_.exclusive_execution.begin_golden(grace_period, end)) {
     sample = golden_->sample(settings_.slot, means_.executor, end);
     means_.exclusive_execution.end_golden();
   }

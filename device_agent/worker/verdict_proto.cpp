@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
-#include "device_agent/worker/sandbox/patience.h"
+#include "device_agent/worker/sandbox/grace_period.h"
 #include "proto/farm/v1/trial.pb.h"
 
 namespace tf::worker {
@@ -24,13 +24,13 @@ using sandbox::ChildEnd;
 // the child's clock is not believed, unless the system's account of its work vouches for it: a child that got
 // no processor, or a parent that was woken late, is the machine's doing.
 constexpr double kUnaccountedFactor = 2;
-constexpr int64_t kUnaccountedNs = 200'000'000 + sandbox::kPatienceNs;
+constexpr int64_t kUnaccountedNs = 200'000'000 + sandbox::kGracePeriodNs;
 
 // A loaded machine does not make a child work longer, so the system's account bounds one thread tighter: what
 // it worked since it loaded the candidate is the checked run and the warm-up (each a few times as long as
-// later runs at most), the samples, the last run, and what the patience leaves out. A candidate that hides
-// work from the child's clock has to hide it in what is left: 30 ms and the patience.
-constexpr int64_t kHiddenNs = 30'000'000 + sandbox::kPatienceNs;
+// later runs at most), the samples, the last run, and what the grace period leaves out. A candidate that
+// hides work from the child's clock has to hide it in what is left: 30 ms and the grace period.
+constexpr int64_t kHiddenNs = 30'000'000 + sandbox::kGracePeriodNs;
 constexpr double kColdRuns = 8;   // checked run, warm-up and the last run, in timed runs
 constexpr double kNsPerByte = 3;  // buffers' first touch, comparing inputs, keeping answers
 

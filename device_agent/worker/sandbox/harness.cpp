@@ -23,8 +23,8 @@
 #include "compiler/runtime/thread_pool.h"
 #include "device_agent/worker/sandbox/buffers.h"
 #include "device_agent/worker/sandbox/confine.h"
+#include "device_agent/worker/sandbox/grace_period.h"
 #include "device_agent/worker/sandbox/inputs.h"
-#include "device_agent/worker/sandbox/patience.h"
 #include "device_agent/worker/sandbox/system_calls.h"
 
 namespace tf::worker::sandbox {
@@ -295,7 +295,7 @@ class Harness {
   }
 
   BatchTime time_batch(uint32_t iterations) {
-    if (!patience_.is_left()) return {.elapsed_ns = 0, .total_ns = run_batch(iterations), .cpu_ns = 0};
+    if (!grace_period_.is_left()) return {.elapsed_ns = 0, .total_ns = run_batch(iterations), .cpu_ns = 0};
     const int64_t cpu_start_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     const int64_t total_ns = run_batch(iterations);
     const int64_t worked_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_start_ns;
@@ -306,11 +306,11 @@ class Harness {
   SampleResult take_sample(double run_ns) {
     SampleResult sample = {};
     do {
-      const int64_t batch_ns = std::min(job_.min_sample_ns - sample.total_ns, patience_.batch_ns());
+      const int64_t batch_ns = std::min(job_.min_sample_ns - sample.total_ns, grace_period_.batch_ns());
       const auto iterations =
           static_cast<uint32_t>(std::clamp(static_cast<double>(batch_ns) / run_ns + 0.999, 1.0, 1e8));
       const BatchTime batch = time_batch(iterations);
-      if (patience_.is_left() && patience_.leaves_out(batch)) continue;
+      if (grace_period_.is_left() && grace_period_.leaves_out(batch)) continue;
       sample.total_ns += batch.total_ns;
       sample.iterations += iterations;
     } while (sample.iterations == 0 || sample.total_ns < job_.min_sample_ns);
@@ -345,7 +345,7 @@ class Harness {
       if (static_cast<double>(left_ns) < 1.5 * (static_cast<double>(sample.total_ns) + run_ns)) break;
     }
     tell_parent(&kTimingEnds, 1);
-    result_->disturbed = patience_.is_disturbed() ? 1 : 0;
+    result_->disturbed = grace_period_.is_disturbed() ? 1 : 0;
     return race.is_slower();
   }
 
@@ -379,7 +379,7 @@ class Harness {
   int64_t batch_ended_ns_ = 0;
   // A thread that waits for its fellows is not working either: the clocks tell nothing of kernels with
   // several.
-  Patience patience_{job_.threads == 1 ? kPatienceNs : 0};
+  GracePeriod grace_period_{job_.threads == 1 ? kGracePeriodNs : 0};
 };
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(ExclusiveExecution, ATrialWaitsForTheGoldenKernelUnlessItIsEnded) {
   trial.join();
 }
 
-TEST(ExclusiveExecution, AGoldenKernelWithPatienceHoldsTrialsBackUntilThoseThatRunHaveEnded) {
+TEST(ExclusiveExecution, AGoldenKernelWithAGracePeriodHoldsTrialsBackUntilThoseThatRunHaveEnded) {
   ExclusiveExecution exclusive_execution;
   ASSERT_TRUE(exclusive_execution.begin_trial({}));
   std::atomic<bool> golden = false;
@@ -68,7 +68,7 @@ TEST(ExclusiveExecution, AGoldenKernelWithPatienceHoldsTrialsBackUntilThoseThatR
 }
 
 // A second one that waited its hour would be the end of the test.
-TEST(ExclusiveExecution, WhereTrialsHaveOutlastedAPatienceNobodyElsesHoldsThemBackForAWhile) {
+TEST(ExclusiveExecution, WhereTrialsHaveOutlastedAGracePeriodNoOtherHoldsThemBackForAWhile) {
   ExclusiveExecution exclusive_execution;
   ASSERT_TRUE(exclusive_execution.begin_trial({}));
   EXPECT_FALSE(
@@ -79,7 +79,7 @@ TEST(ExclusiveExecution, WhereTrialsHaveOutlastedAPatienceNobodyElsesHoldsThemBa
   EXPECT_TRUE(exclusive_execution.begin_golden({}, {})) << "where nothing runs it needs no grace period";
 }
 
-TEST(ExclusiveExecution, AfterThatWhileAPatienceHoldsTrialsBackAgain) {
+TEST(ExclusiveExecution, AfterThatWhileAGracePeriodHoldsTrialsBackAgain) {
   ExclusiveExecution exclusive_execution;
   ASSERT_TRUE(exclusive_execution.begin_trial({}));
   EXPECT_FALSE(exclusive_execution.begin_golden({.most = absl::Milliseconds(1)}, {}));

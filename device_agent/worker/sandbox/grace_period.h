@@ -1,8 +1,8 @@
 #pragma once
 // Owns: which batches of timed runs count. On a busy machine the system takes the processor away in the
 // middle of a batch; what the clock says then tells of the others' work, not of the kernel. Such batches are
-// left out and later ones made shorter, to fit between the interruptions, until the patience is used up: from
-// then on everything counts. Pure; does not know clocks or kernels.
+// left out and later ones made shorter, to fit between the interruptions, until the grace period is used up:
+// from then on everything counts. Pure; does not know clocks or kernels.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace tf::worker::sandbox {
 
 // What all samples of a trial together may cost beyond the batches that count.
-inline constexpr int64_t kPatienceNs = 40'000'000;
+inline constexpr int64_t kGracePeriodNs = 40'000'000;
 
 struct BatchTime {
   int64_t elapsed_ns;  // since the last batch: a processor is also taken away between two
@@ -18,14 +18,14 @@ struct BatchTime {
   int64_t cpu_ns;      // that the processor worked for the thread which ran it
 };
 
-class Patience {
+class GracePeriod {
  public:
-  explicit Patience(int64_t total_ns) : total_ns_(total_ns), left_ns_(total_ns) {}
+  explicit GracePeriod(int64_t total_ns) : total_ns_(total_ns), left_ns_(total_ns) {}
 
   // Without any left every batch counts, and how long the processor worked for it is not asked.
   bool is_left() const { return left_ns_ > 0; }
 
-  // Whether the batch is to be left out. That and what lies between batches use up patience.
+  // Whether the batch is to be left out. That and what lies between batches use up the grace period.
   bool leaves_out(const BatchTime& batch) {
     left_ns_ -= batch.elapsed_ns - batch.total_ns;
     const int64_t taken_away_ns = batch.total_ns - batch.cpu_ns;
