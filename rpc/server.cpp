@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/credentials.h"
-#include "rpc/reflection_patience.h"
+#include "rpc/reflection_grace_period.h"
 
 namespace tf::rpc {
 namespace {
@@ -88,7 +88,7 @@ std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterfac
     const ServerSecurity& security, StallWatch& reflections) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
   if (security.guard) all.push_back(security.guard->interceptors());
-  all.push_back(reflection_patience(reflections));
+  all.push_back(reflection_grace_period(reflections));
   return all;
 }
 
@@ -110,7 +110,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
                                                       const ServerOptions& options) {
   TF_RETURN_IF_ERROR(check_bindable(listen));
   serve_health_and_reflection();
-  auto reflections = std::make_unique<StallWatch>(options.clock, kHelloPatience);
+  auto reflections = std::make_unique<StallWatch>(options.clock, kHelloGracePeriod);
   grpc::ServerBuilder builder;
   builder.experimental().SetInterceptorCreators(interceptors(security, *reflections));
   apply(options.link, builder);

@@ -40,7 +40,7 @@ struct ServerOptions {
   // A call of a service of gRPC's synchronous API takes a thread, and so does one of reflection. What these
   // are too few for is RESOURCE_EXHAUSTED. At least 2; 0: as many as there are calls.
   int most_threads = 0;
-  // By which a reflection stream that is silent for kHelloPatience is ended; must outlive the server.
+  // By which a reflection stream that is silent for kHelloGracePeriod is ended; must outlive the server.
   const Clock& clock = real_clock();
 };
 

@@ -12,8 +12,8 @@ constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
 
 }  // namespace
 
-StallWatch::StallWatch(const Clock& clock, absl::Duration patience)
-    : clock_(clock), patience_(patience), thread_([this] { watch(); }) {}
+StallWatch::StallWatch(const Clock& clock, absl::Duration grace_period)
+    : clock_(clock), grace_period_(grace_period), thread_([this] { watch(); }) {}
 
 StallWatch::~StallWatch() {
   {
@@ -28,7 +28,7 @@ StallWatch::Wait StallWatch::begin(std::function<void()> end) {
   auto waiting = std::make_shared<Waiting>();
   waiting->end = std::move(end);
   const std::scoped_lock lock(mutex_);
-  waiting->until = clock_.now() + patience_;
+  waiting->until = clock_.now() + grace_period_;
   waiting->at = waits_.insert(waits_.end(), waiting);
   if (waits_.size() == 1) changed_.notify_all();
   return Wait(*this, std::move(waiting));
@@ -42,8 +42,8 @@ absl::StatusOr<bool> StallWatch::read(const std::function<bool()>& read, std::fu
 }
 
 absl::Status StallWatch::stalled() const {
-  return absl::DeadlineExceededError(
-      absl::StrCat("no data received for ", absl::FormatDuration(patience_), "; the call was ended: send it again"));
+  return absl::DeadlineExceededError(absl::StrCat(
+      "no data received for ", absl::FormatDuration(grace_period_), "; the call was ended: send it again"));
 }
 
 void StallWatch::watch() {

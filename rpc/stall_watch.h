@@ -19,20 +19,20 @@
 namespace tf::rpc {
 
 // For the next bytes of a transfer, to come or to be taken.
-inline constexpr absl::Duration kTransferPatience = absl::Minutes(1);
+inline constexpr absl::Duration kTransferGracePeriod = absl::Minutes(1);
 // For what a stream begins with, which is known when it is opened.
-inline constexpr absl::Duration kHelloPatience = absl::Seconds(20);
+inline constexpr absl::Duration kHelloGracePeriod = absl::Seconds(20);
 
 // Thread-safe; has a thread of its own. Must outlive its waits.
 class StallWatch {
  public:
   // The clock must be thread-safe and outlive this; it is looked at often enough to be a test's.
-  explicit StallWatch(const Clock& clock = real_clock(), absl::Duration patience = kTransferPatience);
+  explicit StallWatch(const Clock& clock = real_clock(), absl::Duration grace_period = kTransferGracePeriod);
   ~StallWatch();
 
   class Wait;
-  // From now on somebody waits. If that lasts longer than the patience, `end` is called, once, on the watch's
-  // thread; it has to make what is waited for return.
+  // From now on somebody waits. If that lasts longer than the grace period, `end` is called, once, on the
+  // watch's thread; it has to make what is waited for return.
   Wait begin(std::function<void()> end);
 
   // What `read` returns, which waits for a peer. `end` has to make it return, and then this is stalled().
@@ -59,10 +59,10 @@ class StallWatch {
   bool finish(Waiting& waiting);
 
   const Clock& clock_;
-  const absl::Duration patience_;
+  const absl::Duration grace_period_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<std::shared_ptr<Waiting>> waits_;  // by their ends: all have the same patience
+  std::list<std::shared_ptr<Waiting>> waits_;  // by their ends: all have the same grace period
   bool stop_ = false;
   std::thread thread_;
 };

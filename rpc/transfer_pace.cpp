@@ -8,7 +8,7 @@ namespace tf::rpc {
 absl::Status TransferPace::moved(uint64_t bytes) {
   moved_bytes_ += bytes;
   const absl::Duration lasted = clock_.now() - began_;
-  if (lasted <= kTransferPatience + longest_transfer(moved_bytes_)) return absl::OkStatus();
+  if (lasted <= kTransferGracePeriod + longest_transfer(moved_bytes_)) return absl::OkStatus();
   return absl::DeadlineExceededError(absl::StrCat("transfer too slow: only ", moved_bytes_,
                                                   " bytes moved in ", absl::FormatDuration(lasted),
                                                   "; send it again"));

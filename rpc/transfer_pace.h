@@ -17,7 +17,7 @@ class TransferPace {
   // The clock must outlive this.
   explicit TransferPace(const Clock& clock) : clock_(clock), began_(clock.now()) {}
   // So much more has come, or was taken. DEADLINE_EXCEEDED: in all it took longer than on the slowest line
-  // (longest_transfer), by more than kTransferPatience.
+  // (longest_transfer), by more than kTransferGracePeriod.
   absl::Status moved(uint64_t bytes);
 
  private:

@@ -319,7 +319,7 @@ class AgentService final : public pb::Agents::CallbackService {
         artifacts_(artifacts),
         transfers_(transfers),
         stalls_(clock),
-        hellos_(clock, rpc::kHelloPatience) {}
+        hellos_(clock, rpc::kHelloGracePeriod) {}
 
   grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
       grpc::CallbackServerContext* context) override {

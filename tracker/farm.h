@@ -210,7 +210,7 @@ struct FarmOptions {
   absl::Duration longest_wait = absl::Minutes(10);
   absl::Duration agent_grace = absl::Seconds(30);  // an agent that is away longer loses its leases
   // For the answer of an agent whose id another one asks for.
-  absl::Duration ping_patience = absl::Seconds(5);
+  absl::Duration ping_grace_period = absl::Seconds(5);
   // A device that is away longer, and on which no operator or quarantine has its hand, is forgotten; 0: none.
   absl::Duration forget_after = absl::Hours(30 * 24);
   size_t most_devices = 100'000;
@@ -241,9 +241,9 @@ class Farm {
   // Begins a session; an older one of the same run of the agent ends. `run` names the agent's process,
   // `address` where it calls from. If another run has the device, the session has to wait (is_attached) until
   // that is known to be gone: it is pinged. When it answers, the new link is closed with ALREADY_EXISTS; when
-  // its session ends or it is silent for `ping_patience`, the new one takes over. UNAVAILABLE: another agent
-  // waits so already. RESOURCE_EXHAUSTED: there are as many devices as there may be, or as one board may
-  // have.
+  // its session ends or it is silent for `ping_grace_period`, the new one takes over. UNAVAILABLE: another
+  // agent waits so already. RESOURCE_EXHAUSTED: there are as many devices as there may be, or as one board
+  // may have.
   absl::StatusOr<SessionId> attach(const DeviceInfo& device, const std::string& run,
                                    std::shared_ptr<Link> link, const std::string& address = "");
   // Whether the session serves its device. The link is woken when it does.

@@ -136,7 +136,7 @@ absl::StatusOr<Farm::SessionId> Farm::attach(const DeviceInfo& info, const std::
   }
   if (device.contender)
     lock.close(drop_contender(device)->link, absl::AbortedError("a newer stream of this agent replaced it"));
-  agent.deadline = clock_.now() + options_.ping_patience;
+  agent.deadline = clock_.now() + options_.ping_grace_period;
   contenders_.insert({agent.deadline, info.id});
   contends_for_[session] = info.id;
   device.contender = std::make_unique<Contender>(std::move(agent));
@@ -198,7 +198,7 @@ void Farm::tick_contenders(Locked& lock) {
     Device& device = devices_.at(contenders_.begin()->second);
     std::unique_ptr<Contender> newcomer = drop_contender(device);
     const absl::Status why =
-        taken_over(device.info->id, device.address, newcomer->address, options_.ping_patience);
+        taken_over(device.info->id, device.address, newcomer->address, options_.ping_grace_period);
     const rpc::LogFields about({{"device", device.info->id}});
     spdlog::warn(std::string(why.message()));
     lock.close(device.link, why);

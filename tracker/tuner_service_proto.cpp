@@ -277,7 +277,7 @@ class TunerService final : public pb::Tuners::CallbackService {
         artifacts_(artifacts),
         transfers_(transfers),
         stalls_(clock),
-        hellos_(clock, rpc::kHelloPatience) {}
+        hellos_(clock, rpc::kHelloGracePeriod) {}
 
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext* context,
                                          const pb::AcquireLeaseRequest* request,

@@ -96,7 +96,7 @@ class DirectService final : public pb::Tuners::Service {
         cache_(cache),
         clock_(clock),
         stalls_(clock),
-        hellos_(clock, rpc::kHelloPatience) {}
+        hellos_(clock, rpc::kHelloGracePeriod) {}
 
   grpc::Status FindMissingArtifacts(grpc::ServerContext* context,
                                     const pb::FindMissingArtifactsRequest* request,

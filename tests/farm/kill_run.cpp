@@ -21,8 +21,12 @@ constexpr int kCandidatesARound = 20;
 // One role's process and what is in store for it.
 class Victim {
  public:
-  Victim(FarmRun& run, Role role, const std::vector<Death>& deaths, absl::Duration patience)
-      : run_(run), role_(role), deaths_(deaths), patience_(patience), waiting_since_(SteadyClock::now()) {}
+  Victim(FarmRun& run, Role role, const std::vector<Death>& deaths, absl::Duration grace_period)
+      : run_(run),
+        role_(role),
+        deaths_(deaths),
+        grace_period_(grace_period),
+        waiting_since_(SteadyClock::now()) {}
 
   void start() {
     const bool at_failpoint = next_ < deaths_.size() && !deaths_[next_].failpoint.empty();
@@ -36,7 +40,7 @@ class Victim {
   void look_after(KillReport& report) {
     if (!is_done()) {
       const Death& death = deaths_[next_];
-      const absl::Duration at = death.failpoint.empty() ? death.after : patience_;
+      const absl::Duration at = death.failpoint.empty() ? death.after : grace_period_;
       if (SteadyClock::now() - waiting_since_ >= absl::ToChronoMilliseconds(at)) {
         run_.process(role_).signal(SIGKILL);
         killed_ = true;
@@ -71,7 +75,7 @@ class Victim {
   FarmRun& run_;
   const Role role_;
   const std::vector<Death> deaths_;
-  const absl::Duration patience_;
+  const absl::Duration grace_period_;
   size_t next_ = 0;
   bool killed_ = false;                    // by us, not by a failpoint
   SteadyClock::time_point waiting_since_;  // for the next death, over restarts
@@ -108,12 +112,12 @@ std::map<Role, std::vector<std::string>> find_failpoints() {
 }
 
 KillReport run_kills(const std::map<Role, std::vector<Death>>& deaths, absl::Duration within,
-                     absl::Duration patience) {
+                     absl::Duration grace_period) {
   FarmRun run;
   KillReport report{.candidates = kCandidatesARound};
   run.set_candidates(report.candidates);
   std::vector<Victim> victims;
-  for (const Role role : kRoles) victims.emplace_back(run, role, of_role(deaths, role), patience);
+  for (const Role role : kRoles) victims.emplace_back(run, role, of_role(deaths, role), grace_period);
   for (Victim& victim : victims) victim.start();
   const auto deadline = SteadyClock::now() + absl::ToChronoMilliseconds(within);
   const auto all_done = [&] { return std::ranges::all_of(victims, &Victim::is_done); };

@@ -30,10 +30,10 @@ struct KillReport {
 };
 
 // Each role dies in the order of its list, each time after a start; then the job is finished undisturbed and
-// the history checked. A process that does not come to its failpoint within `patience` is killed where it is.
-// `within`: for the whole run.
+// the history checked. A process that does not come to its failpoint within `grace_period` is killed where it
+// is. `within`: for the whole run.
 KillReport run_kills(const std::map<Role, std::vector<Death>>& deaths, absl::Duration within,
-                     absl::Duration patience = absl::Seconds(3));
+                     absl::Duration grace_period = absl::Seconds(3));
 
 // So many deaths, drawn at random from the failpoints and moments.
 std::map<Role, std::vector<Death>> random_deaths(const std::map<Role, std::vector<std::string>>& failpoints,

@@ -89,9 +89,9 @@ TEST_F(SecuredFarm, TrackerEndsAfterJoinersWhoHaveGivenUp) {
   for (int round = 0; round < 5; ++round) {
     const rpc::JoinToken token = *rpc::JoinToken::parse(*this->token(Role::kTuner));
     const auto stub = pb::Members::NewStub(rpc::make_channel(endpoint(), rpc::joining_channel(token.ca)));
-    const auto guess = [&](absl::Duration patience) {
+    const auto guess = [&](absl::Duration grace_period) {
       grpc::ClientContext context;
-      rpc::set_deadline(context, patience);
+      rpc::set_deadline(context, grace_period);
       pb::JoinRequest request;
       request.set_secret(sha256("guess").hex());
       pb::Credential reply;

@@ -18,7 +18,7 @@ namespace tf::tuner_cli {
 namespace {
 
 // A tuner that restarts is back well before that.
-constexpr absl::Duration kPatience = absl::Minutes(1);
+constexpr absl::Duration kGracePeriod = absl::Minutes(1);
 
 // Leaves at the first signal: nothing of a watch needs to be finished, the job is the tuner's.
 class LeaveOnSignal {
@@ -108,7 +108,7 @@ int follow_job(service::JobClient& client, int64_t id, const FollowOptions& opti
     report.see(view);
     return true;
   };
-  absl::StatusOr<service::JobView> last = client.watch(id, kPatience, see, [&] { report.miss(); });
+  absl::StatusOr<service::JobView> last = client.watch(id, kGracePeriod, see, [&] { report.miss(); });
   if (!last.ok()) {
     report.give_up();
     return report_error("tuner watch", last.status());

@@ -96,14 +96,14 @@ absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
 }
 
 // For a tuner that is busy with other uploads of the same user.
-constexpr absl::Duration kBusyPatience = absl::Minutes(10);
+constexpr absl::Duration kBusyGracePeriod = absl::Minutes(10);
 
 int run_submit(const SubmitArguments& arguments) {
   const absl::StatusOr<Submission> made = read_submission(arguments);
   if (!made.ok()) return report_error("tuner submit", made.status());
   const absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
   if (!client.ok()) return report_error("tuner submit", client.status());
-  const service::BusyWait wait{.longest = kBusyPatience, .begins = [](const absl::Status& why) {
+  const service::BusyWait wait{.longest = kBusyGracePeriod, .begins = [](const absl::Status& why) {
                                  std::fprintf(stderr, "tuner submit: waiting for the tuner: %s\n",
                                               std::string(why.message()).c_str());
                                }};

@@ -38,9 +38,10 @@ class JobClient {
   // Whether a tuner answers, and this caller.
   virtual absl::Status check_answers() = 0;
   // Calls `see` with the job as it is and with each change until it is final; the last view. Goes on after a
-  // restart of the tuner: UNAVAILABLE only when none has answered for `patience`. `away` is called once each
-  // time that none has for two seconds; when one does again, `see` is. CANCELLED when `see` returns false.
-  virtual absl::StatusOr<JobView> watch(int64_t id, absl::Duration patience,
+  // restart of the tuner: UNAVAILABLE only when none has answered for `grace_period`. `away` is called once
+  // each time that none has for two seconds; when one does again, `see` is. CANCELLED when `see` returns
+  // false.
+  virtual absl::StatusOr<JobView> watch(int64_t id, absl::Duration grace_period,
                                         const std::function<bool(const JobView&)>& see,
                                         const std::function<void()>& away = nullptr) = 0;
   virtual absl::StatusOr<JobView> cancel(int64_t id) = 0;

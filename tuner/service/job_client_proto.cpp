@@ -74,7 +74,7 @@ class GrpcJobClient final : public JobClient {
     return page_of(request).status();
   }
 
-  absl::StatusOr<JobView> watch(int64_t id, absl::Duration patience,
+  absl::StatusOr<JobView> watch(int64_t id, absl::Duration grace_period,
                                 const std::function<bool(const JobView&)>& see,
                                 const std::function<void()>& away) override {
     rpc::Backoff backoff(rpc::backoff_seed(), {.longest = absl::Seconds(1)});
@@ -90,9 +90,9 @@ class GrpcJobClient final : public JobClient {
         told = false;
         backoff.reset();
       }
-      if (rpc::real_clock().now() - *lost >= patience) return last;
+      if (rpc::real_clock().now() - *lost >= grace_period) return last;
       absl::SleepFor(backoff.next());
-      await_connection(*lost, patience, away, told);
+      await_connection(*lost, grace_period, away, told);
     }
   }
 
@@ -167,16 +167,16 @@ class GrpcJobClient final : public JobClient {
     return status_of(finished);
   }
 
-  // Returns once there is a connection, or when `patience` is over. To sleep instead would be to wait in
+  // Returns once there is a connection, or when `grace_period` is over. To sleep instead would be to wait in
   // vain: in a process that serves nothing, gRPC gets on with a handshake only while a thread waits for
   // something of it, and gives it up after some seconds.
-  void await_connection(rpc::Instant lost, absl::Duration patience, const std::function<void()>& away,
+  void await_connection(rpc::Instant lost, absl::Duration grace_period, const std::function<void()>& away,
                         bool& told) {
     for (;;) {
       const absl::Duration gone = rpc::real_clock().now() - lost;
       if (gone >= kAwayAfter && !std::exchange(told, true) && away) away();
-      if (gone >= patience) return;
-      const absl::Duration next = told ? patience : std::min(patience, kAwayAfter);
+      if (gone >= grace_period) return;
+      const absl::Duration next = told ? grace_period : std::min(grace_period, kAwayAfter);
       if (rpc::wait_until_connected(*channel_, next - gone + absl::Milliseconds(1))) return;
     }
   }

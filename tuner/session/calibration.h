@@ -51,7 +51,7 @@ struct CalibrationOptions {
   // nothing is measured.
   int64_t before_record = std::numeric_limits<int64_t>::max();
   // So long at most who estimates waits for them, but for the one that a device has begun.
-  absl::Duration patience = absl::Seconds(10);
+  absl::Duration grace_period = absl::Seconds(10);
 };
 
 // Finds out what the machine reaches, by the store's records; calibration kernels that have none on such a

@@ -203,13 +203,13 @@ absl::StatusOr<Calibration> Calibration::begin(const CalibrationOptions& options
 
 absl::StatusOr<model::MeasuredRates> Calibration::finish(measure::Runner& runner, database::Store& store,
                                                          const std::atomic<bool>& stop) {
-  const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(options_.patience);
+  const Clock::time_point deadline = Clock::now() + absl::ToChronoNanoseconds(options_.grace_period);
   const bool are_built =
       std::ranges::all_of(builds_, [&](const Build& build) { return build.is_there_before(deadline, stop); });
   if (!are_built) {  // what is built meanwhile would disturb the others
     if (!stop)
       spdlog::info(absl::StrCat("this machine was not calibrated: the calibration kernels were not built in ",
-                                absl::FormatDuration(options_.patience)));
+                                absl::FormatDuration(options_.grace_period)));
     return rates_;
   }
   Measurer measurer(options_, runner, store, deadline);

@@ -166,9 +166,9 @@ class FinalsLoop {
 
   std::optional<Finished> next_result() {
     constexpr auto kTellEvery = std::chrono::milliseconds(250);
-    Clock::time_point until = Clock::now() + patience();
+    Clock::time_point until = Clock::now() + grace_period();
     for (;;) {
-      if (limits_.devices && limits_.devices() == 0) until = Clock::now() + patience();
+      if (limits_.devices && limits_.devices() == 0) until = Clock::now() + grace_period();
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
       std::optional<Finished> finished =
           pipeline_.next(std::clamp(left, std::chrono::milliseconds(0), kTellEvery));
@@ -210,9 +210,9 @@ class FinalsLoop {
   bool is_over() const { return limits_.stop.load() || (limits_.is_late && limits_.is_late()); }
 
   // Who waits for a device to cool looks now and then whether it is over.
-  std::chrono::milliseconds patience() const {
-    constexpr auto kPatience = std::chrono::milliseconds(60'000), kLook = std::chrono::milliseconds(100);
-    if (waiting_.empty()) return kPatience;
+  std::chrono::milliseconds grace_period() const {
+    constexpr auto kGracePeriod = std::chrono::milliseconds(60'000), kLook = std::chrono::milliseconds(100);
+    if (waiting_.empty()) return kGracePeriod;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(waiting_.begin()->first - Clock::now());
     return std::clamp(left, std::chrono::milliseconds(0), kLook);
   }

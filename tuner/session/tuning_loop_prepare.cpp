@@ -105,7 +105,7 @@ absl::Status TuningLoop::begin_calibration(const std::string& fingerprint) {
   TF_ASSIGN_OR_RETURN(Calibration calibration,
                       Calibration::begin({.machine = {options_.target, options_.device_class, fingerprint},
                                           .before_record = earlier_.first_record(),
-                                          .patience = options_.calibration_wait},
+                                          .grace_period = options_.calibration_wait},
                                          builder_, store_));
   calibration_.emplace(std::move(calibration));
   return absl::OkStatus();

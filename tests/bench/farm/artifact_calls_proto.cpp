@@ -15,7 +15,7 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr absl::Duration kGracePeriod = absl::Seconds(60);
 
 class Upload final : public grpc::ClientWriteReactor<pb::ArtifactChunk> {
  public:
@@ -30,7 +30,7 @@ class Upload final : public grpc::ClientWriteReactor<pb::ArtifactChunk> {
       message.set_content(chunk.content.data(), chunk.content.size());
       return true;
     });
-    rpc::set_deadline(context_, kPatience);
+    rpc::set_deadline(context_, kGracePeriod);
     stub.async()->UploadArtifact(&context_, &reply_, this);
     write_next();
     StartCall();
@@ -60,7 +60,7 @@ class Fetch final : public grpc::ClientReadReactor<pb::ArtifactChunk> {
  public:
   Fetch(pb::Agents::Stub& stub, const std::string& digest, Transferred done) : done_(std::move(done)) {
     request_.set_digest(digest);
-    rpc::set_deadline(context_, kPatience);
+    rpc::set_deadline(context_, kGracePeriod);
     stub.async()->FetchArtifact(&context_, &request_, this);
     StartRead(&chunk_);
     StartCall();

@@ -73,11 +73,11 @@ double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-// Waits until it is so; how long that took, or nothing after `patience`.
+// Waits until it is so; how long that took, or nothing after `grace_period`.
 template <typename IsSo>
-std::optional<double> time_until(const IsSo& is_so, seconds patience) {
+std::optional<double> time_until(const IsSo& is_so, seconds grace_period) {
   const auto begin = SteadyClock::now();
-  while (seconds_since(begin) < static_cast<double>(patience.count())) {
+  while (seconds_since(begin) < static_cast<double>(grace_period.count())) {
     if (is_so()) return seconds_since(begin);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -169,12 +169,12 @@ class Load {
       agents_.push_back(std::make_unique<SimulatedAgent>(i, plan, alarms_, tally_));
     }
     const auto begin = SteadyClock::now();
-    const seconds patience(300);
+    const seconds grace_period(300);
     for (int i = 0; i < options_.agents; ++i) {
-      if (!time_until([&] { return i - tally_.connected < kConnecting; }, patience)) return std::nullopt;
+      if (!time_until([&] { return i - tally_.connected < kConnecting; }, grace_period)) return std::nullopt;
       agents_[static_cast<size_t>(i)]->connect();
     }
-    if (!time_until([&] { return tally_.connected == options_.agents; }, patience)) return std::nullopt;
+    if (!time_until([&] { return tally_.connected == options_.agents; }, grace_period)) return std::nullopt;
     return seconds_since(begin);
   }
 

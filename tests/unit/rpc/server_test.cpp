@@ -121,7 +121,8 @@ TEST_F(ServerTest, EndsAReflectionStreamOnWhichNothingIsSaid) {
   grpc::Status ended;
   stream->Finish(&ended, &ended);
   const auto soon = [] { return std::chrono::system_clock::now() + std::chrono::milliseconds(5); };
-  while (queue.AsyncNext(&tag, &ok, soon()) == grpc::CompletionQueue::TIMEOUT) clock.advance(kHelloPatience);
+  while (queue.AsyncNext(&tag, &ok, soon()) == grpc::CompletionQueue::TIMEOUT)
+    clock.advance(kHelloGracePeriod);
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << "it had a thread until its peer left";
 }
 

@@ -17,7 +17,7 @@ class StallWatchTest : public testing::Test {
     std::promise<void> ended;
     return watch_.read(
         [&] {
-          clock_.advance(kTransferPatience);
+          clock_.advance(kTransferGracePeriod);
           ended.get_future().wait();
           return false;
         },
@@ -44,9 +44,9 @@ TEST_F(StallWatchTest, PassesOnWhatComesInTime) {
 TEST_F(StallWatchTest, CountsEachWaitFromItsBeginning) {
   std::promise<void> ended;
   auto first = watch_.begin([&] { ended.set_value(); });
-  clock_.advance(kTransferPatience / 2);
+  clock_.advance(kTransferGracePeriod / 2);
   auto later = watch_.begin(kNever);
-  clock_.advance(kTransferPatience / 2);
+  clock_.advance(kTransferGracePeriod / 2);
   ended.get_future().wait();
   EXPECT_TRUE(first.finish());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // in which the watch looks at the later one
@@ -64,7 +64,7 @@ TEST_F(StallWatchTest, EndsEachOfSeveralThatWait) {
       if (++ended == 3) all.set_value();
     }));
   }
-  clock_.advance(kTransferPatience);
+  clock_.advance(kTransferGracePeriod);
   all.get_future().wait();
   for (StallWatch::Wait& wait : waits) EXPECT_TRUE(wait.finish());
 }
@@ -74,7 +74,7 @@ TEST_F(StallWatchTest, AWaitMayBeFinishedByWhatEndsIt) {
   const auto ended = std::make_shared<std::promise<bool>>();
   std::optional<StallWatch::Wait> wait;
   wait.emplace(watch_.begin([&wait, ended] { ended->set_value(wait->finish()); }));
-  clock_.advance(kTransferPatience);  // not before the wait is in its place
+  clock_.advance(kTransferGracePeriod);  // not before the wait is in its place
   EXPECT_TRUE(ended->get_future().get());
 }
 

@@ -8,7 +8,7 @@ namespace {
 TEST(TransferPace, OfTheSlowestLineIsEnough) {
   FakeClock clock;
   TransferPace pace(clock);
-  clock.advance(kTransferPatience);
+  clock.advance(kTransferGracePeriod);
   for (int chunk = 0; chunk < 100; ++chunk) {
     clock.advance(longest_transfer(kChunkBytes));
     EXPECT_TRUE(pace.moved(kChunkBytes).ok()) << chunk;
@@ -19,9 +19,9 @@ TEST(TransferPace, OfAByteNowAndThenIsNot) {
   FakeClock clock;
   TransferPace pace(clock);
   EXPECT_TRUE(pace.moved(1).ok());
-  clock.advance(kTransferPatience / 2);
+  clock.advance(kTransferGracePeriod / 2);
   EXPECT_TRUE(pace.moved(1).ok());
-  clock.advance(kTransferPatience / 2 + absl::Seconds(1));
+  clock.advance(kTransferGracePeriod / 2 + absl::Seconds(1));
   const absl::Status slow = pace.moved(1);
   EXPECT_TRUE(absl::IsDeadlineExceeded(slow)) << slow;
   EXPECT_THAT(std::string(slow.message()), testing::HasSubstr("only 3 bytes moved in 1m1s"));

@@ -49,8 +49,8 @@ TEST_F(FarmSessionsTest, NewcomerTakesOverFromAnAgentThatIsSilent) {
   const Agent second = attach_from("10.0.0.1:5002", "run 2");
   const int wakes = second.link->wakes;
   ASSERT_TRUE(farm_->tick().has_value());
-  EXPECT_LE(*farm_->tick() - clock_.now(), options_.ping_patience);
-  clock_.advance(options_.ping_patience);
+  EXPECT_LE(*farm_->tick() - clock_.now(), options_.ping_grace_period);
+  clock_.advance(options_.ping_grace_period);
   farm_->tick();
   EXPECT_TRUE(farm_->is_attached(*second.session));
   EXPECT_GT(second.link->wakes, wakes);
@@ -98,7 +98,7 @@ TEST_F(FarmSessionsTest, NewcomerThatGoesAgainChangesNothing) {
   const Agent first = attach_from("10.0.0.1:5001", "run 1");
   const Agent second = attach_from("10.0.0.2:5002", "run 2");
   farm_->detach(*second.session);
-  clock_.advance(options_.ping_patience * 2);
+  clock_.advance(options_.ping_grace_period * 2);
   farm_->tick();
   EXPECT_TRUE(farm_->is_attached(*first.session));
   EXPECT_TRUE(first.link->closed.ok());

@@ -34,7 +34,7 @@ class SilentStreamTest : public ServedFarmTest {
       return stream.Finish();
     });
     while (finished.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
-      time_.advance(rpc::kHelloPatience);
+      time_.advance(rpc::kHelloGracePeriod);
     return finished.get();
   }
 

@@ -82,7 +82,7 @@ TEST_F(StalledTransferTest, AnUploadIsEndedAndHoldsNothingAnyMore) {
     }
     auto finished = std::async(std::launch::async, [&] { return writer->Finish(); });
     while (finished.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
-      time_.advance(rpc::kTransferPatience);
+      time_.advance(rpc::kTransferGracePeriod);
     const grpc::Status ended = finished.get();
     EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
   }
@@ -94,7 +94,7 @@ TEST_F(StalledTransferTest, ADownloadOfWhichNothingIsTakenIsEndedAndHoldsNothing
   const auto reader = fetch(context);
   EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == bytes_.size(); }));
   EXPECT_TRUE(comes_true([&] {
-    time_.advance(rpc::kTransferPatience);
+    time_.advance(rpc::kTransferGracePeriod);
     return artifacts_->taken_memory_bytes() == 0;
   }));
   pb::ArtifactChunk chunk;
@@ -112,7 +112,7 @@ TEST_F(StalledTransferTest, ADownloadMayTakeLongAsLongAsSomethingOfItIsTaken) {
   std::string came;
   while (reader->Read(&chunk)) {
     came += chunk.content();
-    time_.advance(rpc::kTransferPatience / 8);                   // the tracker may be some chunks ahead
+    time_.advance(rpc::kTransferGracePeriod / 8);                // the tracker may be some chunks ahead
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // in which it looks at its clock
   }
   const grpc::Status ended = reader->Finish();
@@ -129,7 +129,7 @@ TEST_F(StalledTransferTest, AnUploadOfAByteNowAndThenIsEnded) {
   pb::ArtifactChunk chunk = first_chunk();
   chunk.set_content("x");
   while (writer->Write(chunk)) {
-    time_.advance(rpc::kTransferPatience / 16);  // so that it never stalls
+    time_.advance(rpc::kTransferGracePeriod / 16);  // so that it never stalls
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_THAT(writer->Finish().error_message(), testing::HasSubstr(" bytes moved in "));
@@ -143,7 +143,7 @@ TEST_F(StalledTransferTest, ADownloadOfWhichTooLittleIsTakenIsEnded) {
   int chunks = 0;
   while (reader->Read(&chunk)) {
     ++chunks;
-    time_.advance(rpc::kTransferPatience / 4);
+    time_.advance(rpc::kTransferGracePeriod / 4);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_LT(chunks, kChunks);

@@ -56,7 +56,7 @@ TEST_F(DirectServiceTest, AStreamThatSaysNoHelloIsEnded) {
     return stream->Finish();
   });
   while (finished.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
-    clock_.advance(rpc::kHelloPatience);
+    clock_.advance(rpc::kHelloGracePeriod);
   const grpc::Status ended = finished.get();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
 }

@@ -29,7 +29,7 @@ TEST(StalledUpload, IsEnded) {
   const auto writer = stub->UploadArtifact(&context, &reply);
   auto finished = std::async(std::launch::async, [&] { return writer->Finish(); });
   while (finished.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
-    clock.advance(rpc::kTransferPatience);
+    clock.advance(rpc::kTransferGracePeriod);
   const grpc::Status ended = finished.get();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
 }

@@ -140,14 +140,14 @@ TEST_F(DaemonTest, AWatchIsAsPatientWhenItHadNoNewsForLong) {
   const int64_t id = *client->submit(spec_for("desk"), "model");
   ASSERT_TRUE(client->pause(id).ok());
   const uint16_t port = daemon_->endpoint().port;
-  constexpr absl::Duration kPatience = absl::Seconds(3);
+  constexpr absl::Duration kGracePeriod = absl::Seconds(3);
   std::thread restart([&] {
-    absl::SleepFor(kPatience + absl::Milliseconds(200));
+    absl::SleepFor(kGracePeriod + absl::Milliseconds(200));
     daemon_.reset();
     ASSERT_TRUE(start(port).ok());
     ASSERT_TRUE(this->client()->cancel(id).ok());
   });
-  const auto last = client->watch(id, kPatience, [](const JobView&) { return true; });
+  const auto last = client->watch(id, kGracePeriod, [](const JobView&) { return true; });
   restart.join();
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->job.state, JobState::kCancelled);

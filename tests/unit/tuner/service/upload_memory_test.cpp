@@ -83,7 +83,7 @@ class Upload : public Submission {
 grpc::Status end_of(const std::function<grpc::Status()>& call, rpc::FakeClock& clock) {
   auto ended = std::async(std::launch::async, call);
   while (ended.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
-    clock.advance(rpc::kTransferPatience);
+    clock.advance(rpc::kTransferGracePeriod);
   return ended.get();
 }
 

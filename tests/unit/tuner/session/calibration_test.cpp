@@ -434,7 +434,8 @@ TEST_F(CalibrationTest, ThatAreNotBuiltInTimeHoldNoSessionUp) {
 TEST_F(CalibrationTest, OfASlowDeviceAreNotBegunOnceTheirTimeIsUp) {
   runner_.delay = [] { return std::chrono::seconds(3); };
   const CalibrationOptions options = {
-      .machine = {options_.target, options_.device_class, runner_.fingerprint}, .patience = absl::Seconds(3)};
+      .machine = {options_.target, options_.device_class, runner_.fingerprint},
+      .grace_period = absl::Seconds(3)};
   const MeasuredRates rates = measured_rates(options, builder_, runner_, *store_, stop_).value();
   EXPECT_GT(rates.flops_per_s, 0);
   EXPECT_EQ(rates.memory_bytes_per_s, 0);

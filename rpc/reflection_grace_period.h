@@ -14,8 +14,8 @@ namespace tf::rpc {
 class StallWatch;
 
 // For a server, which `silence` must outlive: a reflection stream on which no message comes for as long as
-// that is patient is cancelled. All other calls pass by.
-std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> reflection_patience(
+// its grace period lasts is cancelled. All other calls pass by.
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> reflection_grace_period(
     StallWatch& silence);
 
 }  // namespace tf::rpc

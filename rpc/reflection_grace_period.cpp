@@ -1,4 +1,4 @@
-#include "rpc/reflection_patience.h"
+#include "rpc/reflection_grace_period.h"
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/support/server_interceptor.h>
@@ -17,9 +17,10 @@ bool is_reflection(std::string_view method) {
 }
 
 // gRPC makes one for each call and tells it of the call's events.
-class Patience final : public grpc::experimental::Interceptor {
+class ReflectionGracePeriod final : public grpc::experimental::Interceptor {
  public:
-  Patience(StallWatch& silence, grpc::experimental::ServerRpcInfo& info) : silence_(silence), info_(info) {}
+  ReflectionGracePeriod(StallWatch& silence, grpc::experimental::ServerRpcInfo& info)
+      : silence_(silence), info_(info) {}
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
     using Hook = grpc::experimental::InterceptionHookPoints;
@@ -44,7 +45,7 @@ class Factory final : public grpc::experimental::ServerInterceptorFactoryInterfa
  public:
   explicit Factory(StallWatch& silence) : silence_(silence) {}
   grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override {
-    return is_reflection(info->method()) ? new Patience(silence_, *info) : nullptr;
+    return is_reflection(info->method()) ? new ReflectionGracePeriod(silence_, *info) : nullptr;
   }
 
  private:
@@ -53,7 +54,7 @@ class Factory final : public grpc::experimental::ServerInterceptorFactoryInterfa
 
 }  // namespace
 
-std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> reflection_patience(
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> reflection_grace_period(
     StallWatch& silence) {
   return std::make_unique<Factory>(silence);
 }
