@@ -19,10 +19,10 @@ constexpr int64_t kLargestWidth = int64_t{1} << 40;
 // A form lies in [low, low + width]; low holds outer variables and open sizes only, width open sizes only.
 struct Reach {
   Linear low;
-  Whole width = 0;
+  SymInt width = 0;
 };
 
-bool too_wide(const Whole& width) {
+bool too_wide(const SymInt& width) {
   return !width.is_open() && width > kLargestWidth;
 }
 
@@ -47,10 +47,10 @@ class Regions {
   }
 
   // The form's value, if it holds nothing but open sizes.
-  std::optional<Whole> size(const Linear& form) const {
+  std::optional<SymInt> size(const Linear& form) const {
     for (const Term& term : form.terms)
       if (!is_size(term.atom)) return std::nullopt;
-    return Whole(to_expr(form));
+    return SymInt(to_expr(form));
   }
 
   bool is_size(const Expr& expr) const {
@@ -90,16 +90,16 @@ class Regions {
     if (!is_size(factor)) return std::nullopt;
     std::optional<Reach> inside = reach(simplifier_.linear(a));
     if (!inside) return std::nullopt;
-    return Reach{simplifier_.linear(to_expr(inside->low) * factor), inside->width * Whole(factor)};
+    return Reach{simplifier_.linear(to_expr(inside->low) * factor), inside->width * SymInt(factor)};
   }
 
   std::optional<Reach> quotient(const Expr& a, int64_t divisor) {
     const std::optional<Reach> inside = reach(simplifier_.linear(a));
     if (!inside) return std::nullopt;
     Reach out{simplifier_.divide(inside->low, divisor), 0};
-    const std::optional<Whole> steps = size(difference(simplifier_.divide(high(*inside), divisor), out.low));
+    const std::optional<SymInt> steps = size(difference(simplifier_.divide(high(*inside), divisor), out.low));
     // Where the start is aligned, the number of blocks is known; otherwise one more may be touched.
-    out.width = steps ? *steps : ceil_div(inside->width, Whole(divisor));
+    out.width = steps ? *steps : ceil_div(inside->width, SymInt(divisor));
     return out;
   }
 
@@ -120,7 +120,7 @@ class Regions {
     return Reach{simplifier_.linear(low), max(a->width, b->width)};
   }
 
-  void add(const Whole& value, Linear* form) {
+  void add(const SymInt& value, Linear* form) {
     if (value.is_open())
       form->add(simplifier_.linear(value.expr()));
     else
@@ -154,8 +154,8 @@ class Regions {
 };
 
 std::optional<Span> whole(const Regions& regions, const Expr& extent) {
-  if (const auto constant = as_int(extent)) return Span{tensor::imm(0), Whole(*constant)};
-  if (regions.is_size(extent)) return Span{tensor::imm(0), Whole(extent)};
+  if (const auto constant = as_int(extent)) return Span{tensor::imm(0), SymInt(*constant)};
+  if (regions.is_size(extent)) return Span{tensor::imm(0), SymInt(extent)};
   return std::nullopt;
 }
 
@@ -192,13 +192,13 @@ std::optional<Region> unite(const Region& a, const Region& b, std::span<const Ex
   Region out;
   for (size_t d = 0; d < a.size(); ++d) {
     const Linear distance = difference(simplifier.linear(b[d].min), simplifier.linear(a[d].min));
-    const std::optional<Whole> exact = regions.size(distance);
+    const std::optional<SymInt> exact = regions.size(distance);
     const Interval gap = interval_of(distance);
     std::optional<Span> span;
     if (exact || (gap.is_bounded() && gap.max < kLargestWidth && gap.min > -kLargestWidth)) {
       const Expr low = simplifier.simplify(tensor::min(a[d].min, b[d].min));
-      const Whole below = min(exact.value_or(Whole(gap.min)), 0),
-                  above = max(exact.value_or(Whole(gap.max)), 0);
+      const SymInt below = min(exact.value_or(SymInt(gap.min)), 0),
+                   above = max(exact.value_or(SymInt(gap.max)), 0);
       span = Span{low, max(a[d].extent - below, b[d].extent + above)};
     } else {
       span = whole(regions, buffer_extents[d]);

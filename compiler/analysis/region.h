@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "compiler/analysis/bounds.h"
-#include "compiler/tensor/whole.h"
+#include "compiler/tensor/symbolic_integer.h"
 
 namespace tf::analysis {
 
-using tensor::Whole;
+using tensor::SymInt;
 
 // The indices [min, min + extent) of one dimension; min is an expression over the outer variables, and so is
 // no extent: at most over open sizes.
 struct Span {
   Expr min;
-  Whole extent = 1;
+  SymInt extent = 1;
 };
 using Region = std::vector<Span>;  // one span a dimension
 
@@ -25,7 +25,7 @@ using Region = std::vector<Span>;  // one span a dimension
 // inner variables that depend on them (whose ranges hold the greatest).
 struct OpenExtents {
   RangeMap sizes;
-  std::map<const VarNode*, Whole> extents;
+  std::map<const VarNode*, SymInt> extents;
 };
 
 // What the indices touch while the inner variables run over their ranges and the outer ones stand still, a

@@ -128,7 +128,7 @@ std::string explain_scope(const StateData& data, const Step& step) {
   const StageState &stage = *data.find_stage(at->stage), &consumer = *data.find_stage(at->consumer);
   const Region region = needed_region(data, stage, consumer, consumer.find_loop(at->loop), at->scope);
   const std::string extents = absl::StrJoin(
-      region.extents, " x ", [](std::string* out, const Whole& extent) { *out += extent_text(extent); });
+      region.extents, " x ", [](std::string* out, const SymInt& extent) { *out += extent_text(extent); });
   const bool is_register = at->scope == tensor::Scope::kRegister;
   return StrCat("one iteration of loop ", at->loop, " needs ", extents, " elements of ", at->stage, ", of ",
                 tensor::element_bytes(stage.stage.output->element), " bytes each; ",

@@ -38,7 +38,7 @@ class NeedFinder {
     known.insert(open_.sizes.begin(), open_.sizes.end());
     for (size_t d = 0; d < extents.size(); ++d) {
       const auto& [low, span] = (*all)[d];
-      const Whole extent = extent_of_axis(stage.stage.axes[d]);
+      const SymInt extent = extent_of_axis(stage.stage.axes[d]);
       // Where open sizes decide whether all of the axis is needed, the region is as long as the axis at most,
       // and the origin counts only where it is shorter.
       const bool unknown = analysis::contains_load(low);
@@ -46,7 +46,7 @@ class NeedFinder {
       const Expr needed =
           tensor::as_int(narrow) == 0 ? extent.expr() : tensor::min(span.expr(), extent.expr());
       region.origin.push_back(tensor::as_int(narrow) == 0 ? tensor::imm(0) : analysis::simplify(low, known));
-      region.extents.push_back(Whole(analysis::simplify(needed, known)));
+      region.extents.push_back(SymInt(analysis::simplify(needed, known)));
     }
     return region;
   }

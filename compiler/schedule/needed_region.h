@@ -11,7 +11,7 @@ namespace tf::schedule {
 // A box with an origin that depends on the loops around and extents that do not, an entry an axis.
 struct Region {
   std::vector<tensor::Expr> origin;
-  std::vector<Whole> extents;
+  std::vector<SymInt> extents;
 };
 
 // The box that holds every element of `stage` read by one iteration of `consumer`'s loop number `loop`, by

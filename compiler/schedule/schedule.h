@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/analysis/bounds.h"
 #include "compiler/schedule/step.h"
-#include "compiler/tensor/whole.h"
+#include "compiler/tensor/symbolic_integer.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
@@ -73,7 +73,7 @@ struct StepError {
 
 // Loops, regions and conditions of a Schedule's state are of literal sizes; of a sketch's, of expressions
 // over its open ones.
-using tensor::Whole;
+using tensor::SymInt;
 
 // What a size that a sketch leaves open can be: a variable that stands for it in a state, and the least and
 // greatest of its choices.
@@ -85,7 +85,7 @@ using OpenSizes = std::vector<std::vector<OpenSize>>;  // of a slot, its parts
 
 struct Loop {
   std::string name;
-  Whole extent = 1;
+  SymInt extent = 1;
   bool reduce = false;
   Annotation annotation = Annotation::kSerial;
 };
@@ -104,11 +104,11 @@ struct StageState {
   // expression over the loop variables of the stages around; 0 at root) and how far it goes.
   // Where open sizes make a region as long as its axis, it starts at 0, whatever the origin.
   std::vector<tensor::Expr> origin;
-  std::vector<Whole> region;
+  std::vector<SymInt> region;
   enum class Place : uint8_t { kRoot, kAt, kInlined } place = Place::kRoot;
   std::string consumer, consumer_loop;  // of kAt
   tensor::Scope scope = tensor::Scope::kGlobal;
-  Whole unroll_limit = 0;
+  SymInt unroll_limit = 0;
   bool reshaped = false;  // split, fused or reordered
 
   bool is_reduction() const { return !stage.reduce_axes.empty(); }
@@ -120,7 +120,7 @@ struct StageState {
 
 // The row pitch of a buffer: its last extent rounded up to a multiple of `factor`, plus `offset` elements.
 struct Pitch {
-  Whole factor = 1, offset = 0;
+  SymInt factor = 1, offset = 0;
 };
 
 // A constant is stored after this map along one of its axes: compiler/runtime/axis_map.h. The matrix is
@@ -155,13 +155,13 @@ struct StateData {
   std::vector<tensor::Expr> conditions;
 
   // Nothing if the size is open and `open` does not know it.
-  std::optional<Whole> value_of(const Size& size) const;
+  std::optional<SymInt> value_of(const Size& size) const;
   // Whether the condition holds; one that depends on open sizes is noted, and holds.
   bool require(const tensor::Expr& condition);
   // The ranges of the open sizes' variables.
   analysis::RangeMap open_ranges() const;
   // The iterations that a loop of that extent has at most: [0, extent).
-  analysis::Interval iterations(const Whole& extent) const;
+  analysis::Interval iterations(const SymInt& extent) const;
 
   // Null if there is none of that name.
   StageState* find_stage(std::string_view name);

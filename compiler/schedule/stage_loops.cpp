@@ -7,8 +7,8 @@ namespace tf::schedule {
 
 using tensor::Expr;
 
-Whole extent_of_axis(const tensor::Axis& axis) {
-  return Whole(axis.extent);
+SymInt extent_of_axis(const tensor::Axis& axis) {
+  return SymInt(axis.extent);
 }
 
 int64_t constant_extent(const tensor::Axis& axis) {
@@ -17,7 +17,7 @@ int64_t constant_extent(const tensor::Axis& axis) {
   return *extent;
 }
 
-void reset_loops(StageState& stage, std::vector<Expr> origin, std::vector<Whole> region) {
+void reset_loops(StageState& stage, std::vector<Expr> origin, std::vector<SymInt> region) {
   const tensor::Stage& s = stage.stage;
   if (region.empty()) {
     origin.assign(s.axes.size(), tensor::imm(0));
@@ -27,7 +27,7 @@ void reset_loops(StageState& stage, std::vector<Expr> origin, std::vector<Whole>
   stage.loop_vars.clear();
   stage.axis_values.clear();
   stage.guards.clear();
-  auto add = [&](std::string name, const Whole& extent, bool reduce) {
+  auto add = [&](std::string name, const SymInt& extent, bool reduce) {
     stage.loop_vars.push_back(tensor::var(name));
     stage.axis_values.push_back(stage.loop_vars.back());
     stage.loops.push_back({std::move(name), extent, reduce, Annotation::kSerial});

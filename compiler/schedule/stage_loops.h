@@ -11,7 +11,7 @@ namespace tf::schedule {
 
 // One loop an axis (i0, i1 … over `region`, then r0, r1 … over the reduce axes). With an empty `region` the
 // whole output from 0.
-void reset_loops(StageState& stage, std::vector<tensor::Expr> origin = {}, std::vector<Whole> region = {});
+void reset_loops(StageState& stage, std::vector<tensor::Expr> origin = {}, std::vector<SymInt> region = {});
 
 // Puts `loops` in place of the `count` loops from `first`; `values` gives the old loops' variables in terms
 // of `vars`, the new loops'.
@@ -19,7 +19,7 @@ void replace_loops(StageState& stage, int first, int count, const std::vector<Lo
                    const std::vector<tensor::Var>& vars, const std::vector<tensor::Expr>& values);
 
 // The extent of a bound axis; open where the steps cut it by an open size.
-Whole extent_of_axis(const tensor::Axis& axis);
+SymInt extent_of_axis(const tensor::Axis& axis);
 // The same where nothing can be open.
 int64_t constant_extent(const tensor::Axis& axis);
 

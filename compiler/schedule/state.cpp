@@ -124,12 +124,12 @@ int StateData::deepest_held_loop(const StageState& holder) const {
   return deepest;
 }
 
-std::optional<Whole> StateData::value_of(const Size& size) const {
-  if (!size.is_open()) return Whole(size.value);
+std::optional<SymInt> StateData::value_of(const Size& size) const {
+  if (!size.is_open()) return SymInt(size.value);
   const auto slot = static_cast<size_t>(size.slot), part = static_cast<size_t>(size.part);
   if (slot >= open.size() || part >= open[slot].size()) return std::nullopt;
   const OpenSize& known = open[slot][part];
-  return known.least == known.greatest ? Whole(known.least) : Whole(known.var);
+  return known.least == known.greatest ? SymInt(known.least) : SymInt(known.var);
 }
 
 bool StateData::require(const Expr& condition) {
@@ -146,7 +146,7 @@ analysis::RangeMap StateData::open_ranges() const {
   return ranges;
 }
 
-analysis::Interval StateData::iterations(const Whole& extent) const {
+analysis::Interval StateData::iterations(const SymInt& extent) const {
   if (!extent.is_open()) return analysis::Interval::from_extent(0, extent);
   const analysis::Interval range = analysis::interval_of(extent.expr(), open_ranges());
   return analysis::Interval::from_extent(0, std::max<int64_t>(range.max, 1));

@@ -37,7 +37,7 @@ StepNames names_in(const Step& step) {
   return std::visit(NamesIn{}, step);
 }
 
-std::string extent_text(const Whole& extent) {
+std::string extent_text(const SymInt& extent) {
   return extent.is_open() ? "open" : absl::StrCat(static_cast<int64_t>(extent));
 }
 

@@ -21,7 +21,7 @@ StepNames names_in(const Step& step);
 
 // "i0 (extent 10), i1 (extent 12)", outermost first; "open" stands for an extent that is not known yet.
 std::string loops_text(const StageState& stage);
-std::string extent_text(const Whole& extent);
+std::string extent_text(const SymInt& extent);
 // "t0, t1": the stages that steps can name, and with `inputs` before them "p0, p1".
 std::string stages_text(const StateData& data, bool inputs);
 // "t0 is computed inside loop i0 of t2" for a stage that compute_at placed.

@@ -85,7 +85,7 @@ Reading::Reading(const space::Sketch& sketch, const schedule::OpenSizes& open, F
   }
 }
 
-Value Reading::operator()(const schedule::Whole& whole) const {
+Value Reading::operator()(const schedule::SymInt& whole) const {
   return whole.is_open() ? (*this)(whole.expr()) : Value(static_cast<double>(static_cast<int64_t>(whole)));
 }
 

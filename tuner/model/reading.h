@@ -19,7 +19,7 @@ class Reading {
   // Of a sketch: the state's open sizes are the sketch's.
   Reading(const space::Sketch& sketch, const schedule::OpenSizes& open, Formulas& formulas);
 
-  Value operator()(const schedule::Whole& whole) const;
+  Value operator()(const schedule::SymInt& whole) const;
   // A condition over open sizes.
   Value operator()(const tensor::Expr& expr) const;
   // Whether the expression has no other variables.

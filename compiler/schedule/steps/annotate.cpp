@@ -24,7 +24,7 @@ std::optional<Illegal> check_thread(StateData& data, const StageState& stage, in
   if (stage.place != StageState::Place::kAt) return std::nullopt;
   const auto around = data.thread_around(stage, annotation);
   if (!around) return Illegal::kNestedParallel;
-  const Whole threads = around->stage->loops[static_cast<size_t>(around->loop)].extent;
+  const SymInt threads = around->stage->loops[static_cast<size_t>(around->loop)].extent;
   return data.require(tensor::less_equal(loop.extent, threads)) ? std::nullopt
                                                                 : std::optional(Illegal::kBadFactor);
 }

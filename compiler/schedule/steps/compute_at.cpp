@@ -16,8 +16,8 @@ bool fits(StateData& data, const Region& region, tensor::Element element, tensor
   if (scope == tensor::Scope::kGlobal) return true;
   if (scope == tensor::Scope::kFragment) return false;
   const int64_t most = scope == tensor::Scope::kRegister ? kMaxRegisterBytes : kMaxSharedBytes;
-  Whole bytes = tensor::element_bytes(element);
-  for (const Whole& extent : region.extents) {
+  SymInt bytes = tensor::element_bytes(element);
+  for (const SymInt& extent : region.extents) {
     bytes *= extent;
     if (!bytes.is_open() && bytes > most) return false;  // before it can overflow
   }

@@ -29,9 +29,9 @@ std::optional<Illegal> apply_step(StateData& data, const Fuse& step) {
 
   const tensor::Var var = tensor::var(fused.name);
   std::vector<Expr> values(static_cast<size_t>(count));
-  Whole inner = 1;
+  SymInt inner = 1;
   for (int i = count - 1; i >= 0; --i) {
-    const Whole extent = stage->loops[static_cast<size_t>(first + i)].extent;
+    const SymInt extent = stage->loops[static_cast<size_t>(first + i)].extent;
     Expr value = tensor::floor_div(var, inner.expr());
     if (i > 0) value = tensor::floor_mod(value, extent.expr());
     values[static_cast<size_t>(i)] = value;

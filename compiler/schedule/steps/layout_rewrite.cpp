@@ -17,7 +17,7 @@ bool is_layout_of(const OpenLayout& layout, int rank) {
 
 std::optional<Illegal> check_layout(StateData& data, const OpenLayout& layout, int rank) {
   for (const OpenLayoutAxis& axis : layout.axes) {
-    const std::optional<Whole> block = data.value_of(axis.block);
+    const std::optional<SymInt> block = data.value_of(axis.block);
     if (!block) return Illegal::kOpenSize;
     if (axis.block.is_open() && (!data.require(tensor::less_equal(1, *block)) ||
                                  !data.require(tensor::less_equal(*block, kMaxLayoutBlock))))

@@ -12,17 +12,17 @@ using tensor::Expr;
 
 // The start of tile `outer`: min(outer * tile, last), with the common divisor outside so that alignment
 // shows.
-Expr shifted_start(const Expr& outer, const Whole& tile, const Whole& last) {
+Expr shifted_start(const Expr& outer, const SymInt& tile, const SymInt& last) {
   if (tile.is_open() || last.is_open()) return tensor::min(outer * tile.expr(), last.expr());
   const int64_t length = tile, end = last, common = std::gcd(length, end);
   return tensor::min(outer * (length / common), tensor::imm(end / common)) * common;
 }
 
 // The factors and, last, their product.
-std::optional<Illegal> read_factors(StateData& data, const Split& step, std::vector<Whole>& factors,
-                                    Whole& tile) {
+std::optional<Illegal> read_factors(StateData& data, const Split& step, std::vector<SymInt>& factors,
+                                    SymInt& tile) {
   for (const Size& size : step.factors) {
-    const std::optional<Whole> factor = data.value_of(size);
+    const std::optional<SymInt> factor = data.value_of(size);
     if (!factor) return Illegal::kOpenSize;
     if (!data.require(tensor::less_equal(1, *factor)) ||
         !data.require(tensor::less_equal(*factor, kMaxSplitFactor)) ||
@@ -44,8 +44,8 @@ std::optional<Illegal> apply_step(StateData& data, const Split& step) {
   if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
   if (step.factors.empty()) return Illegal::kNoFactors;
   const Loop old = stage->loops[static_cast<size_t>(index)];
-  std::vector<Whole> factors;
-  Whole tile = 1;
+  std::vector<SymInt> factors;
+  SymInt tile = 1;
   if (auto reason = read_factors(data, step, factors, tile)) return reason;
   const Expr divides = tensor::divides(tile, old.extent);
   if (step.tail == Tail::kShift &&
@@ -53,13 +53,13 @@ std::optional<Illegal> apply_step(StateData& data, const Split& step) {
     return Illegal::kShiftTail;
 
   const size_t pieces = factors.size() + 1;
-  std::vector<Whole> units(pieces, 1);  // how far one turn of each loop goes
+  std::vector<SymInt> units(pieces, 1);  // how far one turn of each loop goes
   for (size_t i = pieces - 1; i > 0; --i) units[i - 1] = units[i] * factors[i - 1];
   std::vector<Loop> loops;
   std::vector<tensor::Var> vars;
   Expr value;
   for (size_t i = 0; i < pieces; ++i) {
-    const Whole extent = i == 0 ? ceil_div(old.extent, tile) : factors[i - 1];
+    const SymInt extent = i == 0 ? ceil_div(old.extent, tile) : factors[i - 1];
     loops.push_back({absl::StrCat(old.name, ".", i), extent, old.reduce, Annotation::kSerial});
     vars.push_back(tensor::var(loops.back().name));
     Expr part = vars.back() * units[i].expr();

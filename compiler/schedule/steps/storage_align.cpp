@@ -6,7 +6,7 @@ std::optional<Illegal> apply_step(StateData& data, const StorageAlign& step) {
   const StageState* stage = data.find_stage(step.buffer);
   if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
   if (data.is_output(*stage)) return Illegal::kIsOutput;
-  const std::optional<Whole> factor = data.value_of(step.factor), offset = data.value_of(step.offset);
+  const std::optional<SymInt> factor = data.value_of(step.factor), offset = data.value_of(step.offset);
   if (!factor || !offset) return Illegal::kOpenSize;
   for (const auto& [size, least] : {std::pair(*factor, 1), std::pair(*offset, 0)})
     if (!data.require(tensor::less_equal(least, size)) ||

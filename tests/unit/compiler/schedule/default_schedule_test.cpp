@@ -83,7 +83,7 @@ int64_t extent_of_loop(const State& state, std::string_view stage, std::string_v
 // Places of a row in a register tile of a 1x1 convolution.
 int64_t rows_of_tile(int64_t channels_in, int64_t channels_out, int64_t size) {
   const State state = pointwise(channels_in, channels_out, size, "x86_64:cpu=znver4", 16);
-  const std::vector<Whole>& region = state.data().find_stage("t0")->region;
+  const std::vector<SymInt>& region = state.data().find_stage("t0")->region;
   return region[2] * region[3];
 }
 
@@ -114,7 +114,7 @@ TEST(DefaultSchedule, TakesTilesOfSeveralVectorsOnSixteenRegisters) {
   // One vector needs a broadcast for each multiply-add, which is more than load ports give.
   for (const int64_t size : {7, 13, 14, 28}) {
     const State state = pointwise(512, 512, size, "x86_64:cpu=haswell", 8);
-    const std::vector<Whole>& region = state.data().find_stage("t0")->region;
+    const std::vector<SymInt>& region = state.data().find_stage("t0")->region;
     EXPECT_GE(region[1], 16) << size;
     EXPECT_GE(region[1] / 8 * region[2] * region[3], 10) << size;
   }
@@ -181,7 +181,7 @@ TEST(DefaultSchedule, ComputesASoftmaxRowByRow) {
   ASSERT_TRUE(state.ok()) << state.status();
   const StageState* exponentials = state->data().find_stage("t1");
   EXPECT_EQ(exponentials->place, StageState::Place::kAt);
-  EXPECT_EQ(exponentials->region, (std::vector<Whole>{1, 200}));
+  EXPECT_EQ(exponentials->region, (std::vector<SymInt>{1, 200}));
   EXPECT_EQ(exponentials->loops.back().annotation, Annotation::kVectorize);
   const StageState* sum = state->data().find_stage("t2");
   EXPECT_EQ(sum->loops.back().annotation, Annotation::kVectorize);
