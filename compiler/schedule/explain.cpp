@@ -60,7 +60,7 @@ class Explainer {
       case Illegal::kNoConsumer:
         return no_consumer();
       case Illegal::kOpenSize:
-        return "a size is still open ($slot.part); fill in the sketch first";
+        return "a size is still open ($parameter.part); fill in the sketch first";
       case Illegal::kBadLayout:
         return explain_layout(data_, step_);
       case Illegal::kBadScope:

@@ -30,7 +30,7 @@ struct Schedule {
 };
 
 // Canonical text, one step a line, first line "schedule v1"; to_string(parse(x)) == x. Open sizes print as
-// $slot.part. Lines that begin with # may stand before what is parsed, as in what is shown to people.
+// $parameter.part. Lines that begin with # may stand before what is parsed, as in what is shown to people.
 std::string to_string(const Schedule& schedule);
 std::string to_string(const Step& step);
 absl::StatusOr<Schedule> parse_schedule(std::string_view text);
@@ -81,7 +81,7 @@ struct OpenSize {
   tensor::Var var;
   int64_t least = 0, greatest = 0;
 };
-using OpenSizes = std::vector<std::vector<OpenSize>>;  // of a slot, its parts
+using OpenSizes = std::vector<std::vector<OpenSize>>;  // of a parameter, its parts
 
 struct Loop {
   std::string name;

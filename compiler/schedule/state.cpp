@@ -126,9 +126,9 @@ int StateData::deepest_held_loop(const StageState& holder) const {
 
 std::optional<SymInt> StateData::value_of(const Size& size) const {
   if (!size.is_open()) return SymInt(size.value);
-  const auto slot = static_cast<size_t>(size.slot), part = static_cast<size_t>(size.part);
-  if (slot >= open.size() || part >= open[slot].size()) return std::nullopt;
-  const OpenSize& known = open[slot][part];
+  const auto parameter = static_cast<size_t>(size.parameter), part = static_cast<size_t>(size.part);
+  if (parameter >= open.size() || part >= open[parameter].size()) return std::nullopt;
+  const OpenSize& known = open[parameter][part];
   return known.least == known.greatest ? SymInt(known.least) : SymInt(known.var);
 }
 
@@ -141,8 +141,8 @@ bool StateData::require(const Expr& condition) {
 
 analysis::RangeMap StateData::open_ranges() const {
   analysis::RangeMap ranges;
-  for (const std::vector<OpenSize>& slot : open)
-    for (const OpenSize& part : slot) ranges[part.var.get()] = {part.least, part.greatest};
+  for (const std::vector<OpenSize>& parameter : open)
+    for (const OpenSize& part : parameter) ranges[part.var.get()] = {part.least, part.greatest};
   return ranges;
 }
 

@@ -16,21 +16,21 @@
 
 namespace tf::schedule {
 
-// A whole number that a sketch leaves open: a literal, or element `part` of the sketch's slot `slot`. In a
-// Schedule every size is a literal.
+// A whole number that a sketch leaves open: a literal, or element `part` of the sketch's parameter
+// `parameter`. In a Schedule every size is a literal.
 struct Size {
   int64_t value = 0;
-  int slot = -1;
+  int parameter = -1;
   int part = 0;
   Size() = default;
   Size(int64_t v) : value(v) {}  // NOLINT(google-explicit-constructor): a literal size is a number.
-  static Size open(int slot, int part) {
+  static Size open(int parameter, int part) {
     Size size;
-    size.slot = slot;
+    size.parameter = parameter;
     size.part = part;
     return size;
   }
-  bool is_open() const { return slot >= 0; }
+  bool is_open() const { return parameter >= 0; }
   bool operator==(const Size&) const = default;
 };
 

@@ -47,7 +47,7 @@ const char* word_of(const Table& table, T value) {
 }
 
 std::string text(const Size& size) {
-  return size.is_open() ? absl::StrCat("$", size.slot, ".", size.part) : absl::StrCat(size.value);
+  return size.is_open() ? absl::StrCat("$", size.parameter, ".", size.part) : absl::StrCat(size.value);
 }
 std::string text(const std::vector<Size>& sizes) {
   return absl::StrJoin(sizes, ",", [](std::string* out, const Size& s) { *out += text(s); });
@@ -177,13 +177,13 @@ class LineReader {
   Size size_of(const std::string& w) {
     if (w.starts_with('$')) {
       const std::vector<std::string> parts = absl::StrSplit(absl::string_view(w).substr(1), '.');
-      int slot = 0, part = 0;
-      if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &slot) && absl::SimpleAtoi(parts[1], &part) &&
-          slot >= 0 && part >= 0)
-        return Size::open(slot, part);
+      int parameter = 0, part = 0;
+      if (parts.size() == 2 && absl::SimpleAtoi(parts[0], &parameter) && absl::SimpleAtoi(parts[1], &part) &&
+          parameter >= 0 && part >= 0)
+        return Size::open(parameter, part);
     }
     int64_t value = 0;
-    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not a number or $slot.part"));
+    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not a number or $parameter.part"));
     return Size(value);
   }
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "tuner/model/point_program.h"
 #include "tuner/model/roofline.h"
-#include "tuner/model/slot_program.h"
 
 namespace tf::model {
 namespace {
@@ -27,9 +27,9 @@ Value is_sensible(const Nest& nest, const target::Target& target) {
 size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formulas& formulas) {
   std::vector<Value> arithmetic;
   for (const Nest& nest : nests) arithmetic.push_back(arithmetic_of(nest));
-  const SlotProgram program(sketch, formulas, arithmetic);
+  const PointProgram program(sketch, formulas, arithmetic);
   const space::Point point =
-      sketch.seeds.empty() ? space::Point(sketch.slots.size(), 0) : sketch.seeds.front();
+      sketch.seeds.empty() ? space::Point(sketch.parameters.size(), 0) : sketch.seeds.front();
   const space::Point* const points[] = {&point};
   std::vector<double> results(nests.size());
   program.run(points, results);
@@ -82,7 +82,7 @@ std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::Po
 // Of each sketch. Every program gives legality first, so that nobody pays for what it does not ask for.
 struct Evaluator::Compiled {
   struct Programs {
-    SlotProgram legal, roofline, features, all;
+    PointProgram legal, roofline, features, all;
   };
   std::vector<Programs> sketches;
 };
@@ -130,7 +130,7 @@ void for_each_result(std::span<const space::Candidate> candidates, std::span<con
   std::vector<double> results;
   for (size_t sketch = 0; sketch < of_sketch.size(); ++sketch) {
     if (of_sketch[sketch].empty()) continue;
-    const SlotProgram& program = program_of(sketch);
+    const PointProgram& program = program_of(sketch);
     points.clear();
     for (size_t i : of_sketch[sketch]) points.push_back(&candidates[i].point);
     results.resize(points.size() * program.outputs());
@@ -151,7 +151,7 @@ std::vector<bool> Evaluator::legal(std::span<const space::Candidate> candidates)
   std::vector<bool> legal(candidates.size());
   for_each_result(
       candidates, pace_,
-      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].legal; },
+      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].legal; },
       [&](size_t i, std::span<const double> results) { legal[i] = results[0] != 0; });
   return legal;
 }
@@ -160,7 +160,7 @@ std::vector<double> Evaluator::roofline(std::span<const space::Candidate> candid
   std::vector<double> seconds(candidates.size());
   for_each_result(
       candidates, pace_,
-      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].roofline; },
+      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].roofline; },
       [&](size_t i, std::span<const double> results) { seconds[i] = results[0]; });
   return seconds;
 }
@@ -169,7 +169,7 @@ std::vector<Features> Evaluator::features(std::span<const space::Candidate> cand
   std::vector<Features> features(candidates.size());
   for_each_result(
       candidates, pace_,
-      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].features; },
+      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].features; },
       [&](size_t i, std::span<const double> results) { copy_features(results, features[i]); });
   return features;
 }
@@ -178,7 +178,7 @@ std::optional<Judgement> Evaluator::judge(const space::Candidate& candidate) con
   Judgement judgement;
   for_each_result(
       {&candidate, 1}, pace_,
-      [&](size_t sketch) -> const SlotProgram& { return compiled_->sketches[sketch].all; },
+      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].all; },
       [&](size_t, std::span<const double> results) {
         copy_features(results, judgement.features);
         judgement.roofline_seconds = results[kFeatureCount];

@@ -1,7 +1,7 @@
 #pragma once
 // Owns: judging candidates without building them, many at a time: which are legal, their features, and the
-// roofline model's estimate. Each sketch is compiled once into programs over its slots, for all machines of
-// its target.
+// roofline model's estimate. Each sketch is compiled once into programs over its parameters, for all machines
+// of its target.
 
 #include <array>
 #include <cstdint>
@@ -59,7 +59,7 @@ struct Assessment {
 // Of a state without open sizes; `main_nest` is the sketch's.
 Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
                   const target::Target& target, const RooflineOptions& options, size_t main_nest);
-// Of a sketch, over the choices of its slots, and over the machine's pace, whatever the options say was
+// Of a sketch, over the choices of its parameters, and over the machine's pace, whatever the options say was
 // measured: as parameters, in Pace's order. Nothing if it is legal nowhere. `formulas` must outlive it.
 std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
                                  const target::Target& target, const RooflineOptions& options,

@@ -75,12 +75,13 @@ Expr beside_divisor(const tensor::Binary& node) {
 }  // namespace
 
 Reading::Reading(const space::Sketch& sketch, const schedule::OpenSizes& open, Formulas& formulas) {
-  for (size_t slot = 0; slot < open.size(); ++slot) {
-    for (size_t part = 0; part < open[slot].size(); ++part) {
+  for (size_t parameter = 0; parameter < open.size(); ++parameter) {
+    for (size_t part = 0; part < open[parameter].size(); ++part) {
       std::vector<int64_t> values;
-      for (const std::vector<int64_t>& choice : sketch.slots[slot].choices) values.push_back(choice[part]);
-      sizes_.emplace(open[slot][part].var.get(),
-                     formulas.part(static_cast<int>(slot), static_cast<int>(part), values));
+      for (const std::vector<int64_t>& choice : sketch.parameters[parameter].choices)
+        values.push_back(choice[part]);
+      sizes_.emplace(open[parameter][part].var.get(),
+                     formulas.part(static_cast<int>(parameter), static_cast<int>(part), values));
     }
   }
 }

@@ -138,10 +138,10 @@ Value& operator*=(Value& a, const Value& b) {
   return a = a * b;
 }
 
-Value Formulas::part(int slot, int part, std::span<const int64_t> values) {
+Value Formulas::part(int parameter, int part, std::span<const int64_t> values) {
   const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
   if (*least == *greatest) return static_cast<double>(*least);
-  Node node{.op = Op::kPart, .operands = {slot, part, -1}};
+  Node node{.op = Op::kPart, .operands = {parameter, part, -1}};
   node.least = static_cast<double>(*least);
   node.greatest = static_cast<double>(*greatest);
   return {this, intern(node)};

@@ -39,7 +39,7 @@ class Value {
 
 enum class Op : uint8_t {
   kConstant,
-  kPart,       // of a slot's choice
+  kPart,       // of a parameter's choice
   kParameter,  // what whoever evaluates it gives
   kAdd,
   kSub,
@@ -81,7 +81,7 @@ class Formulas {
  public:
   struct Node {
     Op op = Op::kConstant;
-    std::array<int, 3> operands = {-1, -1, -1};  // of kPart: slot and part; of kParameter: its number
+    std::array<int, 3> operands = {-1, -1, -1};  // of kPart: parameter and part; of kParameter: its number
     double value = 0;                            // of kConstant
     double least = 0, greatest = 0;
     bool operator==(const Node&) const = default;
@@ -91,8 +91,8 @@ class Formulas {
     }
   };
 
-  // Part `part` of the choice in slot `slot`, one of `values`.
-  Value part(int slot, int part, std::span<const int64_t> values);
+  // Part `part` of the choice in parameter `parameter`, one of `values`.
+  Value part(int parameter, int part, std::span<const int64_t> values);
   // Number `number` of the parameters: some positive number.
   Value parameter(int number);
   Value make(Op op, const Value& a, const Value& b = 0, const Value& c = 0);

@@ -21,8 +21,8 @@ double uniform(space::Random& random) {
 AnsorLikeSearch::AnsorLikeSearch(const space::DesignSpace& space, const model::Evaluator& evaluator,
                                  model::CostModel* model, uint64_t seed)
     : space_(space), neighbourhood_(space), evaluator_(evaluator), model_(model), random_(seed) {
-  has_slots_ = std::any_of(space.sketches.begin(), space.sketches.end(),
-                           [](const space::Sketch& sketch) { return !sketch.slots.empty(); });
+  has_parameters_ = std::any_of(space.sketches.begin(), space.sketches.end(),
+                                [](const space::Sketch& sketch) { return !sketch.parameters.empty(); });
 }
 
 std::vector<space::Candidate> AnsorLikeSearch::propose(int count) {
@@ -47,8 +47,8 @@ std::vector<space::Candidate> AnsorLikeSearch::draw_population() {
     std::vector<space::Candidate> drawn;
     for (size_t i = 0; i < wanted; ++i) {
       drawn.push_back(space::sample(space_, random_));
-      // A sketch without slots is a schedule of ours, which the baseline must not start from.
-      if (has_slots_ && drawn.back().point.empty()) drawn.pop_back();
+      // A sketch without parameters is a schedule of ours, which the baseline must not start from.
+      if (has_parameters_ && drawn.back().point.empty()) drawn.pop_back();
     }
     const std::vector<bool> legal = evaluator_.legal(drawn);
     for (size_t i = 0; i < drawn.size() && population.size() < wanted; ++i)

@@ -46,7 +46,7 @@ class AnsorLikeSearch final : public Search {
   const model::Evaluator& evaluator_;
   model::CostModel* model_;  // may be null: every choice is random
   space::Random random_;
-  bool has_slots_ = false;  // whether any sketch has
+  bool has_parameters_ = false;  // whether any sketch has
   Seen seen_;
   std::vector<Observation> measured_;  // the best, fastest first
   std::deque<space::Candidate> round_;

@@ -4,7 +4,7 @@ namespace tf::search {
 
 GridSearch::GridSearch(const space::DesignSpace& space, const model::Evaluator& evaluator)
     : space_(space), evaluator_(evaluator) {
-  next_.point.assign(space_.sketches.front().slots.size(), 0);
+  next_.point.assign(space_.sketches.front().parameters.size(), 0);
 }
 
 std::vector<space::Candidate> GridSearch::propose(int count) {
@@ -17,17 +17,18 @@ std::vector<space::Candidate> GridSearch::propose(int count) {
 }
 
 void GridSearch::advance() {
-  // An odometer whose last slot turns fastest; past its end comes the next sketch.
-  const std::vector<space::Slot>& slots = space_.sketches[static_cast<size_t>(next_.sketch)].slots;
-  for (size_t i = slots.size(); i-- > 0;) {
-    if (++next_.point[i] < slots[i].choices.size()) return;
+  // An odometer whose last parameter turns fastest; past its end comes the next sketch.
+  const std::vector<space::Parameter>& parameters =
+      space_.sketches[static_cast<size_t>(next_.sketch)].parameters;
+  for (size_t i = parameters.size(); i-- > 0;) {
+    if (++next_.point[i] < parameters[i].choices.size()) return;
     next_.point[i] = 0;
   }
   if (static_cast<size_t>(++next_.sketch) == space_.sketches.size()) {
     done_ = true;
     return;
   }
-  next_.point.assign(space_.sketches[static_cast<size_t>(next_.sketch)].slots.size(), 0);
+  next_.point.assign(space_.sketches[static_cast<size_t>(next_.sketch)].parameters.size(), 0);
 }
 
 void GridSearch::update(std::span<const Observation> observations) {

@@ -23,9 +23,9 @@ double product_as_double(const Choice& choice) {
   return all;
 }
 
-double largest(const Slot& slot) {
+double largest(const Parameter& parameter) {
   double most = 0;
-  for (const Choice& choice : slot.choices) most = std::max(most, product_as_double(choice));
+  for (const Choice& choice : parameter.choices) most = std::max(most, product_as_double(choice));
   return most;
 }
 
@@ -34,7 +34,7 @@ const tensor::Stage& main_stage(const tensor::Workload& workload) {
   return workload.stages[static_cast<size_t>(structure.anchor.value_or(structure.output))];
 }
 
-uint32_t nearest(const Slot& from, uint32_t choice, const Slot& to) {
+uint32_t nearest(const Parameter& from, uint32_t choice, const Parameter& to) {
   constexpr double kInnermost = 4;  // an inner part weighs more than all outside it
   const Choice& wanted = from.choices[choice];
   const double whole = product_as_double(wanted) == largest(from) ? largest(to) : product_as_double(wanted);
@@ -59,8 +59,8 @@ uint32_t nearest(const Slot& from, uint32_t choice, const Slot& to) {
 
 bool are_alike(const Sketch& a, const Sketch& b) {
   return a.family == b.family &&
-         std::equal(a.slots.begin(), a.slots.end(), b.slots.begin(), b.slots.end(),
-                    [](const Slot& one, const Slot& other) {
+         std::equal(a.parameters.begin(), a.parameters.end(), b.parameters.begin(), b.parameters.end(),
+                    [](const Parameter& one, const Parameter& other) {
                       return one.name == other.name &&
                              one.choices.front().size() == other.choices.front().size();
                     });
@@ -81,10 +81,10 @@ double distance(const Sketch& a, const Sketch& b) {
 }
 
 Point carry_over(const Sketch& from, const Point& point, const Sketch& to) {
-  TF_CHECK(are_alike(from, to) && point.size() == from.slots.size()) << "a point of another family";
+  TF_CHECK(are_alike(from, to) && point.size() == from.parameters.size()) << "a point of another family";
   Point carried;
-  for (size_t slot = 0; slot < point.size(); ++slot)
-    carried.push_back(nearest(from.slots[slot], point[slot], to.slots[slot]));
+  for (size_t parameter = 0; parameter < point.size(); ++parameter)
+    carried.push_back(nearest(from.parameters[parameter], point[parameter], to.parameters[parameter]));
   return carried;
 }
 

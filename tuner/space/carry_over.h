@@ -6,7 +6,8 @@
 
 namespace tf::space {
 
-// Whether two sketches make the same decisions: of one family, with the same slots but for their choices.
+// Whether two sketches make the same decisions: of one family, with the same parameters but for their
+// choices.
 bool are_alike(const Sketch& a, const Sketch& b);
 
 // How far apart the problems of two sketches are: the sum over the anchor's axes (the output's, if there is
@@ -14,8 +15,8 @@ bool are_alike(const Sketch& a, const Sketch& b);
 double distance(const Sketch& a, const Sketch& b);
 
 // The point of `to` that decides as `point` does of `from`, a sketch like it. Sizes stay what they are, for
-// they are those of registers and caches, and each slot takes the choice nearest to them, innermost parts
-// first; but a tile that is its slot's largest becomes the largest. It need not be legal.
+// they are those of registers and caches, and each parameter takes the choice nearest to them, innermost
+// parts first; but a tile that is its parameter's largest becomes the largest. It need not be legal.
 Point carry_over(const Sketch& from, const Point& point, const Sketch& to);
 
 }  // namespace tf::space

@@ -20,7 +20,7 @@ namespace {
 // Whether the sketch is legal somewhere: its first point stands for the steps without sizes, which decide
 // that.
 bool is_usable(const Sketch& sketch) {
-  return schedule::apply(*sketch.workload, instantiate(sketch, Point(sketch.slots.size(), 0))).ok();
+  return schedule::apply(*sketch.workload, instantiate(sketch, Point(sketch.parameters.size(), 0))).ok();
 }
 
 void add_if_usable(Sketch sketch, DesignSpace& space) {

@@ -17,7 +17,7 @@ struct Problem {
 };
 
 // Never empty, and the compiler's default schedule is always a seed: of the first sketch, or as a sketch
-// without slots. Sketches use no numerics but those allowed.
+// without parameters. Sketches use no numerics but those allowed.
 DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads,
                            const schedule::Numerics& allowed = {});
 

@@ -15,8 +15,8 @@ uint64_t below(Random& random, uint64_t count) {
 Candidate sample(const DesignSpace& space, Random& random) {
   Candidate candidate;
   candidate.sketch = static_cast<int>(below(random, space.sketches.size()));
-  for (const Slot& slot : space.sketches[static_cast<size_t>(candidate.sketch)].slots) {
-    candidate.point.push_back(static_cast<uint32_t>(below(random, slot.choices.size())));
+  for (const Parameter& parameter : space.sketches[static_cast<size_t>(candidate.sketch)].parameters) {
+    candidate.point.push_back(static_cast<uint32_t>(below(random, parameter.choices.size())));
   }
   return candidate;
 }

@@ -14,10 +14,10 @@ using Random = std::mt19937_64;
 // A uniform draw from [0, count). count must be positive.
 uint64_t below(Random& random, uint64_t count);
 
-// Sketches are drawn evenly, then each slot uniformly.
+// Sketches are drawn evenly, then each parameter uniformly.
 Candidate sample(const DesignSpace& space, Random& random);
 
-// Each slot from one parent or the other. Parents must share a sketch.
+// Each parameter from one parent or the other. Parents must share a sketch.
 Candidate crossover(const Candidate& a, const Candidate& b, Random& random);
 
 }  // namespace tf::space

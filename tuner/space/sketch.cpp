@@ -33,10 +33,11 @@ class Filler {
   }
   void fill(schedule::Size& size) const {
     if (!size.is_open()) return;
-    const auto slot = static_cast<size_t>(size.slot);
-    TF_CHECK(slot < point_.size() && point_[slot] < sketch_.slots[slot].choices.size())
-        << "the point has no choice for slot " << slot;
-    size = schedule::Size(sketch_.slots[slot].choices[point_[slot]].at(static_cast<size_t>(size.part)));
+    const auto parameter = static_cast<size_t>(size.parameter);
+    TF_CHECK(parameter < point_.size() && point_[parameter] < sketch_.parameters[parameter].choices.size())
+        << "the point has no choice for parameter " << parameter;
+    size = schedule::Size(
+        sketch_.parameters[parameter].choices[point_[parameter]].at(static_cast<size_t>(size.part)));
   }
 
   const Sketch& sketch_;
@@ -47,15 +48,15 @@ class Filler {
 
 double Sketch::size() const {
   double points = 1;
-  for (const Slot& slot : slots) points *= static_cast<double>(slot.choices.size());
+  for (const Parameter& parameter : parameters) points *= static_cast<double>(parameter.choices.size());
   return points;
 }
 
 Digest Sketch::hash() const {
   std::string text = schedule::to_string(steps);
-  for (const Slot& slot : slots) {
-    absl::StrAppend(&text, slot.name);
-    for (const auto& choice : slot.choices) absl::StrAppend(&text, " ", absl::StrJoin(choice, ","));
+  for (const Parameter& parameter : parameters) {
+    absl::StrAppend(&text, parameter.name);
+    for (const auto& choice : parameter.choices) absl::StrAppend(&text, " ", absl::StrJoin(choice, ","));
     absl::StrAppend(&text, "\n");
   }
   return sha256(text);
@@ -68,10 +69,10 @@ schedule::Schedule instantiate(const Sketch& sketch, const Point& point) {
 }
 
 std::optional<Point> point_of(const Sketch& sketch, std::span<const int64_t> choices) {
-  if (choices.size() != sketch.slots.size()) return std::nullopt;
+  if (choices.size() != sketch.parameters.size()) return std::nullopt;
   Point point;
   for (size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i] < 0 || static_cast<size_t>(choices[i]) >= sketch.slots[i].choices.size())
+    if (choices[i] < 0 || static_cast<size_t>(choices[i]) >= sketch.parameters[i].choices.size())
       return std::nullopt;
     point.push_back(static_cast<uint32_t>(choices[i]));
   }
@@ -80,13 +81,13 @@ std::optional<Point> point_of(const Sketch& sketch, std::span<const int64_t> cho
 
 schedule::OpenSizes open_sizes(const Sketch& sketch) {
   schedule::OpenSizes open;
-  for (const Slot& slot : sketch.slots) {
+  for (const Parameter& parameter : sketch.parameters) {
     std::vector<schedule::OpenSize>& parts = open.emplace_back();
-    for (size_t part = 0; part < slot.choices.front().size(); ++part) {
+    for (size_t part = 0; part < parameter.choices.front().size(); ++part) {
       schedule::OpenSize& size = parts.emplace_back();
       size.var = tensor::var(absl::StrCat("$", open.size() - 1, ".", part));
-      size.least = size.greatest = slot.choices.front()[part];
-      for (const std::vector<int64_t>& choice : slot.choices) {
+      size.least = size.greatest = parameter.choices.front()[part];
+      for (const std::vector<int64_t>& choice : parameter.choices) {
         size.least = std::min(size.least, choice[part]);
         size.greatest = std::max(size.greatest, choice[part]);
       }

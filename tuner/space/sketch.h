@@ -1,7 +1,8 @@
 #pragma once
 // Owns: the one representation of design spaces. A Sketch is a list of schedule steps in which some sizes are
-// open; each open size is an element of a slot, and a slot has a finite list of choices. Hand-written
-// templates and generated sketches both end as this value. Does not know: measuring, cost models, strategies.
+// open; each open size is an element of a parameter, and a parameter has a finite list of choices.
+// Hand-written templates and generated sketches both end as this value. Does not know: measuring, cost
+// models, strategies.
 
 #include <cstdint>
 #include <memory>
@@ -17,31 +18,31 @@
 
 namespace tf::space {
 
-// One decision. Every choice gives a value to each part of the slot: a tile slot's parts are the inner
-// factors of a split, outermost first; a scalar slot has one part.
-struct Slot {
+// One decision. Every choice gives a value to each part of the parameter: a tile parameter's parts are the
+// inner factors of a split, outermost first; a scalar parameter has one part.
+struct Parameter {
   std::string name;
   std::vector<std::vector<int64_t>> choices;  // not empty; all of one size
 };
 
-// The choice taken in each slot.
+// The choice taken in each parameter.
 using Point = std::vector<uint32_t>;
 
 struct Sketch {
   std::string family;  // where it comes from: "template conv2d", "generated tile-reduction", …
   std::shared_ptr<const tensor::Workload> workload;  // bound
-  std::vector<Slot> slots;
-  schedule::Schedule steps;  // open sizes refer to `slots`
+  std::vector<Parameter> parameters;
+  schedule::Schedule steps;  // open sizes refer to `parameters`
   std::vector<Point> seeds;  // where a search does well to start: the default schedule's choices
 
   // Number of points, as a double because it overflows integers.
   double size() const;
-  // SHA-256 of steps and slots (seeds do not count): two sketches with one hash offer the same points in the
-  // same order.
+  // SHA-256 of steps and parameters (seeds do not count): two sketches with one hash offer the same points in
+  // the same order.
   Digest hash() const;
 };
 
-// The sketch's schedule at a point. The point must have one valid choice for each slot.
+// The sketch's schedule at a point. The point must have one valid choice for each parameter.
 schedule::Schedule instantiate(const Sketch& sketch, const Point& point);
 
 // The point that a record names by the numbers of its choices; nothing if the sketch has no such point.

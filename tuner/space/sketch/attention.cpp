@@ -1,7 +1,7 @@
 #include "tuner/space/sketch/attention.h"
 
 #include "compiler/schedule/attention.h"
-#include "tuner/space/slots.h"
+#include "tuner/space/parameters.h"
 
 namespace tf::space {
 
@@ -15,10 +15,10 @@ std::optional<Sketch> generated_attention(const Problem& problem, const target::
   schedule::AttentionSizes sizes = schedule::default_attention_sizes(problem.workload, *attention, target);
   Point seed;
   auto open = [&](const char* name, std::vector<int64_t> values, schedule::Size& size) {
-    Slot slot = scalar_slot(name, std::move(values));
-    seed.push_back(ensure_choice(slot, {size.value}));
-    sketch.slots.push_back(std::move(slot));
-    size = schedule::Size::open(static_cast<int>(sketch.slots.size()) - 1, 0);
+    Parameter parameter = scalar_parameter(name, std::move(values));
+    seed.push_back(ensure_choice(parameter, {size.value}));
+    sketch.parameters.push_back(std::move(parameter));
+    size = schedule::Size::open(static_cast<int>(sketch.parameters.size()) - 1, 0);
   };
   open("block_tiles", {1, 2, 3, 4, 6, 8}, sizes.block_tiles);
   open("rows", {1, 2, 4, 6, 7, 8, 10, 12, 14}, sizes.rows);

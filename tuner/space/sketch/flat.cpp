@@ -5,8 +5,8 @@
 #include "compiler/schedule/flat_stage.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
+#include "tuner/space/parameters.h"
 #include "tuner/space/sketch/tiled_reduction.h"
-#include "tuner/space/slots.h"
 
 namespace tf::space {
 namespace {
@@ -58,8 +58,8 @@ Sketch generated_flat(const Problem& problem, const target::Target& target, int 
                                    .to = loops.vector_axis,
                                    .from = *from,
                                    .parallel = loops.parallel};
-      squares.side = schedule::Size::open(static_cast<int>(sketch.slots.size()), 0);
-      sketch.slots.push_back(scalar_slot("side_" + name, {4, 8, 16, 32, 64}));
+      squares.side = schedule::Size::open(static_cast<int>(sketch.parameters.size()), 0);
+      sketch.parameters.push_back(scalar_parameter("side_" + name, {4, 8, 16, 32, 64}));
       schedule::append_squares(squares, sketch.steps.steps);
       continue;
     }
@@ -67,8 +67,8 @@ Sketch generated_flat(const Problem& problem, const target::Target& target, int 
         lane_choices(extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]), target);
     loops.vectorized = !lanes.empty();
     if (loops.vectorized) {
-      loops.lanes = schedule::Size::open(static_cast<int>(sketch.slots.size()), 0);
-      sketch.slots.push_back(scalar_slot("lanes_" + name, lanes));
+      loops.lanes = schedule::Size::open(static_cast<int>(sketch.parameters.size()), 0);
+      sketch.parameters.push_back(scalar_parameter("lanes_" + name, lanes));
     }
     schedule::append_flat_loops(loops, sketch.steps.steps);
   }

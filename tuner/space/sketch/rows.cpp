@@ -2,7 +2,7 @@
 
 #include "compiler/schedule/row_steps.h"
 #include "compiler/schedule/structure.h"
-#include "tuner/space/slots.h"
+#include "tuner/space/parameters.h"
 
 namespace tf::space {
 namespace {
@@ -28,10 +28,10 @@ std::optional<Sketch> generated_rows(const Problem& problem, const target::Targe
   const schedule::RowSizes known = schedule::default_row_sizes(workload, *rows, target.fp32_lanes());
   Point seed;
   auto open = [&](const char* name, std::vector<int64_t> values, int64_t seeded) {
-    Slot slot = scalar_slot(name, std::move(values));
-    seed.push_back(ensure_choice(slot, {seeded}));
-    sketch.slots.push_back(std::move(slot));
-    return schedule::Size::open(static_cast<int>(sketch.slots.size()) - 1, 0);
+    Parameter parameter = scalar_parameter(name, std::move(values));
+    seed.push_back(ensure_choice(parameter, {seeded}));
+    sketch.parameters.push_back(std::move(parameter));
+    return schedule::Size::open(static_cast<int>(sketch.parameters.size()) - 1, 0);
   };
   schedule::RowSizes sizes;
   sizes.lanes = open("lanes", lane_choices(known.lanes.value), known.lanes.value);

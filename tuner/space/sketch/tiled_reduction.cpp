@@ -5,16 +5,17 @@
 #include "base/whole_division.h"
 #include "compiler/schedule/operand_storage.h"
 #include "compiler/schedule/tiling.h"
-#include "tuner/space/slots.h"
+#include "tuner/space/parameters.h"
 
 namespace tf::space {
 namespace {
 
 // Of a reduction of that length: parts that leave more than one of them.
-Slot partial_sum_slot(int64_t extent) {
-  Slot slot{"partial_sum", {}};
-  for (int64_t length = 8; length < extent && length <= 4096; length *= 2) slot.choices.push_back({length});
-  return slot;
+Parameter partial_sum_parameter(int64_t extent) {
+  Parameter parameter{"partial_sum", {}};
+  for (int64_t length = 8; length < extent && length <= 4096; length *= 2)
+    parameter.choices.push_back({length});
+  return parameter;
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ TiledReductionFrame frame_of(const Problem& problem, const target::Target& targe
 }
 
 Sketch tiled_reduction(std::string family, const Problem& problem, const TiledReductionFrame& frame,
-                       TiledReductionSlots slots, int threads) {
+                       TiledReductionParameters parameters, int threads) {
   Sketch sketch;
   sketch.family = std::move(family);
   if (frame.form.storage == schedule::Storage::kBFloat16) sketch.family += ", bf16";
@@ -52,40 +53,40 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
 
   Point seed;
-  auto add = [&](Slot slot, const std::vector<int64_t>& choice) {
-    seed.push_back(ensure_choice(slot, choice));
-    sketch.slots.push_back(std::move(slot));
-    return static_cast<int>(sketch.slots.size()) - 1;
+  auto add = [&](Parameter parameter, const std::vector<int64_t>& choice) {
+    seed.push_back(ensure_choice(parameter, choice));
+    sketch.parameters.push_back(std::move(parameter));
+    return static_cast<int>(sketch.parameters.size()) - 1;
   };
-  if (frame.form.sums != schedule::Sums::kWhole) {  // the slot that the preparation refers to
+  if (frame.form.sums != schedule::Sums::kWhole) {  // the parameter that the preparation refers to
     const int64_t extent = extent_of(anchor.reduce_axes.front());
     const bool chosen = frame.default_product.sums == frame.form.sums;
     const int64_t part = frame.form.sums == schedule::Sums::kShared
                              ? ceil_div(extent, threads)
                              : std::min<int64_t>(1024, (extent + 1) / 2);
-    add(partial_sum_slot(extent), {chosen ? frame.default_product.partial_sum : part});
+    add(partial_sum_parameter(extent), {chosen ? frame.default_product.partial_sum : part});
   }
   std::vector<schedule::AxisTile> axes;
-  for (size_t axis = 0; axis < slots.axes.size(); ++axis) {
-    const int slot =
-        add(std::move(slots.axes[axis]), {frame.default_tile.blocks[axis], frame.default_tile.tiles[axis]});
-    axes.push_back({schedule::Size::open(slot, 0), schedule::Size::open(slot, 1)});
+  for (size_t axis = 0; axis < parameters.axes.size(); ++axis) {
+    const int parameter = add(std::move(parameters.axes[axis]),
+                              {frame.default_tile.blocks[axis], frame.default_tile.tiles[axis]});
+    axes.push_back({schedule::Size::open(parameter, 0), schedule::Size::open(parameter, 1)});
   }
   schedule::Size vectors = axes[static_cast<size_t>(frame.prepared.vector_axis)].tile;
   schedule::RegisterTile tile =
       schedule::register_tile(anchor, frame.prepared, std::move(axes), frame.default_tile.fused);
   tile.parallel = threads > 1;
-  for (size_t axis = 0; axis < slots.reduces.size(); ++axis) {
-    const int slot = add(std::move(slots.reduces[axis]), {frame.default_tile.reduce_inner[axis]});
-    tile.reduce_inner.push_back(schedule::Size::open(slot, 0));
+  for (size_t axis = 0; axis < parameters.reduces.size(); ++axis) {
+    const int parameter = add(std::move(parameters.reduces[axis]), {frame.default_tile.reduce_inner[axis]});
+    tile.reduce_inner.push_back(schedule::Size::open(parameter, 0));
   }
   if (frame.default_product.panel_vectors > 0)
     vectors = schedule::Size::open(
-        add(scalar_slot("panel", {1, 2, 4, 8}), {frame.default_product.panel_vectors}), 0);
+        add(scalar_parameter("panel", {1, 2, 4, 8}), {frame.default_product.panel_vectors}), 0);
   schedule::append_operand_storage(problem.workload, frame.structure, frame.prepared, vectors,
                                    frame.form.pack, tile.parallel, sketch.steps.steps);
   schedule::append_register_tile(tile, sketch.steps.steps);
-  const int unroll = add(std::move(slots.unroll), {frame.default_tile.unroll});
+  const int unroll = add(std::move(parameters.unroll), {frame.default_tile.unroll});
   sketch.steps.steps.push_back(
       schedule::Pragma{tile.reduction, schedule::PragmaKind::kUnrollLimit, schedule::Size::open(unroll, 0)});
   sketch.seeds.push_back(std::move(seed));
@@ -97,21 +98,22 @@ Sketch generated_tiled_reduction(const Problem& problem, const target::Target& t
   const TiledReductionFrame frame = frame_of(problem, target, threads, form);
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
   constexpr int64_t kMaxBlock = 512;
-  TiledReductionSlots slots;
+  TiledReductionParameters parameters;
   for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
     const bool vector = static_cast<int>(axis) == frame.prepared.vector_axis;
     int64_t extent = extent_of(anchor.axes[axis]);
     if (vector) extent = ceil_div(extent, frame.prepared.lanes);
-    slots.axes.push_back(tile_slot(
+    parameters.axes.push_back(tile_parameter(
         "tile_i" + std::to_string(axis), extent,
         {.parts = 2, .max_innermost = vector ? 8 : target.vector.registers, .max_inner_product = kMaxBlock}));
   }
   for (size_t axis = 0; axis < anchor.reduce_axes.size(); ++axis) {
-    slots.reduces.push_back(tile_slot("inner_r" + std::to_string(axis), extent_of(anchor.reduce_axes[axis]),
-                                      {.parts = 1, .max_innermost = 64}));
+    parameters.reduces.push_back(tile_parameter("inner_r" + std::to_string(axis),
+                                                extent_of(anchor.reduce_axes[axis]),
+                                                {.parts = 1, .max_innermost = 64}));
   }
-  slots.unroll = scalar_slot("unroll", {0, 64, 256});
-  return tiled_reduction("generated tiled-reduction", problem, frame, std::move(slots), threads);
+  parameters.unroll = scalar_parameter("unroll", {0, 64, 256});
+  return tiled_reduction("generated tiled-reduction", problem, frame, std::move(parameters), threads);
 }
 
 }  // namespace tf::space

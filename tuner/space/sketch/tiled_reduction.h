@@ -13,10 +13,10 @@
 namespace tf::space {
 
 // Choices for the tiles of one output axis and one reduce axis.
-struct TiledReductionSlots {
-  std::vector<Slot> axes;     // one an output axis, two parts: tiles a block, elements (or vectors) a tile
-  std::vector<Slot> reduces;  // one a reduce axis, one part: the inner factor
-  Slot unroll;                // one part: statements that unrolling the reduction's inner loops may make
+struct TiledReductionParameters {
+  std::vector<Parameter> axes;  // one an output axis, two parts: tiles a block, elements (or vectors) a tile
+  std::vector<Parameter> reduces;  // one a reduce axis, one part: the inner factor
+  Parameter unroll;                // one part: statements that unrolling the reduction's inner loops may make
 };
 
 // In what a reduction's sketches differ beyond sizes.
@@ -39,10 +39,10 @@ struct TiledReductionFrame {
 TiledReductionFrame frame_of(const Problem& problem, const target::Target& target, int threads,
                              const ReductionForm& form);
 
-// The sketch with these slots, the default tile added to their choices and its point as seed. Slots of one
-// choice stay slots, so that points keep their meaning.
+// The sketch with these parameters, the default tile added to their choices and its point as seed. Parameters
+// of one choice stay parameters, so that points keep their meaning.
 Sketch tiled_reduction(std::string family, const Problem& problem, const TiledReductionFrame& frame,
-                       TiledReductionSlots slots, int threads);
+                       TiledReductionParameters parameters, int threads);
 
 // The general rule: every axis may be tiled in any way that registers allow.
 Sketch generated_tiled_reduction(const Problem& problem, const target::Target& target, int threads,

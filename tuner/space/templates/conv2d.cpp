@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/whole_division.h"
+#include "tuner/space/parameters.h"
 #include "tuner/space/sketch/tiled_reduction.h"
-#include "tuner/space/slots.h"
 
 namespace tf::space {
 namespace {
@@ -18,13 +18,13 @@ std::vector<int64_t> block_choices(int64_t tiles) {
   return choices;
 }
 
-Slot block_and_tile(const std::string& name, int64_t extent, const std::vector<int64_t>& tiles) {
-  Slot slot{name, {}};
+Parameter block_and_tile(const std::string& name, int64_t extent, const std::vector<int64_t>& tiles) {
+  Parameter parameter{name, {}};
   for (int64_t tile : tiles) {
     if (tile > extent) continue;
-    for (int64_t block : block_choices(ceil_div(extent, tile))) slot.choices.push_back({block, tile});
+    for (int64_t block : block_choices(ceil_div(extent, tile))) parameter.choices.push_back({block, tile});
   }
-  return slot;
+  return parameter;
 }
 
 // Lengths whose last tile is nearly full.
@@ -42,27 +42,27 @@ Sketch conv2d_template(const Problem& problem, const target::Target& target, int
   const TiledReductionFrame frame = frame_of(problem, target, threads, form);
   const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
   const int64_t vectors = ceil_div(extent_of(anchor.axes[1]), frame.prepared.lanes);
-  TiledReductionSlots slots;
-  slots.axes.push_back(Slot{"tile_n", {{1, 1}}});
-  slots.axes.push_back(block_and_tile("tile_oc", vectors, {1, 2, 3, 4, 6}));
-  slots.axes.push_back(block_and_tile("tile_h", extent_of(anchor.axes[2]), {1, 2, 3, 4, 7}));
-  slots.axes.push_back(block_and_tile("tile_w", extent_of(anchor.axes[3]),
-                                      row_tiles(extent_of(anchor.axes[3]), target.vector.registers)));
+  TiledReductionParameters parameters;
+  parameters.axes.push_back(Parameter{"tile_n", {{1, 1}}});
+  parameters.axes.push_back(block_and_tile("tile_oc", vectors, {1, 2, 3, 4, 6}));
+  parameters.axes.push_back(block_and_tile("tile_h", extent_of(anchor.axes[2]), {1, 2, 3, 4, 7}));
+  parameters.axes.push_back(block_and_tile("tile_w", extent_of(anchor.axes[3]),
+                                           row_tiles(extent_of(anchor.axes[3]), target.vector.registers)));
   const int64_t channels = extent_of(anchor.reduce_axes[0]);
   std::vector<int64_t> inner;
   for (int64_t factor : {1, 2, 4, 8, 16, 32}) {
     if (channels % factor == 0) inner.push_back(factor);
   }
-  slots.reduces.push_back(scalar_slot("inner_ic", inner));
+  parameters.reduces.push_back(scalar_parameter("inner_ic", inner));
   for (size_t axis = 1; axis <= 2; ++axis) {
     std::vector<int64_t> window = {1};
     if (const int64_t extent = extent_of(anchor.reduce_axes[axis]); extent > 1) window.push_back(extent);
-    slots.reduces.push_back(scalar_slot(axis == 1 ? "inner_kh" : "inner_kw", window));
+    parameters.reduces.push_back(scalar_parameter(axis == 1 ? "inner_kh" : "inner_kw", window));
   }
-  slots.unroll = scalar_slot("unroll", {0, 64, 256});
+  parameters.unroll = scalar_parameter("unroll", {0, 64, 256});
   std::string family = "template conv2d";
   if (form.sums == schedule::Sums::kAccumulated) family += ", partial sums";
-  return tiled_reduction(std::move(family), problem, frame, std::move(slots), threads);
+  return tiled_reduction(std::move(family), problem, frame, std::move(parameters), threads);
 }
 
 }  // namespace

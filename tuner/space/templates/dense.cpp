@@ -2,8 +2,8 @@
 
 #include "base/whole_division.h"
 #include "compiler/schedule/tile_cost.h"
+#include "tuner/space/parameters.h"
 #include "tuner/space/sketch/tiled_reduction.h"
-#include "tuner/space/slots.h"
 
 namespace tf::space {
 namespace {
@@ -19,17 +19,17 @@ double cost_of_edge(int64_t extent, int64_t tile, const target::Target& target) 
 }
 
 // Blocks of rows for the caches, tiles of rows for the registers.
-Slot rows_slot(int64_t extent, const target::Target& target) {
+Parameter rows_parameter(int64_t extent, const target::Target& target) {
   constexpr double kDear = 1.25;
-  Slot slot{"tile_m", {}};
+  Parameter parameter{"tile_m", {}};
   for (int64_t tile = 1; tile <= extent && schedule::fits_registers(tile, 1, target); ++tile) {
     if (cost_of_edge(extent, tile, target) > kDear) continue;
     const int64_t covered = round_up(extent, tile);
     for (int64_t block : {1, 2, 4, 8, 16}) {
-      if (block * tile <= covered) slot.choices.push_back({block, tile});
+      if (block * tile <= covered) parameter.choices.push_back({block, tile});
     }
   }
-  return slot;
+  return parameter;
 }
 
 Sketch dense_template(const Problem& problem, const target::Target& target, int threads,
@@ -41,24 +41,24 @@ Sketch dense_template(const Problem& problem, const target::Target& target, int 
       schedule::matrix_product(anchor, frame.prepared.vector_axis);
   const size_t row = product ? static_cast<size_t>(product->row_axis) : 0;
   const int64_t vectors = ceil_div(extent_of(anchor.axes[column]), frame.prepared.lanes);
-  TiledReductionSlots slots;
+  TiledReductionParameters parameters;
   for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
     if (axis == row) {
-      slots.axes.push_back(rows_slot(extent_of(anchor.axes[row]), target));
+      parameters.axes.push_back(rows_parameter(extent_of(anchor.axes[row]), target));
     } else if (axis == column) {
-      slots.axes.push_back(tile_slot("tile_n", vectors, {.parts = 2, .max_innermost = 8}));
+      parameters.axes.push_back(tile_parameter("tile_n", vectors, {.parts = 2, .max_innermost = 8}));
     } else {
-      slots.axes.push_back(Slot{"tile_batch", {{1, 1}}});
+      parameters.axes.push_back(Parameter{"tile_batch", {{1, 1}}});
     }
   }
-  slots.reduces.push_back(
-      tile_slot("inner_k", extent_of(anchor.reduce_axes[0]), {.parts = 1, .max_innermost = 16}));
-  slots.unroll = scalar_slot("unroll", {0, 64, 256});
+  parameters.reduces.push_back(
+      tile_parameter("inner_k", extent_of(anchor.reduce_axes[0]), {.parts = 1, .max_innermost = 16}));
+  parameters.unroll = scalar_parameter("unroll", {0, 64, 256});
   std::string family = "template dense";
   if (form.pack) family += ", packed";
   if (form.sums == schedule::Sums::kAccumulated) family += ", partial sums";
   if (form.sums == schedule::Sums::kShared) family += ", shared sums";
-  return tiled_reduction(std::move(family), problem, frame, std::move(slots), threads);
+  return tiled_reduction(std::move(family), problem, frame, std::move(parameters), threads);
 }
 
 // Worth a sketch of its own.

@@ -1,8 +1,8 @@
 #include "tuner/space/templates/depthwise.h"
 
 #include "base/whole_division.h"
+#include "tuner/space/parameters.h"
 #include "tuner/space/sketch/tiled_reduction.h"
-#include "tuner/space/slots.h"
 
 namespace tf::space {
 
@@ -16,22 +16,22 @@ std::optional<Sketch> depthwise_template(const Problem& problem, const target::T
   if (frame.prepared.vector_axis != 1) return std::nullopt;
 
   const int64_t vectors = ceil_div(extent_of(anchor.axes[1]), frame.prepared.lanes);
-  TiledReductionSlots slots;
-  slots.axes.push_back(Slot{"tile_n", {{1, 1}}});
-  slots.axes.push_back(
-      tile_slot("tile_c", vectors, {.parts = 2, .max_innermost = 2, .max_inner_product = 8}));
-  slots.axes.push_back(tile_slot("tile_h", extent_of(anchor.axes[2]),
-                                 {.parts = 2, .max_innermost = 4, .max_inner_product = 16}));
-  slots.axes.push_back(
-      tile_slot("tile_w", extent_of(anchor.axes[3]),
-                {.parts = 2, .max_innermost = target.vector.registers / 2, .max_inner_product = 64}));
+  TiledReductionParameters parameters;
+  parameters.axes.push_back(Parameter{"tile_n", {{1, 1}}});
+  parameters.axes.push_back(
+      tile_parameter("tile_c", vectors, {.parts = 2, .max_innermost = 2, .max_inner_product = 8}));
+  parameters.axes.push_back(tile_parameter("tile_h", extent_of(anchor.axes[2]),
+                                           {.parts = 2, .max_innermost = 4, .max_inner_product = 16}));
+  parameters.axes.push_back(
+      tile_parameter("tile_w", extent_of(anchor.axes[3]),
+                     {.parts = 2, .max_innermost = target.vector.registers / 2, .max_inner_product = 64}));
   for (size_t axis = 0; axis < 2; ++axis) {
     // A window that is inner whole can be unrolled whole.
-    slots.reduces.push_back(
-        scalar_slot(axis == 0 ? "inner_kh" : "inner_kw", {1, extent_of(anchor.reduce_axes[axis])}));
+    parameters.reduces.push_back(
+        scalar_parameter(axis == 0 ? "inner_kh" : "inner_kw", {1, extent_of(anchor.reduce_axes[axis])}));
   }
-  slots.unroll = scalar_slot("unroll", {0, 128, 512});
-  return tiled_reduction("template depthwise", problem, frame, std::move(slots), threads);
+  parameters.unroll = scalar_parameter("unroll", {0, 128, 512});
+  return tiled_reduction("template depthwise", problem, frame, std::move(parameters), threads);
 }
 
 }  // namespace tf::space

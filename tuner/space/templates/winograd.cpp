@@ -7,7 +7,7 @@
 #include "base/whole_division.h"
 #include "compiler/schedule/tile_cost.h"
 #include "compiler/schedule/winograd_tiling.h"
-#include "tuner/space/slots.h"
+#include "tuner/space/parameters.h"
 
 namespace tf::space {
 namespace {
@@ -27,8 +27,8 @@ std::vector<int64_t> lengths(int64_t extent) {
 }
 
 // Register tiles whose last ones are nearly full and whose accumulators fit.
-Slot register_tiles(const WinogradFrame& frame, const target::Target& target) {
-  Slot slot{"tile", {}};
+Parameter register_tiles(const WinogradFrame& frame, const target::Target& target) {
+  Parameter parameter{"tile", {}};
   const int64_t vectors = ceil_div(frame.out_channels, frame.lanes);
   auto wasteful = [](int64_t extent, int64_t tile) { return (round_up(extent, tile) - extent) * 4 > extent; };
   for (int64_t k : {1, 2, 3, 4, 6, 8}) {
@@ -36,20 +36,20 @@ Slot register_tiles(const WinogradFrame& frame, const target::Target& target) {
       for (int64_t w = 1; w <= std::min<int64_t>(frame.tiles_w, target.vector.registers); ++w) {
         if (k > vectors || wasteful(frame.tiles_h, h) || wasteful(frame.tiles_w, w) || wasteful(vectors, k))
           continue;
-        if (schedule::fits_registers(h * w, k, target)) slot.choices.push_back({h, w, k});
+        if (schedule::fits_registers(h * w, k, target)) parameter.choices.push_back({h, w, k});
       }
     }
   }
-  return slot;
+  return parameter;
 }
 
-// Adds a slot of one part and gives its size; `value` is what the default takes.
+// Adds a parameter of one part and gives its size; `value` is what the default takes.
 Size open(Sketch& sketch, Point& seed, const char* name, const std::vector<int64_t>& values,
           const Size& value) {
-  Slot slot = scalar_slot(name, values);
-  seed.push_back(ensure_choice(slot, {value.value}));
-  sketch.slots.push_back(std::move(slot));
-  return Size::open(static_cast<int>(sketch.slots.size()) - 1, 0);
+  Parameter parameter = scalar_parameter(name, values);
+  seed.push_back(ensure_choice(parameter, {value.value}));
+  sketch.parameters.push_back(std::move(parameter));
+  return Size::open(static_cast<int>(sketch.parameters.size()) - 1, 0);
 }
 
 Sketch sketch_of(const Problem& problem, const WinogradFrame& frame, const target::Target& target,
@@ -66,13 +66,13 @@ Sketch sketch_of(const Problem& problem, const WinogradFrame& frame, const targe
     if (block <= vectors) blocks.push_back(block);
   tiling.block_k = open(sketch, seed, "block_k", blocks, tiling.block_k);
   tiling.reduce_inner = open(sketch, seed, "inner_c", {1, 4, frame.lanes}, tiling.reduce_inner);
-  Slot tiles = register_tiles(frame, target);
+  Parameter tiles = register_tiles(frame, target);
   seed.push_back(ensure_choice(tiles, {tiling.rows_h.value, tiling.rows_w.value, tiling.rows_k.value}));
-  const auto index = static_cast<int>(sketch.slots.size());
+  const auto index = static_cast<int>(sketch.parameters.size());
   tiling.rows_h = Size::open(index, 0);
   tiling.rows_w = Size::open(index, 1);
   tiling.rows_k = Size::open(index, 2);
-  sketch.slots.push_back(std::move(tiles));
+  sketch.parameters.push_back(std::move(tiles));
   schedule::append_winograd(frame, tiling, sketch.steps.steps);
   sketch.seeds.push_back(std::move(seed));
   return sketch;

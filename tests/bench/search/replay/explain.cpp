@@ -31,8 +31,8 @@ std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
   if (sketch == space.sketches.end()) return absl::StrJoin(entry.slot_values, ",");
   std::string text = sketch->family;
   for (size_t i = 0; i < entry.slot_values.size(); ++i) {
-    const auto& choice = sketch->slots[i].choices[static_cast<size_t>(entry.slot_values[i])];
-    absl::StrAppendFormat(&text, " %s=%s", sketch->slots[i].name, absl::StrJoin(choice, "x"));
+    const auto& choice = sketch->parameters[i].choices[static_cast<size_t>(entry.slot_values[i])];
+    absl::StrAppendFormat(&text, " %s=%s", sketch->parameters[i].name, absl::StrJoin(choice, "x"));
   }
   return text;
 }

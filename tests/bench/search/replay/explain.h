@@ -12,7 +12,7 @@ namespace tf::replay {
 
 // Prints about `rows` of the pool's candidates within three times the best, evenly over the order of their
 // times: what was measured, what the roofline model says, and of that the time of each resource, in
-// microseconds (they overlap); then the choices in the sketch's slots. Errors: the binding's.
+// microseconds (they overlap); then the choices in the sketch's parameters. Errors: the binding's.
 // `measured` is of the machine that the pool is of.
 absl::Status print_explained(const BenchTask& task, const target::Target& target, int threads,
                              const model::MeasuredRates& measured, const Pool& pool, int64_t rows);

@@ -26,7 +26,7 @@ using test::f32_input;
 using test::SmallWorkload;
 using test::znver4;
 
-// Of sizes that leave every slot a choice.
+// Of sizes that leave every parameter a choice.
 std::vector<SmallWorkload> large_workloads() {
   auto conv = [](Builder& b, std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride,
                  int64_t groups = 1) {
@@ -143,8 +143,8 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
     int legal = 0;
     for (int i = 0; i < draws && !HasFailure(); ++i) {
       space::Candidate candidate{static_cast<int>(number), {}};
-      for (const space::Slot& slot : sketch.slots)
-        candidate.point.push_back(static_cast<uint32_t>(space::below(random, slot.choices.size())));
+      for (const space::Parameter& parameter : sketch.parameters)
+        candidate.point.push_back(static_cast<uint32_t>(space::below(random, parameter.choices.size())));
       SCOPED_TRACE(space::to_string(candidate.point));
       legal += compare(space, candidate, evaluator, target, threads, compiled->main_nest);
     }

@@ -8,20 +8,20 @@
 #include <random>
 
 #include "tuner/model/log2.h"
-#include "tuner/model/slot_program.h"
+#include "tuner/model/point_program.h"
 
 namespace tf::model {
 namespace {
 
-space::Sketch two_slots() {
+space::Sketch two_parameters() {
   space::Sketch sketch;
-  sketch.slots = {{"a", {{1, 7}, {2, 5}, {4, 3}, {8, 9}}}, {"b", {{3}, {6}, {10}}}};
+  sketch.parameters = {{"a", {{1, 7}, {2, 5}, {4, 3}, {8, 9}}}, {"b", {{3}, {6}, {10}}}};
   return sketch;
 }
 
-std::vector<int64_t> values_of(const space::Slot& slot, size_t part) {
+std::vector<int64_t> values_of(const space::Parameter& parameter, size_t part) {
   std::vector<int64_t> values;
-  for (const std::vector<int64_t>& choice : slot.choices) values.push_back(choice[part]);
+  for (const std::vector<int64_t>& choice : parameter.choices) values.push_back(choice[part]);
   return values;
 }
 
@@ -31,10 +31,10 @@ TEST(Log2, IsRightToSevenDigitsAndExactForPowersOfTwo) {
 }
 
 TEST(Value, IsOneNodeForEqualFormulas) {
-  const space::Sketch sketch = two_slots();
+  const space::Sketch sketch = two_parameters();
   Formulas formulas;
-  const Value a = formulas.part(0, 0, values_of(sketch.slots[0], 0));
-  const Value b = formulas.part(1, 0, values_of(sketch.slots[1], 0));
+  const Value a = formulas.part(0, 0, values_of(sketch.parameters[0], 0));
+  const Value b = formulas.part(1, 0, values_of(sketch.parameters[1], 0));
   const Value sum = a + b;
   const size_t nodes = formulas.nodes().size();
   EXPECT_EQ((b + a).node(), sum.node());
@@ -42,9 +42,9 @@ TEST(Value, IsOneNodeForEqualFormulas) {
 }
 
 TEST(Value, FoldsConstantsAndWhatRangesDecide) {
-  const space::Sketch sketch = two_slots();
+  const space::Sketch sketch = two_parameters();
   Formulas formulas;
-  const Value a = formulas.part(0, 0, values_of(sketch.slots[0], 0));  // 1 to 8
+  const Value a = formulas.part(0, 0, values_of(sketch.parameters[0], 0));  // 1 to 8
   EXPECT_EQ((Value(3) * 4 + 1).constant(), 13);
   EXPECT_EQ((a * 1).node(), a.node());
   EXPECT_EQ((a - a).constant(), 0);
@@ -73,16 +73,16 @@ T formula(const T& a, const T& b, const T& c) {
   }
 }
 
-TEST(SlotProgram, ComputesItsOutputsForEveryPoint) {
-  const space::Sketch sketch = two_slots();
+TEST(PointProgram, ComputesItsOutputsForEveryPoint) {
+  const space::Sketch sketch = two_parameters();
   Formulas formulas;
-  const Value a = formulas.part(0, 0, values_of(sketch.slots[0], 0)),
-              b = formulas.part(0, 1, values_of(sketch.slots[0], 1)),
-              c = formulas.part(1, 0, values_of(sketch.slots[1], 0));
+  const Value a = formulas.part(0, 0, values_of(sketch.parameters[0], 0)),
+              b = formulas.part(0, 1, values_of(sketch.parameters[0], 1)),
+              c = formulas.part(1, 0, values_of(sketch.parameters[1], 0));
   const Value wanted = formula(a, b, c);
   // Constants, a part and one value twice may be outputs, too.
   const std::vector<Value> outputs = {wanted, 42, a, wanted, wanted + 1};
-  const SlotProgram program(sketch, formulas, outputs);
+  const PointProgram program(sketch, formulas, outputs);
   std::mt19937 random(3);
   std::vector<space::Point> points;
   for (int i = 0; i < 150; ++i)
@@ -92,9 +92,10 @@ TEST(SlotProgram, ComputesItsOutputsForEveryPoint) {
   std::vector<double> results(points.size() * outputs.size());
   program.run(pointers, results);
   for (size_t p = 0; p < points.size(); ++p) {
-    const std::vector<int64_t>& first = sketch.slots[0].choices[points[p][0]];
-    const double expected = formula<double>(static_cast<double>(first[0]), static_cast<double>(first[1]),
-                                            static_cast<double>(sketch.slots[1].choices[points[p][1]][0]));
+    const std::vector<int64_t>& first = sketch.parameters[0].choices[points[p][0]];
+    const double expected =
+        formula<double>(static_cast<double>(first[0]), static_cast<double>(first[1]),
+                        static_cast<double>(sketch.parameters[1].choices[points[p][1]][0]));
     const double* row = &results[p * outputs.size()];
     EXPECT_EQ(row[0], expected);
     EXPECT_EQ(row[1], 42);
@@ -105,15 +106,15 @@ TEST(SlotProgram, ComputesItsOutputsForEveryPoint) {
 }
 
 // Three batches of points: a parameter's register must be what it was after each.
-TEST(SlotProgram, TakesItsParametersWhenItRuns) {
-  const space::Sketch sketch = two_slots();
+TEST(PointProgram, TakesItsParametersWhenItRuns) {
+  const space::Sketch sketch = two_parameters();
   Formulas formulas;
-  const Value a = formulas.part(0, 0, values_of(sketch.slots[0], 0));
+  const Value a = formulas.part(0, 0, values_of(sketch.parameters[0], 0));
   const Value rate = formulas.parameter(1), other = formulas.parameter(0);
   EXPECT_EQ(formulas.parameter(1).node(), rate.node());
   EXPECT_FALSE(less(rate, 1e9).is_constant());
   const std::vector<Value> outputs = {a / rate, max(a, rate) * (a + 1), rate, other};
-  const SlotProgram program(sketch, formulas, outputs);
+  const PointProgram program(sketch, formulas, outputs);
   const space::Point point = {3, 0};  // a is 8
   const std::vector<const space::Point*> points(150, &point);
   std::vector<double> results(points.size() * outputs.size());

@@ -30,9 +30,9 @@ struct Setting {
       : space(space::generate_space(test::matmul_problem(size, size, size), target, 1)),
         evaluator(space, target, 1) {}
 
-  // A stand-in for measuring: distorts the roofline model, so that nothing knows it exactly. Over the slots
-  // of a product that makes factors of 1.5, give or take a seventh: about as far off as the roofline model is
-  // of what devices say.
+  // A stand-in for measuring: distorts the roofline model, so that nothing knows it exactly. Over the
+  // parameters of a product that makes factors of 1.5, give or take a seventh: about as far off as the
+  // roofline model is of what devices say.
   double seconds(const space::Candidate& candidate) const {
     double distortion = 1;
     for (size_t i = 0; i < candidate.point.size(); ++i) {

@@ -12,9 +12,9 @@ DesignSpace space_of(int64_t m, int64_t n, int64_t k) {
   return generate_space(test::matmul_problem(m, n, k), target::parse_target("x86_64:cpu=znver4").value(), 1);
 }
 
-Sketch with_slots(std::vector<Slot> slots) {
+Sketch with_parameters(std::vector<Parameter> parameters) {
   Sketch sketch = space_of(64, 64, 64).sketches.front();
-  sketch.slots = std::move(slots);
+  sketch.parameters = std::move(parameters);
   return sketch;
 }
 
@@ -25,15 +25,16 @@ TEST(CarryOver, KeepsThePointWhereTheProblemIsTheSame) {
 }
 
 TEST(CarryOver, KeepsSizesAndTakesTheNearestOnesThereAre) {
-  const Sketch from = with_slots({{"tile", {{1, 1}, {4, 6}, {2, 14}}}, {"unroll", {{0}, {64}, {256}}}});
+  const Sketch from = with_parameters({{"tile", {{1, 1}, {4, 6}, {2, 14}}}, {"unroll", {{0}, {64}, {256}}}});
   const Sketch to =
-      with_slots({{"tile", {{1, 1}, {4, 7}, {8, 3}, {16, 16}}}, {"unroll", {{256}, {64}, {0}}}});
+      with_parameters({{"tile", {{1, 1}, {4, 7}, {8, 3}, {16, 16}}}, {"unroll", {{256}, {64}, {0}}}});
   EXPECT_EQ(carry_over(from, {1, 1}, to), (Point{1, 1})) << "6 rows are nearly 7";
   EXPECT_EQ(carry_over(from, {1, 0}, to), (Point{1, 2}));
 }
 
 TEST(CarryOver, LetsATileOfTheWholeAxisCoverTheNewAxisToo) {
-  const Sketch from = with_slots({{"inner_kh", {{1}, {3}}}}), to = with_slots({{"inner_kh", {{1}, {7}}}});
+  const Sketch from = with_parameters({{"inner_kh", {{1}, {3}}}}),
+               to = with_parameters({{"inner_kh", {{1}, {7}}}});
   EXPECT_EQ(carry_over(from, {1}, to), (Point{1}));
   EXPECT_EQ(carry_over(from, {0}, to), (Point{0}));
 }
@@ -45,7 +46,7 @@ TEST(CarryOver, IsForSketchesThatMakeTheSameDecisions) {
   other.family += ", otherwise";
   EXPECT_FALSE(are_alike(small.sketches.front(), other));
   other = small.sketches.front();
-  other.slots.pop_back();
+  other.parameters.pop_back();
   EXPECT_FALSE(are_alike(small.sketches.front(), other));
 }
 

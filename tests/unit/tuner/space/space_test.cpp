@@ -59,7 +59,7 @@ TEST(GenerateSpace, GivesASoftmaxRows) {
   const DesignSpace space = generate_space(problem, avx512(), 2);
   ASSERT_EQ(space.sketches.size(), 1u);
   EXPECT_EQ(space.sketches[0].family, "generated rows");
-  for (uint32_t partials = 0; partials < space.sketches[0].slots[1].choices.size(); ++partials)
+  for (uint32_t partials = 0; partials < space.sketches[0].parameters[1].choices.size(); ++partials)
     EXPECT_TRUE(schedule::apply(problem.workload, instantiate(space.sketches[0], {1, partials, 0})).ok());
 }
 
@@ -83,10 +83,10 @@ TEST(GenerateSpace, SeedsTheFormOfAProductThatTheDefaultScheduleTakes) {
 
 TEST(GenerateSpace, OffersTilesOfRowsWhoseEdgesAreCheap) {
   const DesignSpace space = generate_space(product_problem(16, 1024, 1024), avx512(), 1);
-  const auto slot = std::ranges::find(space.sketches[0].slots, "tile_m", &Slot::name);
-  ASSERT_NE(slot, space.sketches[0].slots.end());
+  const auto parameter = std::ranges::find(space.sketches[0].parameters, "tile_m", &Parameter::name);
+  ASSERT_NE(parameter, space.sketches[0].parameters.end());
   auto offers = [&](int64_t tile) {
-    return std::ranges::any_of(slot->choices, [&](const auto& choice) { return choice[1] == tile; });
+    return std::ranges::any_of(parameter->choices, [&](const auto& choice) { return choice[1] == tile; });
   };
   EXPECT_TRUE(offers(6)) << "6, 6 and 4 rows";
   EXPECT_TRUE(offers(9)) << "9 and 7";
@@ -142,9 +142,9 @@ TEST(GenerateSpace, MovesElementsInSquaresInsteadOfGatheringThem) {
   const DesignSpace space = generate_space(problem, avx512(), 2);
   const auto flat = std::ranges::find(space.sketches, "generated flat", &Sketch::family);
   ASSERT_NE(flat, space.sketches.end());
-  ASSERT_EQ(flat->slots.size(), 1u);
-  EXPECT_EQ(flat->slots[0].name, "side_t0");
-  for (uint32_t choice = 0; choice < flat->slots[0].choices.size(); ++choice) {
+  ASSERT_EQ(flat->parameters.size(), 1u);
+  EXPECT_EQ(flat->parameters[0].name, "side_t0");
+  for (uint32_t choice = 0; choice < flat->parameters[0].choices.size(); ++choice) {
     const schedule::Schedule schedule = instantiate(*flat, Point{choice});
     EXPECT_TRUE(schedule::apply(problem.workload, schedule).ok());
     EXPECT_EQ(schedule::to_string(schedule).find("vectorize"), std::string::npos);
@@ -180,11 +180,11 @@ TEST(SketchHash, ChangesWithTheChoicesAndNotWithTheFamilyName) {
   const Digest before = sketch.hash();
   sketch.family = "renamed";
   EXPECT_EQ(sketch.hash(), before);
-  sketch.slots[0].choices.pop_back();
+  sketch.parameters[0].choices.pop_back();
   EXPECT_NE(sketch.hash(), before);
 }
 
-TEST(Mutate, ChangesOneOrTwoSlotsAndStaysInRange) {
+TEST(Mutate, ChangesOneOrTwoParametersAndStaysInRange) {
   const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
   Random random(3);
   const Neighbourhood neighbourhood(space);
@@ -193,10 +193,10 @@ TEST(Mutate, ChangesOneOrTwoSlotsAndStaysInRange) {
   for (int i = 0; i < 100; ++i) {
     const Candidate child = neighbourhood.mutate(parent, random);
     int differing = 0;
-    for (size_t slot = 0; slot < child.point.size(); ++slot) {
-      differing += child.point[slot] != parent.point[slot];
-      EXPECT_LT(child.point[slot],
-                space.sketches[static_cast<size_t>(child.sketch)].slots[slot].choices.size());
+    for (size_t parameter = 0; parameter < child.point.size(); ++parameter) {
+      differing += child.point[parameter] != parent.point[parameter];
+      EXPECT_LT(child.point[parameter],
+                space.sketches[static_cast<size_t>(child.sketch)].parameters[parameter].choices.size());
     }
     EXPECT_LE(differing, 2);
     changed = changed || differing > 0;
@@ -206,13 +206,13 @@ TEST(Mutate, ChangesOneOrTwoSlotsAndStaysInRange) {
 
 TEST(Neighbourhood, HoldsTheNextSmallerAndLargerPartsAndMovedFactors) {
   Sketch sketch;
-  sketch.slots = {{"tile", {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {4, 1}}}};
+  sketch.parameters = {{"tile", {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {4, 1}}}};
   DesignSpace space;
   space.sketches = {sketch};
   const Neighbourhood neighbourhood(space);
   auto of = [&](uint32_t choice) {
     std::set<std::vector<int64_t>> neighbours;
-    for (uint32_t i : neighbourhood.of(0, 0, choice)) neighbours.insert(sketch.slots[0].choices[i]);
+    for (uint32_t i : neighbourhood.of(0, 0, choice)) neighbours.insert(sketch.parameters[0].choices[i]);
     return neighbours;
   };
   using Choices = std::set<std::vector<int64_t>>;

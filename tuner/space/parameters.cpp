@@ -1,4 +1,4 @@
-#include "tuner/space/slots.h"
+#include "tuner/space/parameters.h"
 
 #include <algorithm>
 #include <set>
@@ -46,7 +46,7 @@ void factorize(int64_t product, int parts, int64_t max_innermost, std::vector<in
 
 }  // namespace
 
-Slot tile_slot(std::string name, int64_t extent, const TileSlotOptions& options) {
+Parameter tile_parameter(std::string name, int64_t extent, const TileParameterOptions& options) {
   std::set<std::vector<int64_t>> tuples;
   std::vector<int64_t> prefix;
   tuples.insert(std::vector<int64_t>(static_cast<size_t>(options.parts), 1));
@@ -54,20 +54,20 @@ Slot tile_slot(std::string name, int64_t extent, const TileSlotOptions& options)
     if (tuples.size() >= options.max_choices) break;
     factorize(tile, options.parts, options.max_innermost, prefix, tuples);
   }
-  return Slot{std::move(name), {tuples.begin(), tuples.end()}};
+  return Parameter{std::move(name), {tuples.begin(), tuples.end()}};
 }
 
-uint32_t ensure_choice(Slot& slot, const std::vector<int64_t>& choice) {
-  const auto found = std::find(slot.choices.begin(), slot.choices.end(), choice);
-  const auto position = static_cast<uint32_t>(found - slot.choices.begin());
-  if (found == slot.choices.end()) slot.choices.push_back(choice);
+uint32_t ensure_choice(Parameter& parameter, const std::vector<int64_t>& choice) {
+  const auto found = std::find(parameter.choices.begin(), parameter.choices.end(), choice);
+  const auto position = static_cast<uint32_t>(found - parameter.choices.begin());
+  if (found == parameter.choices.end()) parameter.choices.push_back(choice);
   return position;
 }
 
-Slot scalar_slot(std::string name, std::vector<int64_t> values) {
-  Slot slot{std::move(name), {}};
-  for (int64_t value : values) slot.choices.push_back({value});
-  return slot;
+Parameter scalar_parameter(std::string name, std::vector<int64_t> values) {
+  Parameter parameter{std::move(name), {}};
+  for (int64_t value : values) parameter.choices.push_back({value});
+  return parameter;
 }
 
 }  // namespace tf::space

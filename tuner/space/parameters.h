@@ -1,5 +1,5 @@
 #pragma once
-// Owns: making slots: ordered factorisations of an extent and scalar choices.
+// Owns: making parameters: ordered factorisations of an extent and scalar choices.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tf::space {
 
-struct TileSlotOptions {
+struct TileParameterOptions {
   int parts = 1;                        // inner factors; the outermost loop takes what is left
   int64_t max_innermost = 64;           // bound of the last part
   int64_t max_inner_product = 1 << 20;  // bound of the product of all parts
@@ -19,12 +19,12 @@ struct TileSlotOptions {
 // Every tuple of `parts` factors whose product divides the extent; when the extent has few divisors (a prime,
 // say), also tuples that leave a masked remainder of at most an eighth of the work. The choice of all ones is
 // always there.
-Slot tile_slot(std::string name, int64_t extent, const TileSlotOptions& options);
+Parameter tile_parameter(std::string name, int64_t extent, const TileParameterOptions& options);
 
-// The position of a choice in the slot, appended if it is not there yet.
-uint32_t ensure_choice(Slot& slot, const std::vector<int64_t>& choice);
+// The position of a choice in the parameter, appended if it is not there yet.
+uint32_t ensure_choice(Parameter& parameter, const std::vector<int64_t>& choice);
 
-// A slot of one part with these values.
-Slot scalar_slot(std::string name, std::vector<int64_t> values);
+// A parameter of one part with these values.
+Parameter scalar_parameter(std::string name, std::vector<int64_t> values);
 
 }  // namespace tf::space

@@ -1,4 +1,4 @@
-#include "tuner/model/slot_program.h"
+#include "tuner/model/point_program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,10 @@
 namespace tf::model {
 
 // Makes the program: operands before what uses them, registers free after their last use.
-class SlotProgramBuilder {
+class PointProgramBuilder {
  public:
-  SlotProgramBuilder(const space::Sketch& sketch, const std::vector<Formulas::Node>& nodes,
-                     std::span<const int> outputs, SlotProgram& program)
+  PointProgramBuilder(const space::Sketch& sketch, const std::vector<Formulas::Node>& nodes,
+                      std::span<const int> outputs, PointProgram& program)
       : sketch_(sketch),
         nodes_(nodes),
         outputs_(outputs),
@@ -31,7 +31,7 @@ class SlotProgramBuilder {
     for (int node : order_)
       if (!is_given(at(node))) emit(node);
     program_.outputs_ = outputs_.size();
-    program_.slots_ = sketch_.slots.size();
+    program_.sketch_parameters_ = sketch_.parameters.size();
   }
 
  private:
@@ -94,7 +94,8 @@ class SlotProgramBuilder {
                                                      static_cast<uint32_t>(program_.tables_.size()));
     if (is_new) {
       std::vector<double>& table = program_.tables_.emplace_back();
-      for (const std::vector<int64_t>& choice : sketch_.slots[static_cast<size_t>(node.operands[0])].choices)
+      for (const std::vector<int64_t>& choice :
+           sketch_.parameters[static_cast<size_t>(node.operands[0])].choices)
         table.push_back(static_cast<double>(choice[static_cast<size_t>(node.operands[1])]));
     }
     return known->second;
@@ -102,7 +103,7 @@ class SlotProgramBuilder {
 
   void emit(int number) {
     const Formulas::Node& node = at(number);
-    SlotProgram::Instruction instruction{.op = node.op};
+    PointProgram::Instruction instruction{.op = node.op};
     if (node.op == Op::kPart) {
       instruction.operands[0] = static_cast<uint32_t>(node.operands[0]);
       instruction.operands[1] = table_of(node);
@@ -135,7 +136,7 @@ class SlotProgramBuilder {
   const space::Sketch& sketch_;
   const std::vector<Formulas::Node>& nodes_;
   std::span<const int> outputs_;
-  SlotProgram& program_;
+  PointProgram& program_;
   std::vector<int> order_;
   std::vector<uint32_t> place_, free_;
   std::vector<int> uses_;
@@ -143,21 +144,21 @@ class SlotProgramBuilder {
   std::map<std::pair<int, int>, uint32_t> tables_;
 };
 
-SlotProgram::SlotProgram(const space::Sketch& sketch, Formulas& formulas, std::span<const Value> outputs) {
+PointProgram::PointProgram(const space::Sketch& sketch, Formulas& formulas, std::span<const Value> outputs) {
   std::vector<int> nodes;
   for (const Value& output : outputs) nodes.push_back(formulas.node_of(output));
-  SlotProgramBuilder(sketch, formulas.nodes(), nodes, *this).build();
+  PointProgramBuilder(sketch, formulas.nodes(), nodes, *this).build();
 }
 
-struct SlotProgram::Batch {
+struct PointProgram::Batch {
   std::vector<double> registers;
   std::vector<double> results;    // output i of all points, then output i + 1
-  std::vector<uint32_t> choices;  // of slot 0 of all points, then of slot 1
+  std::vector<uint32_t> choices;  // of sketch parameter 0 of all points, then of sketch parameter 1
 };
 
 namespace {
 
-constexpr size_t kWidth = SlotProgram::kBatch;
+constexpr size_t kWidth = PointProgram::kBatch;
 
 // One loop an operation, over whole registers: what compilers vectorise.
 // An operand's register may be the result's, of which each element is read before it is written.
@@ -239,7 +240,7 @@ Operate best_operate() {
 
 }  // namespace
 
-void SlotProgram::execute(const SlotProgram& program, Batch& batch) {
+void PointProgram::execute(const PointProgram& program, Batch& batch) {
   static const Operate operate_fast = best_operate();
   double* const registers = batch.registers.data();
   for (const Instruction& instruction : program.instructions_) {
@@ -257,13 +258,13 @@ void SlotProgram::execute(const SlotProgram& program, Batch& batch) {
   }
 }
 
-void SlotProgram::run(std::span<const space::Point* const> points, std::span<double> results,
-                      std::span<const double> parameters) const {
+void PointProgram::run(std::span<const space::Point* const> points, std::span<double> results,
+                       std::span<const double> parameters) const {
   TF_CHECK(results.size() == points.size() * outputs_) << "a row of outputs a point";
   Batch batch;
   batch.registers.resize(std::max<size_t>(registers_, 1) * kWidth);
   batch.results.resize(outputs_ * kWidth);
-  batch.choices.resize(slots_ * kWidth);
+  batch.choices.resize(sketch_parameters_ * kWidth);
   const auto fill = [&](size_t place, double value) {
     std::fill_n(batch.registers.begin() + static_cast<std::ptrdiff_t>(place * kWidth), kWidth, value);
   };
@@ -277,8 +278,9 @@ void SlotProgram::run(std::span<const space::Point* const> points, std::span<dou
     // What is missing of the last batch repeats its first point: every choice stays valid.
     for (size_t p = 0; p < kWidth; ++p) {
       const space::Point& point = *points[first + (p < count ? p : 0)];
-      TF_CHECK(point.size() == slots_) << "one choice a slot";
-      for (size_t slot = 0; slot < slots_; ++slot) batch.choices[slot * kWidth + p] = point[slot];
+      TF_CHECK(point.size() == sketch_parameters_) << "one choice a parameter";
+      for (size_t parameter = 0; parameter < sketch_parameters_; ++parameter)
+        batch.choices[parameter * kWidth + p] = point[parameter];
     }
     execute(*this, batch);
     for (size_t p = 0; p < count; ++p)
