@@ -135,7 +135,7 @@ struct Measurement {
   std::string schedule;  // canonical text
   uint32_t semantics_version = 0;
   std::string sketch_hash;
-  std::vector<int64_t> slot_values;
+  std::vector<int64_t> choices;
   std::vector<std::string> numerics;  // what beyond reassociation it used, sorted: "bf16", "winograd", …
   bool untuned = false;               // it is the schedule of a build without tuning, as of who measured it
   Outcome outcome = Outcome::kOk;

@@ -13,7 +13,7 @@
 namespace tf::database {
 namespace {
 
-constexpr size_t kMaxTextBytes = 4 << 20, kMaxTexts = 10'000, kMaxSamples = 100'000, kMaxSlots = 10'000;
+constexpr size_t kMaxTextBytes = 4 << 20, kMaxTexts = 10'000, kMaxSamples = 100'000, kMaxChoices = 10'000;
 constexpr uint32_t kMaxThreads = 1 << 16;
 constexpr int64_t kMaxSampleNs = 1'000'000'000'000'000;  // eleven days
 // A microcontroller does more than the least in a second, and no core will do the most.
@@ -80,7 +80,7 @@ absl::Status check(const Measurement& m) {
     return wrong(absl::StrCat("has a reuse distance of ", m.problem.reuse_distance_bytes, " bytes"));
   if (m.finished_unix_ns < 0)
     return wrong(absl::StrCat("was measured ", m.finished_unix_ns, " ns after 1970"));
-  if (m.slot_values.size() > kMaxSlots) return wrong(absl::StrCat("has ", m.slot_values.size(), " slots"));
+  if (m.choices.size() > kMaxChoices) return wrong(absl::StrCat("has ", m.choices.size(), " choices"));
   TF_RETURN_IF_ERROR(check_texts(m));
   TF_RETURN_IF_ERROR(check_samples(m));
   TF_RETURN_IF_ERROR(check_lease(m));

@@ -130,7 +130,7 @@ absl::StatusOr<JsonLine> parse_measurement(const json& in) {
                       whole(in.at("semantics_version"), "semantics version", 0, UINT32_MAX));
   m.semantics_version = static_cast<uint32_t>(semantics);
   m.sketch_hash = in.at("sketch_hash").get<std::string>();
-  m.slot_values = in.at("slot_values").get<std::vector<int64_t>>();
+  m.choices = in.at("slot_values").get<std::vector<int64_t>>();
   m.numerics = in.at("numerics").get<std::vector<std::string>>();
   TF_ASSIGN_OR_RETURN(m.outcome, outcome_from_name(in.at("outcome").get<std::string>()));
   m.detail = in.at("detail").get<std::string>();
@@ -183,7 +183,7 @@ json json_of(const Measurement& m) {
               {"schedule", m.schedule},
               {"semantics_version", m.semantics_version},
               {"sketch_hash", m.sketch_hash},
-              {"slot_values", m.slot_values},
+              {"slot_values", m.choices},
               {"numerics", m.numerics},
               {"outcome", outcome_name(m.outcome)},
               {"detail", m.detail},

@@ -135,7 +135,7 @@ absl::StatusOr<Measurement> measurement_of(const Statement& row) {
       return absl::DataLossError(
           absl::StrCat("it has the slot value \"", printable(text.substr(0, 32)), "\""));
     }
-    m.slot_values.push_back(value);
+    m.choices.push_back(value);
   }
   m.numerics = split_list(row.text(column++));
   m.outcome = static_cast<Outcome>(row.integer(column++));

@@ -123,7 +123,7 @@ absl::Status add_row(Connection& db, const Measurement& m, int64_t problem, cons
           "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
           "?)"));
   const Digest schedule = sha256(m.schedule);
-  const std::string slots = absl::StrJoin(m.slot_values, ","), numerics = absl::StrJoin(m.numerics, ",");
+  const std::string slots = absl::StrJoin(m.choices, ","), numerics = absl::StrJoin(m.numerics, ",");
   const std::string samples = encode_samples(m.samples);
   const std::optional<double> median = m.median_ns();
   add.bind_blob(digest_bytes(digest)).bind(problem).bind_text(m.schedule).bind_blob(digest_bytes(schedule));

@@ -104,10 +104,9 @@ TaskFinals finals_of(const TaskState& task, size_t index, const std::vector<Meas
                      const SessionOptions& options) {
   TaskFinals task_finals{.task = index};
   for (const Measurement& each : finalists) {
-    task_finals.finalists.push_back(
-        {candidate_request(task.task(), options.target.text(), each.schedule),
-         Subject{task.problem(), each.schedule, each.sketch_hash, each.slot_values, options.device_class,
-                 options.job_id, each.untuned}});
+    task_finals.finalists.push_back({candidate_request(task.task(), options.target.text(), each.schedule),
+                                     Subject{task.problem(), each.schedule, each.sketch_hash, each.choices,
+                                             options.device_class, options.job_id, each.untuned}});
   }
   return task_finals;
 }

@@ -23,7 +23,7 @@ Measurement row_of(const Measurement& known, const KernelTimes& times) {
   row.schedule = known.schedule;
   row.semantics_version = known.semantics_version;
   row.sketch_hash = known.sketch_hash;
-  row.slot_values = known.slot_values;
+  row.choices = known.choices;
   row.numerics = known.numerics;
   row.untuned = known.untuned;
   row.cache_mode = database::CacheMode::kNetwork;

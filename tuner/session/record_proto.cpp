@@ -20,7 +20,7 @@ database::Measurement start_of(const Subject& subject) {
   record.schedule = subject.schedule;
   record.semantics_version = schedule::kSemanticsVersion;
   record.sketch_hash = subject.sketch_hash;
-  record.slot_values = subject.slot_values;
+  record.choices = subject.choices;
   record.device.device_class = subject.device_class;
   record.job_id = subject.job_id;
   record.untuned = subject.untuned;

@@ -21,7 +21,7 @@ struct Subject {
   database::Problem problem;
   std::string schedule;
   std::string sketch_hash;
-  std::vector<int64_t> slot_values;
+  std::vector<int64_t> choices;
   std::string device_class;
   int64_t job_id = 0;
   bool untuned = false;  // it is what a build without tuning takes

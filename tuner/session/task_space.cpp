@@ -47,15 +47,15 @@ uint64_t TaskSpace::loops_of(const schedule::Schedule& schedule) const {
 
 std::optional<space::Candidate> TaskSpace::candidate_of(const database::Measurement& record) const {
   if (record.semantics_version != static_cast<uint32_t>(schedule::kSemanticsVersion)) return std::nullopt;
-  return candidate_of(record.sketch_hash, record.slot_values, record.schedule);
+  return candidate_of(record.sketch_hash, record.choices, record.schedule);
 }
 
 std::optional<space::Candidate> TaskSpace::candidate_of(const std::string& sketch_hash,
-                                                        const std::vector<int64_t>& slot_values,
+                                                        const std::vector<int64_t>& choices,
                                                         const std::string& schedule) const {
   for (size_t i = 0; i < hashes_.size(); ++i) {
     if (hashes_[i] != sketch_hash) continue;
-    std::optional<space::Point> point = space::point_of(space_->sketches[i], slot_values);
+    std::optional<space::Point> point = space::point_of(space_->sketches[i], choices);
     if (!point) return std::nullopt;
     space::Candidate candidate{static_cast<int>(i), *std::move(point)};
     if (schedule::to_string(space_->schedule_of(candidate)) != schedule) return std::nullopt;

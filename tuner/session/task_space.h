@@ -49,7 +49,7 @@ class TaskSpace {
   std::optional<space::Candidate> candidate_of(const database::Measurement& record) const;
   // The same of a record's parts, where schedules are known to mean what they do now.
   std::optional<space::Candidate> candidate_of(const std::string& sketch_hash,
-                                               const std::vector<int64_t>& slot_values,
+                                               const std::vector<int64_t>& choices,
                                                const std::string& schedule) const;
 
  private:

@@ -253,7 +253,7 @@ Subject TaskState::subject_of(const space::Candidate& candidate) const {
   subject.problem = problem_;
   subject.schedule = schedule::to_string(space_.space().schedule_of(candidate));
   subject.sketch_hash = space_.hash_of(candidate);
-  subject.slot_values.assign(candidate.point.begin(), candidate.point.end());
+  subject.choices.assign(candidate.point.begin(), candidate.point.end());
   subject.device_class = device_class_;
   subject.job_id = job_id_;
   subject.untuned = untuned_ == candidate;

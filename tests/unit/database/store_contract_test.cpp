@@ -28,7 +28,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   ASSERT_EQ(kept.size(), 1u);
   EXPECT_EQ(record_digest(kept[0]), record_digest(m));
   EXPECT_EQ(kept[0].job_id, 4);
-  EXPECT_EQ(kept[0].slot_values, m.slot_values);
+  EXPECT_EQ(kept[0].choices, m.choices);
   EXPECT_EQ(kept[0].samples, m.samples);
   EXPECT_EQ(kept[0].device, m.device);
   EXPECT_EQ(kept[0].lease, m.lease);

@@ -26,12 +26,12 @@ std::vector<const Entry*> fastest_first(const Pool& pool) {
 // "template dense tile_m=2x14 unroll=64" of a record of one of the space's sketches; else its numbers.
 std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
   const auto sketch = std::ranges::find_if(space.sketches, [&](const space::Sketch& each) {
-    return each.hash().hex() == entry.sketch_hash && space::point_of(each, entry.slot_values);
+    return each.hash().hex() == entry.sketch_hash && space::point_of(each, entry.choices);
   });
-  if (sketch == space.sketches.end()) return absl::StrJoin(entry.slot_values, ",");
+  if (sketch == space.sketches.end()) return absl::StrJoin(entry.choices, ",");
   std::string text = sketch->family;
-  for (size_t i = 0; i < entry.slot_values.size(); ++i) {
-    const auto& choice = sketch->parameters[i].choices[static_cast<size_t>(entry.slot_values[i])];
+  for (size_t i = 0; i < entry.choices.size(); ++i) {
+    const auto& choice = sketch->parameters[i].choices[static_cast<size_t>(entry.choices[i])];
     absl::StrAppendFormat(&text, " %s=%s", sketch->parameters[i].name, absl::StrJoin(choice, "x"));
   }
   return text;

@@ -166,7 +166,7 @@ absl::StatusOr<TaskExamples> task_examples(const BenchTask& task, const target::
     if (!seen.insert(code_of(*entry)).second) continue;
     const std::optional<double> seconds = labels.of(*entry);
     const std::optional<space::Candidate> candidate =
-        space.candidate_of(entry->sketch_hash, entry->slot_values, entry->schedule);
+        space.candidate_of(entry->sketch_hash, entry->choices, entry->schedule);
     const std::optional<model::Judgement> judgement =
         candidate ? space.evaluator().judge(*candidate) : std::optional<model::Judgement>();
     if (!judgement) {

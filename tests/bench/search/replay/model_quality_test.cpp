@@ -29,7 +29,7 @@ class TaskExamplesOf : public ::testing::Test {
         continue;
       record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
       record.sketch_hash = space.sketches[static_cast<size_t>(candidate.sketch)].hash().hex();
-      for (const uint32_t choice : candidate.point) record.slot_values.push_back(choice);
+      for (const uint32_t choice : candidate.point) record.choices.push_back(choice);
       record.job_id = 1;
       record.code_digest = std::to_string(records_.size());
       records_.push_back(std::move(record));

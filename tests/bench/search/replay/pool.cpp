@@ -66,7 +66,7 @@ void Pool::add(const database::Measurement& record) {
     Entry& entry = *entries_.emplace_back(std::make_unique<Entry>());
     entry.schedule = record.schedule;
     entry.sketch_hash = record.sketch_hash;
-    entry.slot_values = record.slot_values;
+    entry.choices = record.choices;
     entry.code_digest = record.code_digest;
     entry.source = static_cast<Source>(std::clamp<int64_t>(record.job_id, 1, std::size(kSources)));
     entry.ran = record.outcome != database::Outcome::kCompileError;

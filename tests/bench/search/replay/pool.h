@@ -39,7 +39,7 @@ struct Replicate {
 struct Entry {
   std::string schedule;
   std::string sketch_hash;
-  std::vector<int64_t> slot_values;
+  std::vector<int64_t> choices;
   Source source = Source::kRandom;
   bool ran = false;                   // it compiled
   std::vector<Replicate> replicates;  // in the order in which they were made; none if it failed

@@ -165,7 +165,7 @@ absl::Status Recorder::revisit(size_t replicate, const Recording& recording) {
     subject.problem = session::problem_of(recording.task.task, recording.target, threads_);
     subject.schedule = entry->schedule;
     subject.sketch_hash = entry->sketch_hash;
-    subject.slot_values = entry->slot_values;
+    subject.choices = entry->choices;
     subject.device_class = kDeviceClass;
     wanted.push_back({std::move(subject), entry->source});
   }

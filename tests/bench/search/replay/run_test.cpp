@@ -23,7 +23,7 @@ database::Measurement measured(const session::Subject& subject) {
   record.schedule = subject.schedule;
   record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
   record.sketch_hash = subject.sketch_hash;
-  record.slot_values = subject.slot_values;
+  record.choices = subject.choices;
   const Digest digest = sha256(subject.schedule);
   const int64_t ns = 10'000 + 100 * digest.bytes[0];
   for (int i = 0; i < 10; ++i) record.samples.push_back({.total_ns = 500 * ns, .iterations = 500});
@@ -127,7 +127,7 @@ TEST(Replay, StartsFromWhatOtherTasksTaughtWhereTheContenderRemembers) {
     session::Subject subject;
     subject.schedule = schedule::to_string(space.space().schedule_of(candidate));
     subject.sketch_hash = space.hash_of(candidate);
-    subject.slot_values.assign(candidate.point.begin(), candidate.point.end());
+    subject.choices.assign(candidate.point.begin(), candidate.point.end());
     records.push_back(measured(subject));
     if (records.size() == 1) records[0].samples = {{.total_ns = 1000, .iterations = 1}};
   }

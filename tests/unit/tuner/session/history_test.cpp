@@ -54,7 +54,7 @@ class HistoryTest : public testing::Test {
       record.schedule = schedule::to_string(space.space().schedule_of(candidate));
       record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
       record.sketch_hash = space.hash_of(candidate);
-      record.slot_values.assign(candidate.point.begin(), candidate.point.end());
+      record.choices.assign(candidate.point.begin(), candidate.point.end());
       record.samples = {{.total_ns = 10'000 + 1000 * static_cast<int64_t>(i), .iterations = 1}};
       record.device.device_class = device_class;
       record.device.fingerprint = fingerprint_;
@@ -234,7 +234,7 @@ TEST_F(HistoryTest, TakesNoRecordForAnotherCandidatesThanItsSchedules) {
   record.schedule = schedule::to_string(space.space().schedule_of(candidate));
   record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
   record.sketch_hash = space.hash_of(candidate);
-  record.slot_values.assign(candidate.point.begin(), candidate.point.end());
+  record.choices.assign(candidate.point.begin(), candidate.point.end());
   EXPECT_EQ(space.candidate_of(record), candidate);
   record.schedule += " ";
   EXPECT_EQ(space.candidate_of(record), std::nullopt);
