@@ -223,7 +223,7 @@ ProductChoice choose_sums(const Stage& anchor, const Prepared& prepared, const s
   ProductChoice choice;
   for (int64_t parts = 2; parts <= terms / prepared.reduce_block; ++parts) {
     if (terms % (parts * prepared.reduce_block) != 0) continue;
-    choice = {.sums = Sums::kAccumulated, .partial_sum = terms / parts};
+    choice = {.sums = Sums::kSerialSplitK, .partial_sum = terms / parts};
     if (bytes <= parts * (target.caches.l2_bytes / 4)) break;
   }
   return choice;
@@ -312,7 +312,7 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
   if (reads_one_operand(anchor)) tile.unroll = 256;
   tile.fused = choose_parallel(anchor, tile.tiles, prepared, threads).fused;
   // Parts of sums pass by all rows: their columns come into L2 once.
-  if (prepared.sums == Sums::kAccumulated)
+  if (prepared.sums == Sums::kSerialSplitK)
     tile.blocks = tiles_along(anchor, prepared, tile.tiles);
   else if (prepared.reduce_block > 1 && anchor.axes.size() > 1)
     tile.blocks = choose_image_blocks(anchor, prepared, tile.tiles, target, threads);
@@ -356,7 +356,7 @@ ProductChoice choose_product(const Workload& workload, const Structure& structur
        dot_group(workload, *structure.anchor, prepared.vector_axis, ports, target, Columns::kPacked) > 1);
   if (!choice.pack && choice.sums == Sums::kWhole && extent_of(anchor.axes[row]) > tiles[row] &&
       loses_panels(workload, anchor, *product, target)) {
-    choice.sums = Sums::kAccumulated;
+    choice.sums = Sums::kSerialSplitK;
     choice.partial_sum = part_length(kRowsOfPart, tiles[row]);
   }
   return choice;

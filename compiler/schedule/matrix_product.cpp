@@ -126,13 +126,13 @@ ProductChoice choose_product(const Workload& workload, const Stage& anchor, cons
     results *= extent_of(anchor.axes[axis]);
   }
   if (tiles < threads && results * reduce >= kWorthSharing) {
-    choice.sums = Sums::kShared;
+    choice.sums = Sums::kParallelSplitK;
     choice.partial_sum = ceil_div(ceil_div(reduce, threads), kDotTerms) * kDotTerms;
   } else if (streams) {
-    choice.sums = Sums::kAccumulated;
+    choice.sums = Sums::kSerialSplitK;
     choice.partial_sum = part_length(kRowsPartialSum, tile.elements[row]);
   } else if (row_tiles > 1 && panel_bytes > l2_bytes && reduce >= 2 * kPartialSum) {
-    choice.sums = Sums::kAccumulated;
+    choice.sums = Sums::kSerialSplitK;
     choice.partial_sum = kPartialSum;
   }
   return choice;

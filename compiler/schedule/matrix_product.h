@@ -42,9 +42,9 @@ std::vector<int64_t> choose_blocks(const tensor::Stage& anchor, const MatrixProd
 
 // How a long reduction is summed.
 enum class Sums : uint8_t {
-  kWhole,        // in registers
-  kAccumulated,  // in parts, one after another, each in registers and added up in memory
-  kShared        // in parts, by several threads where results are too few for them, added up afterwards
+  kWhole,          // in registers
+  kSerialSplitK,   // in parts, one after another, each in registers and added up in memory
+  kParallelSplitK  // in parts, by several threads where results are too few for them, added up afterwards
 };
 
 struct ProductChoice {

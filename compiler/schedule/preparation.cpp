@@ -79,9 +79,9 @@ RegisterTile register_tile(const Stage& anchor, const Prepared& prepared, std::v
   tile.group = prepared.group;
   tile.axes = std::move(axes);
   tile.fused = fused;
-  tile.accumulates = prepared.sums == Sums::kAccumulated;
+  tile.accumulates = prepared.sums == Sums::kSerialSplitK;
   tile.vector_axis_outside = matrix_product(anchor, prepared.vector_axis).has_value();
-  if (prepared.sums == Sums::kShared) {
+  if (prepared.sums == Sums::kParallelSplitK) {
     tile.axes.insert(tile.axes.begin(), AxisTile{});
     ++tile.vector_axis;
     ++tile.fused;
@@ -166,7 +166,7 @@ Prepared append_preparation(const Workload& workload, const Structure& structure
     }
     prepared.output = prepared.reduction;
     prepared.reduction += ".rf";
-    if (options.sums == Sums::kShared) {
+    if (options.sums == Sums::kParallelSplitK) {
       constexpr int kOneThread = 1;  // for what is as small as a few results
       append_flat_stage(workload, workload.stages[static_cast<size_t>(anchor)], prepared.output,
                         anchor == structure.output ? ports.output(0) : tensor::Layout{}, ports, target,

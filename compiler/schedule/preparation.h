@@ -21,7 +21,7 @@ struct Prepared {
   int vector_axis = 0;
   int64_t lanes = 1;
   int64_t reduce_block = 1;  // by which the first reduce axis is blocked in the input's layout; 1: it is not
-  Sums sums = Sums::kWhole;  // kShared: `output` has the parts as first axis
+  Sums sums = Sums::kWhole;  // kParallelSplitK: `output` has the parts as first axis
   int64_t group = 1;         // of terms that one dot-product instruction takes; 1: multiply-adds
 };
 struct PreparationOptions {

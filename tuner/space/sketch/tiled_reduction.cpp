@@ -61,7 +61,7 @@ Sketch tiled_reduction(std::string family, const Problem& problem, const TiledRe
   if (frame.form.sums != schedule::Sums::kWhole) {  // the parameter that the preparation refers to
     const int64_t extent = extent_of(anchor.reduce_axes.front());
     const bool chosen = frame.default_product.sums == frame.form.sums;
-    const int64_t part = frame.form.sums == schedule::Sums::kShared
+    const int64_t part = frame.form.sums == schedule::Sums::kParallelSplitK
                              ? ceil_div(extent, threads)
                              : std::min<int64_t>(1024, (extent + 1) / 2);
     add(partial_sum_parameter(extent), {chosen ? frame.default_product.partial_sum : part});

@@ -61,7 +61,7 @@ Sketch conv2d_template(const Problem& problem, const target::Target& target, int
   }
   parameters.unroll = scalar_parameter("unroll", {0, 64, 256});
   std::string family = "template conv2d";
-  if (form.sums == schedule::Sums::kAccumulated) family += ", partial sums";
+  if (form.sums == schedule::Sums::kSerialSplitK) family += ", partial sums";
   return tiled_reduction(std::move(family), problem, frame, std::move(parameters), threads);
 }
 
@@ -92,7 +92,7 @@ std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Targe
   for (const tensor::Axis& axis : anchor.reduce_axes) bytes *= extent_of(axis);
   if (bytes <= target.caches.l1_bytes) return sketches;
   const schedule::Sums other =
-      chosen == schedule::Sums::kWhole ? schedule::Sums::kAccumulated : schedule::Sums::kWhole;
+      chosen == schedule::Sums::kWhole ? schedule::Sums::kSerialSplitK : schedule::Sums::kWhole;
   sketches.push_back(summed(other));
   return sketches;
 }

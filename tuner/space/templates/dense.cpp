@@ -56,8 +56,8 @@ Sketch dense_template(const Problem& problem, const target::Target& target, int 
   parameters.unroll = scalar_parameter("unroll", {0, 64, 256});
   std::string family = "template dense";
   if (form.pack) family += ", packed";
-  if (form.sums == schedule::Sums::kAccumulated) family += ", partial sums";
-  if (form.sums == schedule::Sums::kShared) family += ", shared sums";
+  if (form.sums == schedule::Sums::kSerialSplitK) family += ", partial sums";
+  if (form.sums == schedule::Sums::kParallelSplitK) family += ", shared sums";
   return tiled_reduction(std::move(family), problem, frame, std::move(parameters), threads);
 }
 
@@ -87,10 +87,10 @@ std::vector<Sketch> dense_templates(const Problem& problem, const target::Target
   // The default schedule's form first, then each other way to sum, with and without a copy.
   std::vector<ReductionForm> forms = {{form.producers, chosen.pack, chosen.sums, form.storage}};
   for (schedule::Sums sums :
-       {schedule::Sums::kWhole, schedule::Sums::kAccumulated, schedule::Sums::kShared}) {
+       {schedule::Sums::kWhole, schedule::Sums::kSerialSplitK, schedule::Sums::kParallelSplitK}) {
     const bool parts = sums != schedule::Sums::kWhole;
     if (sums != chosen.sums && parts && (!product || !is_long(anchor))) continue;
-    if (sums != chosen.sums && sums == schedule::Sums::kShared && threads == 1) continue;
+    if (sums != chosen.sums && sums == schedule::Sums::kParallelSplitK && threads == 1) continue;
     if (sums != chosen.sums) forms.push_back({form.producers, chosen.pack, sums, form.storage});
     if (may_pack) forms.push_back({form.producers, !chosen.pack, sums, form.storage});
   }

@@ -63,7 +63,7 @@ TEST_P(MatrixProduct, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
   }
 }
 
-TEST(SharedSums, AgreeWithTheirDefinition) {
+TEST(ParallelSplitK, AgreeWithTheirDefinition) {
   // Fewer tiles of results than threads: each thread sums a part, the last one a shorter one.
   for (const bool bias : {false, true}) {
     const tensor::Workload workload =
