@@ -35,19 +35,19 @@ class FarmLink {
   // To the tracker.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   // Where the present lease's trials go. Lives as long as somebody uses it.
-  struct Way {
+  struct Route {
     std::shared_ptr<grpc::Channel> channel;
     rpc::Endpoint endpoint;
     std::optional<LeasedDevice> direct;  // the lease that the agent itself serves; none: through the tracker
     RecentDigests uploaded{};            // guarded by the link
   };
-  std::shared_ptr<Way> way();
-  // What a call that goes that way ended with, which says who was at its other end. May block for a second or
-  // two (rpc/grpc_status.h).
-  absl::Status error_on(const Way& way, const grpc::Status& ended) const;
+  std::shared_ptr<Route> route();
+  // What a call that goes that route ended with, which says who was at its other end. May block for a second
+  // or two (rpc/grpc_status.h).
+  absl::Status error_on(const Route& route, const grpc::Status& ended) const;
   // That one leads to its agent no more: from now on through the tracker, until the next lease. Uploads that
   // are under way on it end, and begin again there.
-  void leave(const std::shared_ptr<Way>& direct, const std::string& why);
+  void leave_route(const std::shared_ptr<Route>& direct, const std::string& why);
 
   // Waits for a free slot, at most so long, and sees whether its agent can be reached. Before that it repeats
   // what release() could not say, or has not yet, so that nobody waits for a slot that is leased to himself.
@@ -75,18 +75,18 @@ class FarmLink {
   void try_direct(const LeasedDevice& lease);
   absl::Status repeat_releases();
   absl::Status upload_one(const ArtifactBytes& artifact);
-  bool is_uploaded(Way& way, const std::string& digest);
-  absl::Status upload_to(const Way& way, const ArtifactBytes& artifact);
+  bool is_uploaded(Route& route, const std::string& digest);
+  absl::Status upload_to(const Route& route, const ArtifactBytes& artifact);
 
   const FarmRunnerOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
   rpc::TransferTurns uploads_;
   std::mutex mutex_;
-  std::shared_ptr<Way> to_tracker_;
-  std::shared_ptr<Way> to_agent_;                   // null: not reached
+  std::shared_ptr<Route> to_tracker_;
+  std::shared_ptr<Route> to_agent_;                 // null: not reached
   std::map<std::string, LeasedDevice> unreleased_;  // by id: that the tracker may still take for ours
-  // Those under way that cancel() ends, and leave() if they go that way.
-  std::map<grpc::ClientContext*, const Way*> calls_;
+  // Those under way that cancel() ends, and leave_route() if they go that route.
+  std::map<grpc::ClientContext*, const Route*> calls_;
   std::stop_source end_;  // requested by cancel()
 };
 

@@ -76,14 +76,14 @@ absl::Status FarmLink::cancelled() {
   return absl::CancelledError("the farm runner was cancelled");
 }
 
-// A call that cancel() ends, for as long as this lives; leave() too, if it goes that way.
+// A call that cancel() ends, for as long as this lives; leave_route() too, if it goes that route.
 class FarmLink::CancellableCall {
  public:
-  CancellableCall(FarmLink& link, grpc::ClientContext& context, const Way* way = nullptr)
+  CancellableCall(FarmLink& link, grpc::ClientContext& context, const Route* route = nullptr)
       : link_(link), context_(context) {
     const std::scoped_lock lock(link_.mutex_);
-    link_.calls_[&context_] = way;
-    const bool is_left = way && way != link_.to_agent_.get() && way != link_.to_tracker_.get();
+    link_.calls_[&context_] = route;
+    const bool is_left = route && route != link_.to_agent_.get() && route != link_.to_tracker_.get();
     if (link_.end_.stop_requested() || is_left) context_.TryCancel();
   }
   CancellableCall(const CancellableCall&) = delete;
@@ -100,39 +100,39 @@ class FarmLink::CancellableCall {
 FarmLink::FarmLink(FarmRunnerOptions options)
     : options_(std::move(options)),
       channel_(rpc::make_channel(options_.tracker, options_.credentials, rpc::Role::kTracker)),
-      to_tracker_(std::make_shared<Way>(Way{.channel = channel_, .endpoint = options_.tracker})) {}
+      to_tracker_(std::make_shared<Route>(Route{.channel = channel_, .endpoint = options_.tracker})) {}
 
-std::shared_ptr<FarmLink::Way> FarmLink::way() {
+std::shared_ptr<FarmLink::Route> FarmLink::route() {
   const std::scoped_lock lock(mutex_);
   return to_agent_ ? to_agent_ : to_tracker_;
 }
 
-absl::Status FarmLink::error_on(const Way& way, const grpc::Status& ended) const {
-  return rpc::from_grpc(ended, way.direct ? "agent" : "tracker", way.endpoint,
+absl::Status FarmLink::error_on(const Route& route, const grpc::Status& ended) const {
+  return rpc::from_grpc(ended, route.direct ? "agent" : "tracker", route.endpoint,
                         options_.credentials != nullptr);
 }
 
-void FarmLink::leave(const std::shared_ptr<Way>& direct, const std::string& why) {
+void FarmLink::leave_route(const std::shared_ptr<Route>& direct, const std::string& why) {
   const std::scoped_lock lock(mutex_);
   if (to_agent_ != direct) return;
   const rpc::LogFields about({{"device", direct->direct->device_id}, {"lease", direct->direct->lease_id}});
   spdlog::info(absl::StrCat("device ", direct->direct->device_id, " is no longer directly reachable (", why,
                             "): using the tracker"));
   to_agent_ = nullptr;
-  for (const auto& [context, way] : calls_)
-    if (way == direct.get()) context->TryCancel();
+  for (const auto& [context, route] : calls_)
+    if (route == direct.get()) context->TryCancel();
 }
 
 void FarmLink::try_direct(const LeasedDevice& lease) {
-  std::shared_ptr<Way> agent;
+  std::shared_ptr<Route> agent;
   if (const absl::StatusOr<rpc::Endpoint> endpoint = rpc::parse_endpoint(lease.direct_endpoint);
       endpoint.ok() && rpc::require_protection(*endpoint, "the agent", options_.credentials).ok()) {
     // Whoever has taken that address with another agent's certificate is not the device.
     auto channel =
         rpc::make_channel(*endpoint, options_.credentials, rpc::ExpectedServer::agent_of(lease.device_id));
     if (rpc::wait_until_connected(*channel, kDirectTimeout)) {
-      agent =
-          std::make_shared<Way>(Way{.channel = std::move(channel), .endpoint = *endpoint, .direct = lease});
+      agent = std::make_shared<Route>(
+          Route{.channel = std::move(channel), .endpoint = *endpoint, .direct = lease});
     } else {
       const rpc::LogFields about({{"device", lease.device_id}, {"lease", lease.lease_id}});
       spdlog::info(absl::StrCat("device ", lease.device_id, " does not respond at ", lease.direct_endpoint,
@@ -219,42 +219,42 @@ absl::Status FarmLink::upload(const ArtifactBytes& artifact) {
 
 absl::Status FarmLink::upload_one(const ArtifactBytes& artifact) {
   while (true) {
-    const std::shared_ptr<Way> way = this->way();
-    if (is_uploaded(*way, artifact.digest)) return absl::OkStatus();
-    const absl::Status sent = upload_to(*way, artifact);
+    const std::shared_ptr<Route> route = this->route();
+    if (is_uploaded(*route, artifact.digest)) return absl::OkStatus();
+    const absl::Status sent = upload_to(*route, artifact);
     {
       const std::scoped_lock lock(mutex_);
       if (end_.stop_requested()) return cancelled();
-      if (sent.ok()) way->uploaded.insert(artifact.digest);
+      if (sent.ok()) route->uploaded.insert(artifact.digest);
     }
-    // Whatever is wrong with the agent's way (no room there, gone), the tracker's may be better.
-    if (sent.ok() || !way->direct) return sent;
-    leave(way, std::string(sent.message()));
+    // Whatever is wrong with the agent's route (no room there, gone), the tracker's may be better.
+    if (sent.ok() || !route->direct) return sent;
+    leave_route(route, std::string(sent.message()));
   }
 }
 
-bool FarmLink::is_uploaded(Way& way, const std::string& digest) {
+bool FarmLink::is_uploaded(Route& route, const std::string& digest) {
   const std::scoped_lock lock(mutex_);
-  return way.uploaded.contains(digest);
+  return route.uploaded.contains(digest);
 }
 
-absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) {
-  const auto stub = pb::Tuners::NewStub(way.channel);
+absl::Status FarmLink::upload_to(const Route& route, const ArtifactBytes& artifact) {
+  const auto stub = pb::Tuners::NewStub(route.channel);
   pb::FindMissingArtifactsRequest request;
   request.add_digests(artifact.digest);
-  if (way.direct) *request.mutable_lease() = name_of(*way.direct);
+  if (route.direct) *request.mutable_lease() = name_of(*route.direct);
   pb::FindMissingArtifactsReply reply;
   {
     grpc::ClientContext context;
     rpc::set_deadline(context, kConnectTimeout);
-    context.set_wait_for_ready(!way.direct);
-    const CancellableCall cancellable(*this, context, &way);
-    TF_RETURN_IF_ERROR(error_on(way, stub->FindMissingArtifacts(&context, request, &reply)));
+    context.set_wait_for_ready(!route.direct);
+    const CancellableCall cancellable(*this, context, &route);
+    TF_RETURN_IF_ERROR(error_on(route, stub->FindMissingArtifacts(&context, request, &reply)));
   }
   if (reply.missing().empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(artifact.digest));
   rpc::SteppedCall call;
-  const CancellableCall cancellable(*this, call.context(), &way);
+  const CancellableCall cancellable(*this, call.context(), &route);
   pb::UploadArtifactReply uploaded;
   grpc::Status finished;
   const auto writer = stub->AsyncUploadArtifact(&call.context(), &uploaded, call.queue(), call.tag());
@@ -264,7 +264,7 @@ absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) 
             message.set_digest(chunk.digest.data(), chunk.digest.size());
             message.set_size_bytes(chunk.size_bytes);
             message.set_content(chunk.content.data(), chunk.content.size());
-            if (way.direct && !chunk.digest.empty()) *message.mutable_lease() = name_of(*way.direct);
+            if (route.direct && !chunk.digest.empty()) *message.mutable_lease() = name_of(*route.direct);
             writer->Write(message, call.tag());
             return call.step();
           });
@@ -275,7 +275,7 @@ absl::Status FarmLink::upload_to(const Way& way, const ArtifactBytes& artifact) 
   writer->Finish(&finished, call.tag());
   call.step(rpc::longest_answer(artifact.bytes->size()));
   absl::Status ended = call.ended(finished);
-  return absl::IsDeadlineExceeded(ended) ? ended : error_on(way, finished);
+  return absl::IsDeadlineExceeded(ended) ? ended : error_on(route, finished);
 }
 
 void FarmLink::forget(const std::string& digest) {
@@ -287,7 +287,7 @@ void FarmLink::forget(const std::string& digest) {
 void FarmLink::cancel() {
   const std::scoped_lock lock(mutex_);
   end_.request_stop();
-  for (const auto& [context, way] : calls_) context->TryCancel();
+  for (const auto& [context, route] : calls_) context->TryCancel();
 }
 
 }  // namespace tf::measure

@@ -133,7 +133,7 @@ class FarmRunner::Impl {
     return device_;
   }
 
-  bool is_direct() const { return link_->way()->direct.has_value(); }
+  bool is_direct() const { return link_->route()->direct.has_value(); }
 
   bool has_ended() const {
     const std::scoped_lock lock(mutex_);
@@ -285,8 +285,8 @@ class FarmRunner::Impl {
   // One Measure stream from its beginning to its end. `worked`: a message came.
   absl::Status run_stream(bool& worked) {
     const auto stream = std::make_shared<MeasureStream>();
-    const std::shared_ptr<FarmLink::Way> way = link_->way();
-    stream->begin(way->channel);
+    const std::shared_ptr<FarmLink::Route> route = link_->route();
+    stream->begin(route->channel);
     std::optional<LeasedDevice> lease;
     HeldLease::Pending unanswered;
     {
@@ -315,13 +315,13 @@ class FarmRunner::Impl {
       silence_.stream_ends(rpc::real_clock().now());
     }
     const grpc::Status finished = stream->finish();
-    if (!way->direct) return link_->error_on(*way, finished);
+    if (!route->direct) return link_->error_on(*route, finished);
     {
       const std::scoped_lock lock(mutex_);
       if (cancelled_) return FarmLink::cancelled();
     }
     // Whether the lease is over only the tracker can say: that is where we go on.
-    link_->leave(way, std::string(link_->error_on(*way, finished).message()));
+    link_->leave_route(route, std::string(link_->error_on(*route, finished).message()));
     worked = true;
     return absl::OkStatus();
   }

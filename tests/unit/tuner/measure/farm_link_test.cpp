@@ -118,13 +118,13 @@ TEST_F(FarmLinkTest, AnUploadGoesOnThroughTheTrackerOnceItsWayIsLeft) {
   const std::unique_ptr<rpc::Server> listens = *rpc::Server::start({"127.0.0.1", 0}, {&agent});
   tracker_.direct_endpoint = listens->endpoint().text();
   ASSERT_TRUE(link_.acquire(absl::Seconds(1)).ok());
-  const std::shared_ptr<FarmLink::Way> direct = link_.way();
+  const std::shared_ptr<FarmLink::Route> direct = link_.route();
   ASSERT_TRUE(direct->direct);
   agent.held = stalled_.digest;
   std::thread stalls([&] { EXPECT_EQ(link_.upload(stalled_), absl::OkStatus()); });
   agent.wait_for(stalled_.digest);
   const rpc::Instant began = rpc::real_clock().now();
-  link_.leave(direct, "it is silent");
+  link_.leave_route(direct, "it is silent");
   stalls.join();
   EXPECT_LT(rpc::real_clock().now() - began, absl::Seconds(5)) << "and not when the agent is given up";
   EXPECT_THAT(tracker_.noted(), testing::ElementsAre("acquire", stalled_.digest));
@@ -134,11 +134,11 @@ TEST_F(FarmLinkTest, SaysOfAWayThatHasBrokenWhoWasAtItsEnd) {
   NotingTracker agent;
   const std::unique_ptr<rpc::Server> listens = *rpc::Server::start({"127.0.0.1", 0}, {&agent});
   const grpc::Status broken(grpc::StatusCode::UNAVAILABLE, "Socket closed");
-  EXPECT_EQ(link_.error_on(*link_.way(), broken).message(),
+  EXPECT_EQ(link_.error_on(*link_.route(), broken).message(),
             "lost the connection to the tracker at " + server_->endpoint().text());
   tracker_.direct_endpoint = listens->endpoint().text();
   ASSERT_TRUE(link_.acquire(absl::Seconds(1)).ok());
-  EXPECT_EQ(link_.error_on(*link_.way(), broken).message(),
+  EXPECT_EQ(link_.error_on(*link_.route(), broken).message(),
             "lost the connection to the agent at " + tracker_.direct_endpoint);
 }
 
