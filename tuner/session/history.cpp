@@ -17,8 +17,8 @@
 namespace tf::session {
 namespace {
 
-constexpr size_t kDonors = 2;  // the best of a task and machine
-constexpr size_t kSeeds = 6;   // of a task that looks back
+constexpr size_t kTransferSources = 2;  // the best of a task and machine
+constexpr size_t kSeeds = 6;            // of a task that looks back
 // Examples of one task: the fastest, and of the others evenly. In all at most kExamples: from so many a prior
 // learns in a few seconds, with all that it holds out in turn (2.5 s of CPU time on Zen 4).
 constexpr size_t kMostOfATask = 300, kLeastOfATask = 50, kExamples = 6000;
@@ -165,12 +165,12 @@ void History::add(const TaskSpace& space, std::span<const database::Measurement>
   for (const Measured& each : all)
     lesson.push_back({each.features, each.seconds > 0 ? std::min(1.0, best->seconds / each.seconds) : 0, 0,
                       each.lower_bound, group});
-  size_t donors = 0;
-  for (auto each = best; each != all.end() && donors < kDonors; ++each) {
+  size_t sources = 0;
+  for (auto each = best; each != all.end() && sources < kTransferSources; ++each) {
     if (each->lower_bound || each->seconds == 0) continue;
-    donors_.push_back({space.space().sketches[static_cast<size_t>(each->candidate.sketch)],
-                       each->candidate.point, remoteness});
-    ++donors;
+    sources_.push_back({space.space().sketches[static_cast<size_t>(each->candidate.sketch)],
+                        each->candidate.point, remoteness});
+    ++sources;
   }
 }
 
@@ -188,7 +188,7 @@ void History::append_examples(std::vector<model::Example>& examples) const {
 }
 
 std::vector<space::Candidate> History::seeds_for(const TaskSpace& task) const {
-  return carried_over(donors_, task, kSeeds);
+  return carried_over(sources_, task, kSeeds);
 }
 
 std::shared_ptr<const model::CostModel> prior_of(const History& history,

@@ -15,8 +15,8 @@
 #include "database/store.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/session/calibration.h"
-#include "tuner/session/donor.h"
 #include "tuner/session/task_space.h"
+#include "tuner/session/transfer_source.h"
 
 namespace tf::session {
 
@@ -66,7 +66,7 @@ class History {
 
   std::vector<std::vector<model::Example>> lessons_;  // one a task and machine
   std::map<database::WorkloadKey, int> groups_;       // of the lessons' examples
-  std::vector<Donor> donors_;                         // the best of each, fastest first
+  std::vector<TransferSource> sources_;               // the best of each, fastest first
 };
 
 // A model of the history's examples, for others to correct; null if there are too few.

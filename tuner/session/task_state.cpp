@@ -220,9 +220,9 @@ void TaskState::rank_again() {
   search_->take_back(dropped);
 }
 
-std::optional<Donor> TaskState::take_new_best() {
+std::optional<TransferSource> TaskState::take_new_best() {
   if (!std::exchange(is_best_new_, false)) return std::nullopt;
-  return Donor{space_.space().sketches[static_cast<size_t>(best_->sketch)], best_->point};
+  return TransferSource{space_.space().sketches[static_cast<size_t>(best_->sketch)], best_->point};
 }
 
 // Before the first proposals there are seeds, and afterwards the space is used up.

@@ -13,7 +13,6 @@
 #include "base/digest.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/search/search.h"
-#include "tuner/session/donor.h"
 #include "tuner/session/history.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/record_proto.h"
@@ -21,6 +20,7 @@
 #include "tuner/session/session.h"
 #include "tuner/session/task.h"
 #include "tuner/session/task_space.h"
+#include "tuner/session/transfer_source.h"
 
 namespace tf::session {
 
@@ -114,7 +114,7 @@ class TaskState {
   double untuned_seconds() const;  // 0: it has no time
 
   // The best candidate, if it has become that since the last call.
-  std::optional<Donor> take_new_best();
+  std::optional<TransferSource> take_new_best();
   // Others' ideas (legal candidates), to be ranked among the proposals: those that are neither among them nor
   // known. Only where the order is the model's.
   void suggest(std::vector<space::Candidate> candidates);

@@ -11,12 +11,12 @@
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
-#include "tuner/session/exchange.h"
 #include "tuner/session/expected_improvement.h"
 #include "tuner/session/finals_records.h"
 #include "tuner/session/record_proto.h"
 #include "tuner/session/record_times.h"
 #include "tuner/session/requests_proto.h"
+#include "tuner/session/transfer_learning.h"
 
 namespace tf::session {
 namespace {
@@ -331,7 +331,7 @@ void TuningLoop::learn(Pipeline& pipeline) {
       const WithoutTurn waiting(turn_);
       if (!model_.adopt()) return;
     }
-    exchange_best(tasks_);
+    share_best(tasks_);
     for (const auto& task : tasks_) task->rerank();
     rank_in_flight(pipeline);
     return;

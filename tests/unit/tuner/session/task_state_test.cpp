@@ -150,7 +150,7 @@ TEST_F(Recalling, GoesByAnotherBestOnceItsOwnWasLucky) {
   state_->recall({recalled(steady, 2e-3), recalled(lucky, 1e-3)});
   ASSERT_TRUE(state_->take_new_best().has_value());
   state_->observe(lucky, Time{.seconds = 3e-3});
-  const std::optional<Donor> best = state_->take_new_best();
+  const std::optional<TransferSource> best = state_->take_new_best();
   ASSERT_TRUE(best.has_value());
   EXPECT_EQ(best->point, steady.point);
   EXPECT_NEAR(state_->incumbent().ns, 2e6, 1);

@@ -11,6 +11,6 @@ namespace tf::session {
 
 // Suggests to each task the new best of tasks like it, the nearest ones: those that have become best since
 // the last call. They join what waits to be tried and are ranked with it.
-void exchange_best(std::span<const std::unique_ptr<TaskState>> tasks);
+void share_best(std::span<const std::unique_ptr<TaskState>> tasks);
 
 }  // namespace tf::session

@@ -1,4 +1,4 @@
-#include "tuner/session/exchange.h"
+#include "tuner/session/transfer_learning.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ class Taste final : public model::CostModel {
   float of_favourite_;
 };
 
-class ExchangeTest : public testing::Test {
+class TransferLearningTest : public testing::Test {
  protected:
   void add(int64_t m, int64_t n, int64_t k, model::CostModel* model, uint64_t seed) {
     own_.push_back(
@@ -62,20 +62,21 @@ class ExchangeTest : public testing::Test {
   std::vector<std::unique_ptr<TaskState>> tasks_;
 };
 
-TEST_F(ExchangeTest, SuggestsATasksBestToTheOnesLikeIt) {
+TEST_F(TransferLearningTest, SuggestsATasksBestToTheOnesLikeIt) {
   add(128, 128, 128);
   add(256, 128, 128);
   const space::Candidate best = try_some(*tasks_[0]);
   try_some(*tasks_[1]);
-  const Donor donor{tasks_[0]->space().space().sketches[static_cast<size_t>(best.sketch)], best.point};
-  const std::vector<space::Candidate> expected = carried_over({&donor, 1}, tasks_[1]->space(), 1);
+  const TransferSource source{tasks_[0]->space().space().sketches[static_cast<size_t>(best.sketch)],
+                              best.point};
+  const std::vector<space::Candidate> expected = carried_over({&source, 1}, tasks_[1]->space(), 1);
   ASSERT_EQ(expected.size(), 1u);
-  exchange_best(tasks_);
+  share_best(tasks_);
   const std::vector<space::Candidate> tried = waiting(*tasks_[1]);
   EXPECT_TRUE(std::find(tried.begin(), tried.end(), expected[0]) != tried.end());
 }
 
-TEST_F(ExchangeTest, RanksASuggestionAmongTheProposals) {
+TEST_F(TransferLearningTest, RanksASuggestionAmongTheProposals) {
   for (const float score : {1.0f, -1.0f}) {
     Taste taste(score);
     tasks_.clear();
@@ -93,7 +94,7 @@ TEST_F(ExchangeTest, RanksASuggestionAmongTheProposals) {
   }
 }
 
-TEST_F(ExchangeTest, PassesOverSuggestionsThatWereTriedOrWait) {
+TEST_F(TransferLearningTest, PassesOverSuggestionsThatWereTriedOrWait) {
   Taste taste(1.0f);
   add(128, 128, 128, &taste, 8);
   add(128, 128, 128, &taste, 8);
@@ -112,16 +113,16 @@ TEST_F(ExchangeTest, PassesOverSuggestionsThatWereTriedOrWait) {
   EXPECT_FALSE(task.take_new_best().has_value());
 }
 
-TEST_F(ExchangeTest, SaysWhatIsBestOnce) {
+TEST_F(TransferLearningTest, SaysWhatIsBestOnce) {
   add(128, 128, 128);
   const space::Candidate best = try_some(*tasks_[0]);
-  const std::optional<Donor> donor = tasks_[0]->take_new_best();
-  ASSERT_TRUE(donor.has_value());
-  EXPECT_EQ(donor->point, best.point);
+  const std::optional<TransferSource> source = tasks_[0]->take_new_best();
+  ASSERT_TRUE(source.has_value());
+  EXPECT_EQ(source->point, best.point);
   EXPECT_FALSE(tasks_[0]->take_new_best().has_value());
 }
 
-TEST_F(ExchangeTest, SaysNothingOfFailuresAndBounds) {
+TEST_F(TransferLearningTest, SaysNothingOfFailuresAndBounds) {
   add(128, 128, 128);
   tasks_[0]->observe(*tasks_[0]->next(), std::nullopt);
   tasks_[0]->observe(*tasks_[0]->next(), Time{.seconds = 1e-3, .lower_bound = true});
