@@ -63,7 +63,7 @@ void Farm::acquire(AcquireRequest request, std::shared_ptr<Requester> requester)
     return;
   }
   const absl::StatusOr<RequestId> id =
-      matchmaker_.add({.demand = {request.key, request.requirements},
+      matchmaker_.add({.kind = {request.key, request.requirements},
                        .user = request.user,
                        .holder = request.holder,
                        .holder_run = request.holder_run,

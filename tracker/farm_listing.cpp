@@ -116,10 +116,10 @@ std::vector<WaitingStatus> Farm::waiting(const WaitingPlace& after, size_t most)
   for (; number < ranked.size() && result.size() < most; ++number) {
     const RequestId id = ranked[number].second;
     const WaitingRequest& request = matchmaker_.queue().at(id);
-    const Demand& demand = matchmaker_.slots().demand(request.demand);
+    const RequestKind& kind = matchmaker_.slots().kind(request.kind);
     result.push_back({.request = request,
-                      .key = demand.key,
-                      .requirements = demand.requirements,
+                      .key = kind.key,
+                      .requirements = kind.requirements,
                       .waited = clock_.now() - request.arrived,
                       .place = {.number = number + 1, .id = id}});
   }

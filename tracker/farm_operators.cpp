@@ -377,7 +377,7 @@ std::optional<rpc::Instant> Farm::tick() {
   match(lock);
   for (const RequestId id : matchmaker_.queue().overtime()) {
     const WaitingRequest& request = matchmaker_.queue().at(id);
-    const std::string why = busy_text(matchmaker_.slots().demand(request.demand).key, request.user);
+    const std::string why = busy_text(matchmaker_.slots().kind(request.kind).key, request.user);
     matchmaker_.withdraw(id);
     auto pending = pending_.extract(id);
     pending_of_.erase(pending.mapped().requester.get());

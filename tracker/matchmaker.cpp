@@ -32,10 +32,10 @@ void Matchmaker::forget(const std::string& device_id) {
   std::erase_if(changed_slots_, [&](const SlotKey& slot) { return slot.device_id == device_id; });
 }
 
-// Before the demand is looked into: one that is new costs a look at all devices with its key.
+// Before the kind is looked into: one that is new costs a look at all devices with its key.
 absl::Status Matchmaker::check_quota(const UserPolicy& policy, const std::string& user,
-                                     std::optional<DemandId> demand) const {
-  const std::map<DemandId, size_t>& waiting = queue_.waiting_of(user);
+                                     std::optional<RequestKindId> kind) const {
+  const std::map<RequestKindId, size_t>& waiting = queue_.waiting_of(user);
   size_t requests = 0;
   for (const auto& [each, count] : waiting) requests += count;
   if (policy.max_waiting != 0 && requests >= policy.max_waiting) {
@@ -43,7 +43,7 @@ absl::Status Matchmaker::check_quota(const UserPolicy& policy, const std::string
         absl::StrCat("user ", user, " has ", policy.max_waiting,
                      " requests waiting, which is its quota: try again when one is answered"));
   }
-  const bool is_new = !demand || !waiting.contains(*demand);
+  const bool is_new = !kind || !waiting.contains(*kind);
   if (policy.max_demands != 0 && is_new && waiting.size() >= policy.max_demands) {
     return absl::ResourceExhaustedError(
         absl::StrCat("user ", user, " waits with ", policy.max_demands,
@@ -54,13 +54,13 @@ absl::Status Matchmaker::check_quota(const UserPolicy& policy, const std::string
 
 absl::StatusOr<RequestId> Matchmaker::add(const NewRequest& request) {
   const UserPolicy& policy = policies_.of(request.user);
-  const std::optional<DemandId> known = slots_.find(request.demand);
+  const std::optional<RequestKindId> known = slots_.find(request.kind);
   TF_RETURN_IF_ERROR(check_quota(policy, request.user, known));
-  const DemandId demand = known ? *known : slots_.intern(request.demand);
-  if (!slots_.satisfiable(demand)) return slots_.why_unsatisfiable(request.demand);
-  slots_.use(demand);
+  const RequestKindId kind = known ? *known : slots_.intern(request.kind);
+  if (!slots_.satisfiable(kind)) return slots_.why_unsatisfiable(request.kind);
+  slots_.use(kind);
   changed_users_.insert(request.user);
-  return queue_.add({.demand = demand,
+  return queue_.add({.kind = kind,
                      .user = request.user,
                      .holder = request.holder,
                      .holder_run = request.holder_run,
@@ -74,7 +74,7 @@ bool Matchmaker::withdraw(RequestId id) {
   if (!queue_.requests().contains(id)) return false;
   const uint32_t most = policies_.of(queue_.at(id).user).max_waiting;
   const std::optional<WaitingRequest> request = most == 0 ? queue_.withdraw(id) : queue_.withdraw(id, most);
-  slots_.unuse(request->demand);
+  slots_.unuse(request->kind);
   return true;
 }
 
@@ -103,8 +103,8 @@ std::optional<RequestId> Matchmaker::best_for(const SlotKey& slot) const {
 // Free slots that this user's requests could have had while its quota did not let them.
 void Matchmaker::look_at_slots_for(const std::string& user) {
   if (!has_quota(user)) return;
-  for (const DemandId demand : queue_.demands_of(user)) {
-    if (const std::optional<SlotKey> slot = slots_.pick(demand, user)) changed_slots_.insert(*slot);
+  for (const RequestKindId kind : queue_.kinds_of(user)) {
+    if (const std::optional<SlotKey> slot = slots_.pick(kind, user)) changed_slots_.insert(*slot);
   }
 }
 
@@ -124,11 +124,11 @@ std::optional<Match> Matchmaker::next() {
       continue;
     }
     // It may prefer another free slot, if it is the next there, too.
-    const SlotKey preferred = *slots_.pick(queue_.at(*id).demand, queue_.at(*id).user);
+    const SlotKey preferred = *slots_.pick(queue_.at(*id).kind, queue_.at(*id).user);
     if (best_for(preferred) == id) slot = preferred;
     changed_slots_.erase(slot);
     WaitingRequest request = *queue_.take(*id);
-    slots_.unuse(request.demand);
+    slots_.unuse(request.kind);
     slots_.set_taken(slot);
     usage_.begin(request.user);
     return Match{*id, std::move(request), slot};
@@ -167,18 +167,17 @@ absl::Status Matchmaker::may_renew(const Holding& holding) {
                               cost(holding.user), clock_.now(), options_.rank);
   const auto claims = [&](const WaitingRequest& waiting) {
     if (waiting.holder == holding.holder && waiting.holder_run == holding.holder_run) return false;
-    const auto yielding = yielding_for_.find(waiting.demand);
+    const auto yielding = yielding_for_.find(waiting.kind);
     const size_t served = yielding == yielding_for_.end() ? 0 : yielding->second;
-    return holding.held >= slice_against(holding.priority, waiting) &&
-           queue_.waiting(waiting.demand) > served;
+    return holding.held >= slice_against(holding.priority, waiting) && queue_.waiting(waiting.kind) > served;
   };
   const std::optional<RequestId> claimant = queue_.best_before(
       afresh, slots_.met_by(holding.slot),
       [&](const std::string& user) { return cost_if_allowed(user, holding.reserved_for); }, claims);
   if (!claimant) return absl::OkStatus();
-  const DemandId demand = queue_.at(*claimant).demand;
-  yielding_[holding.slot] = demand;
-  ++yielding_for_[demand];
+  const RequestKindId kind = queue_.at(*claimant).kind;
+  yielding_[holding.slot] = kind;
+  ++yielding_for_[kind];
   return absl::AbortedError(absl::StrCat("the lease has been held for ",
                                          absl::FormatDuration(absl::Trunc(holding.held, absl::Seconds(1))),
                                          " and others wait for its slot: release it and acquire another"));

@@ -33,7 +33,7 @@ struct MatchOptions {
 
 // One who asks for a slot.
 struct NewRequest {
-  Demand demand;
+  RequestKind kind;
   std::string user;
   std::string holder;
   std::string holder_run;
@@ -97,7 +97,7 @@ class Matchmaker {
 
  private:
   absl::Status check_quota(const UserPolicy& policy, const std::string& user,
-                           std::optional<DemandId> demand) const;
+                           std::optional<RequestKindId> kind) const;
   bool has_quota(const std::string& user) const;
   double cost(const std::string& user) const;
   std::optional<double> cost_if_allowed(const std::string& user, const std::string& reserved_for) const;
@@ -114,10 +114,10 @@ class Matchmaker {
   rpc::UsageLedger usage_;
   std::set<SlotKey> changed_slots_;
   std::set<std::string> changed_users_;
-  // Slots whose lease was told to make room, and for which demand: so that one waiting request ends one
+  // Slots whose lease was told to make room, and for which kind: so that one waiting request ends one
   // lease.
-  std::map<SlotKey, DemandId> yielding_;
-  std::map<DemandId, size_t> yielding_for_;
+  std::map<SlotKey, RequestKindId> yielding_;
+  std::map<RequestKindId, size_t> yielding_for_;
 };
 
 }  // namespace tf::tracker

@@ -24,30 +24,30 @@ SlotIndex::Slot& SlotIndex::at(const SlotKey& slot) {
   return found->second;
 }
 
-void SlotIndex::enter(const SlotKey& key, const Slot& slot, Class& demand) {
-  demand.free[slot.terms->reserved_for].insert({slot.terms->standing, key});
+void SlotIndex::enter(const SlotKey& key, const Slot& slot, Class& kind) {
+  kind.free[slot.terms->reserved_for].insert({slot.terms->standing, key});
 }
 
-void SlotIndex::leave(const SlotKey& key, const Slot& slot, Class& demand) {
-  const auto owned = demand.free.find(slot.terms->reserved_for);
+void SlotIndex::leave(const SlotKey& key, const Slot& slot, Class& kind) {
+  const auto owned = kind.free.find(slot.terms->reserved_for);
   owned->second.erase({slot.terms->standing, key});
-  if (owned->second.empty()) demand.free.erase(owned);
+  if (owned->second.empty()) kind.free.erase(owned);
 }
 
-void SlotIndex::connect(const DeviceInfo& info, Slot& slot, DemandId id, Class& demand) {
-  if (!unmet_requirement(info, slot.offer, demand.demand.requirements).empty()) return;
+void SlotIndex::connect(const DeviceInfo& info, Slot& slot, RequestKindId id, Class& kind) {
+  if (!unmet_requirement(info, slot.offer, kind.kind.requirements).empty()) return;
   slot.meets.insert(id);
-  ++demand.capable;
-  if (slot.terms) enter({info.id, slot.offer.slot}, slot, demand);
+  ++kind.capable;
+  if (slot.terms) enter({info.id, slot.offer.slot}, slot, kind);
 }
 
 void SlotIndex::clear(Device& device) {
   for (auto& [number, slot] : device.slots) {
     const SlotKey key{device.info->id, number};
-    for (const DemandId id : slot.meets) {
-      Class& demand = demands_.at(id);
-      --demand.capable;
-      if (slot.terms) leave(key, slot, demand);
+    for (const RequestKindId id : slot.meets) {
+      Class& kind = kinds_.at(id);
+      --kind.capable;
+      if (slot.terms) leave(key, slot, kind);
     }
   }
   const auto same_key = by_key_.find(device.info->key);
@@ -69,10 +69,10 @@ void SlotIndex::describe(const std::shared_ptr<const DeviceInfo>& info) {
   device.info = info;
   by_key_[info->key].insert(info->id);
   for (const SlotOffer& offer : info->slots) device.slots[offer.slot].offer = offer;
-  const auto demands = demands_of_key_.find(info->key);
-  if (demands == demands_of_key_.end()) return;
+  const auto kinds = kinds_of_key_.find(info->key);
+  if (kinds == kinds_of_key_.end()) return;
   for (auto& [number, slot] : device.slots) {
-    for (const DemandId id : demands->second) connect(*info, slot, id, demands_.at(id));
+    for (const RequestKindId id : kinds->second) connect(*info, slot, id, kinds_.at(id));
   }
 }
 
@@ -81,13 +81,13 @@ void SlotIndex::set_free(const SlotKey& key, const Terms& terms) {
   if (slot.terms == terms) return;
   set_taken(key);
   slot.terms = terms;
-  for (const DemandId id : slot.meets) enter(key, slot, demands_.at(id));
+  for (const RequestKindId id : slot.meets) enter(key, slot, kinds_.at(id));
 }
 
 void SlotIndex::set_taken(const SlotKey& key) {
   Slot& slot = at(key);
   if (!slot.terms) return;
-  for (const DemandId id : slot.meets) leave(key, slot, demands_.at(id));
+  for (const RequestKindId id : slot.meets) leave(key, slot, kinds_.at(id));
   slot.terms.reset();
 }
 
@@ -98,16 +98,16 @@ const Terms* SlotIndex::free(const SlotKey& key) const {
   return slot == device->second.slots.end() || !slot->second.terms ? nullptr : &*slot->second.terms;
 }
 
-DemandId SlotIndex::intern(const Demand& demand) {
-  const auto [known, is_new] = ids_.try_emplace(demand, last_id_ + 1);
+RequestKindId SlotIndex::intern(const RequestKind& kind) {
+  const auto [known, is_new] = ids_.try_emplace(kind, last_id_ + 1);
   if (!is_new) return known->second;
-  const DemandId id = ++last_id_;
-  Class& made = demands_[id];
-  made.demand = demand;
+  const RequestKindId id = ++last_id_;
+  Class& made = kinds_[id];
+  made.kind = kind;
   made.idle_since = ++last_idle_;
   idle_[made.idle_since] = id;
-  demands_of_key_[demand.key].insert(id);
-  for (const std::string& device_id : devices_with(demand.key)) {
+  kinds_of_key_[kind.key].insert(id);
+  for (const std::string& device_id : devices_with(kind.key)) {
     Device& device = devices_.at(device_id);
     for (auto& [number, slot] : device.slots) connect(*device.info, slot, id, made);
   }
@@ -115,45 +115,45 @@ DemandId SlotIndex::intern(const Demand& demand) {
   return id;
 }
 
-std::optional<DemandId> SlotIndex::find(const Demand& demand) const {
-  const auto known = ids_.find(demand);
+std::optional<RequestKindId> SlotIndex::find(const RequestKind& kind) const {
+  const auto known = ids_.find(kind);
   return known == ids_.end() ? std::nullopt : std::optional(known->second);
 }
 
-void SlotIndex::use(DemandId id) {
-  Class& demand = demands_.at(id);
-  if (++demand.uses == 1) idle_.erase(demand.idle_since);
+void SlotIndex::use(RequestKindId id) {
+  Class& kind = kinds_.at(id);
+  if (++kind.uses == 1) idle_.erase(kind.idle_since);
 }
 
-void SlotIndex::unuse(DemandId id) {
-  Class& demand = demands_.at(id);
-  TF_CHECK(demand.uses > 0) << "no request waits with this demand";
-  if (--demand.uses > 0) return;
-  demand.idle_since = ++last_idle_;
-  idle_[demand.idle_since] = id;
+void SlotIndex::unuse(RequestKindId id) {
+  Class& kind = kinds_.at(id);
+  TF_CHECK(kind.uses > 0) << "no request waits with a request of this kind";
+  if (--kind.uses > 0) return;
+  kind.idle_since = ++last_idle_;
+  idle_[kind.idle_since] = id;
   evict_idle();
 }
 
 void SlotIndex::evict_idle() {
   // Never the newest: its id is about to be used.
-  while (idle_.size() > idle_demands_ && idle_.size() > 1) {
-    const DemandId id = idle_.begin()->second;
+  while (idle_.size() > idle_kinds_ && idle_.size() > 1) {
+    const RequestKindId id = idle_.begin()->second;
     idle_.erase(idle_.begin());
-    const auto evicted = demands_.find(id);
-    const std::string& key = evicted->second.demand.key;
+    const auto evicted = kinds_.find(id);
+    const std::string& key = evicted->second.kind.key;
     for (const std::string& device_id : devices_with(key)) {
       for (auto& [number, slot] : devices_.at(device_id).slots) slot.meets.erase(id);
     }
-    const auto same_key = demands_of_key_.find(key);
+    const auto same_key = kinds_of_key_.find(key);
     same_key->second.erase(id);
-    if (same_key->second.empty()) demands_of_key_.erase(same_key);
-    ids_.erase(evicted->second.demand);
-    demands_.erase(evicted);
+    if (same_key->second.empty()) kinds_of_key_.erase(same_key);
+    ids_.erase(evicted->second.kind);
+    kinds_.erase(evicted);
   }
 }
 
-std::optional<SlotKey> SlotIndex::pick(DemandId id, const std::string& user) const {
-  const auto& free = demands_.at(id).free;
+std::optional<SlotKey> SlotIndex::pick(RequestKindId id, const std::string& user) const {
+  const auto& free = kinds_.at(id).free;
   for (const std::string& owner : {user, std::string()}) {
     const auto found = free.find(owner);
     if (found != free.end()) return found->second.begin()->slot;
@@ -161,8 +161,8 @@ std::optional<SlotKey> SlotIndex::pick(DemandId id, const std::string& user) con
   return std::nullopt;
 }
 
-const std::set<DemandId>& SlotIndex::met_by(const SlotKey& key) const {
-  static const std::set<DemandId> none;
+const std::set<RequestKindId>& SlotIndex::met_by(const SlotKey& key) const {
+  static const std::set<RequestKindId> none;
   const auto device = devices_.find(key.device_id);
   if (device == devices_.end()) return none;
   const auto slot = device->second.slots.find(key.slot);
@@ -188,26 +188,26 @@ std::vector<std::string> SlotIndex::keys_like(const std::string& key, size_t mos
   return result;
 }
 
-absl::Status SlotIndex::why_unsatisfiable(const Demand& demand) const {
+absl::Status SlotIndex::why_unsatisfiable(const RequestKind& kind) const {
   if (by_key_.empty()) {
-    return absl::NotFoundError(absl::StrCat("no device has the key ", demand.key,
+    return absl::NotFoundError(absl::StrCat("no device has the key ", kind.key,
                                             ": no device has registered yet; start ",
-                                            "`device_agent --tracker HOST:PORT --key ", demand.key, "`"));
+                                            "`device_agent --tracker HOST:PORT --key ", kind.key, "`"));
   }
-  const std::set<std::string>& devices = devices_with(demand.key);
+  const std::set<std::string>& devices = devices_with(kind.key);
   if (devices.empty()) {
     return absl::NotFoundError(
-        absl::StrCat("no device has the key ", demand.key,
-                     "; known keys: ", absl::StrJoin(keys_like(demand.key, kKeysNamed), ", "),
+        absl::StrCat("no device has the key ", kind.key,
+                     "; known keys: ", absl::StrJoin(keys_like(kind.key, kKeysNamed), ", "),
                      keys() > kKeysNamed ? absl::StrCat(" and ", keys() - kKeysNamed, " others") : ""));
   }
   // Any one device's lack is an example; the last one's is as good as another.
   const Device& device = devices_.at(*devices.rbegin());
   std::string unmet = "a slot";
   if (!device.slots.empty()) {
-    unmet = unmet_requirement(*device.info, device.slots.rbegin()->second.offer, demand.requirements);
+    unmet = unmet_requirement(*device.info, device.slots.rbegin()->second.offer, kind.requirements);
   }
-  return absl::NotFoundError(absl::StrCat("no device with the key ", demand.key, " has ", unmet));
+  return absl::NotFoundError(absl::StrCat("no device with the key ", kind.key, " has ", unmet));
 }
 
 }  // namespace tf::tracker

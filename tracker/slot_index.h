@@ -1,6 +1,6 @@
 #pragma once
-// Owns: which slots meet which demands, and which of them are free, so that neither a new request nor a freed
-// slot looks at the whole farm. Does not know: who waits, leases, time.
+// Owns: which slots meet which kinds of requests, and which of them are free, so that neither a new request
+// nor a freed slot looks at the whole farm. Does not know: who waits, leases, time.
 
 #include <compare>
 #include <cstdint>
@@ -20,13 +20,13 @@ namespace tf::tracker {
 inline constexpr size_t kKeysNamed = 10;
 
 // What a request asks for. Requests that ask for the same share one.
-struct Demand {
+struct RequestKind {
   std::string key;
   Requirements requirements;
-  auto operator<=>(const Demand&) const = default;
+  auto operator<=>(const RequestKind&) const = default;
 };
 
-using DemandId = uint64_t;
+using RequestKindId = uint64_t;
 
 // How a free slot may be used.
 struct Terms {
@@ -35,12 +35,13 @@ struct Terms {
   bool operator==(const Terms&) const = default;
 };
 
-// Not thread-safe. With D demands of a device's key: a slot is freed and taken in O(D log slots), a device
-// described in O(D) comparisons. A demand not asked for lately costs a look at all devices with its key once.
+// Not thread-safe. With K kinds of requests for a device's key: a slot is freed and taken in O(K log slots),
+// a device described in O(K) comparisons. A kind not asked for lately costs a look at all devices with its
+// key once.
 class SlotIndex {
  public:
-  // Demands kept though nobody waits with them.
-  explicit SlotIndex(size_t idle_demands = 256) : idle_demands_(idle_demands) {}
+  // Kinds kept though nobody waits with them.
+  explicit SlotIndex(size_t idle_kinds = 256) : idle_kinds_(idle_kinds) {}
 
   // What is known of the device, replacing what was; none of its slots is free afterwards.
   void describe(const std::shared_ptr<const DeviceInfo>& device);
@@ -52,23 +53,23 @@ class SlotIndex {
   // Its terms if it is free.
   const Terms* free(const SlotKey& slot) const;
 
-  // The demand's id, the same while it is used.
-  DemandId intern(const Demand& demand);
+  // The kind's id, the same while it is used.
+  RequestKindId intern(const RequestKind& kind);
   // Nothing: it would have to be looked into first.
-  std::optional<DemandId> find(const Demand& demand) const;
-  const Demand& demand(DemandId demand) const { return demands_.at(demand).demand; }
+  std::optional<RequestKindId> find(const RequestKind& kind) const;
+  const RequestKind& kind(RequestKindId kind) const { return kinds_.at(kind).kind; }
   // Somebody waits with it (use) or does no more (unuse); it is kept in between.
-  void use(DemandId demand);
-  void unuse(DemandId demand);
+  void use(RequestKindId kind);
+  void unuse(RequestKindId kind);
   // Whether any slot of the farm, free or not, online or away, meets it.
-  bool satisfiable(DemandId demand) const { return demands_.at(demand).capable > 0; }
-  // The free slot that a user's request of this demand should take.
-  std::optional<SlotKey> pick(DemandId demand, const std::string& user) const;
-  // The demands that the slot meets.
-  const std::set<DemandId>& met_by(const SlotKey& slot) const;
+  bool satisfiable(RequestKindId kind) const { return kinds_.at(kind).capable > 0; }
+  // The free slot that a user's request of this kind should take.
+  std::optional<SlotKey> pick(RequestKindId kind, const std::string& user) const;
+  // The kinds that the slot meets.
+  const std::set<RequestKindId>& met_by(const SlotKey& slot) const;
 
-  // NOT_FOUND, with what is missing: why no slot meets the demand.
-  absl::Status why_unsatisfiable(const Demand& demand) const;
+  // NOT_FOUND, with what is missing: why no slot meets the kind.
+  absl::Status why_unsatisfiable(const RequestKind& kind) const;
   // At most so many of the keys that there are, those first that begin most like this one.
   std::vector<std::string> keys_like(const std::string& key, size_t most) const;
   size_t keys() const { return by_key_.size(); }
@@ -79,7 +80,7 @@ class SlotIndex {
   struct Slot {
     SlotOffer offer;
     std::optional<Terms> terms;  // absent: not free
-    std::set<DemandId> meets;
+    std::set<RequestKindId> meets;
   };
   struct Device {
     std::shared_ptr<const DeviceInfo> info;
@@ -91,7 +92,7 @@ class SlotIndex {
     auto operator<=>(const Preference&) const = default;
   };
   struct Class {
-    Demand demand;
+    RequestKind kind;
     size_t capable = 0;  // slots that meet it
     size_t uses = 0;
     uint64_t idle_since = 0;
@@ -100,18 +101,18 @@ class SlotIndex {
 
   Slot& at(const SlotKey& slot);
   void clear(Device& device);
-  void connect(const DeviceInfo& info, Slot& slot, DemandId id, Class& demand);
-  void enter(const SlotKey& key, const Slot& slot, Class& demand);
-  void leave(const SlotKey& key, const Slot& slot, Class& demand);
+  void connect(const DeviceInfo& info, Slot& slot, RequestKindId id, Class& kind);
+  void enter(const SlotKey& key, const Slot& slot, Class& kind);
+  void leave(const SlotKey& key, const Slot& slot, Class& kind);
   void evict_idle();
 
-  const size_t idle_demands_;
+  const size_t idle_kinds_;
   std::map<std::string, Device> devices_;
   std::map<std::string, std::set<std::string>> by_key_;
-  std::map<DemandId, Class> demands_;
-  std::map<Demand, DemandId> ids_;
-  std::map<std::string, std::set<DemandId>> demands_of_key_;
-  std::map<uint64_t, DemandId> idle_;  // by idle_since
+  std::map<RequestKindId, Class> kinds_;
+  std::map<RequestKind, RequestKindId> ids_;
+  std::map<std::string, std::set<RequestKindId>> kinds_of_key_;
+  std::map<uint64_t, RequestKindId> idle_;  // by idle_since
   uint64_t last_id_ = 0;
   uint64_t last_idle_ = 0;
 };

@@ -10,7 +10,7 @@ std::pair<rpc::Instant, RequestId> WaitQueue::place_in_line(const WaitingRequest
 }
 
 WaitQueue::PlaceKey WaitQueue::key_of(const WaitingRequest& request) {
-  return {request.user, request.holder, request.holder_run, request.demand};
+  return {request.user, request.holder, request.holder_run, request.kind};
 }
 
 void WaitQueue::drop(Places::iterator place) {
@@ -37,9 +37,9 @@ RequestId WaitQueue::add(WaitingRequest request) {
     drop(place);
   }
   const RequestId id = ++last_id_;
-  lines_[request.demand][request.user].insert(place_in_line(request, id));
-  ++waiting_with_[request.demand];
-  ++by_user_[request.user][request.demand];
+  lines_[request.kind][request.user].insert(place_in_line(request, id));
+  ++waiting_with_[request.kind];
+  ++by_user_[request.user][request.kind];
   by_holder_[request.holder].insert(id);
   deadlines_.insert({request.deadline, id});
   requests_[id] = std::move(request);
@@ -52,16 +52,16 @@ std::optional<WaitingRequest> WaitQueue::take(RequestId id) {
   WaitingRequest request = std::move(found->second);
   requests_.erase(found);
   deadlines_.erase({request.deadline, id});
-  const auto lines = lines_.find(request.demand);
+  const auto lines = lines_.find(request.kind);
   const auto line = lines->second.find(request.user);
   line->second.erase(place_in_line(request, id));
   if (line->second.empty()) lines->second.erase(line);
   if (lines->second.empty()) lines_.erase(lines);
-  const auto with = waiting_with_.find(request.demand);
+  const auto with = waiting_with_.find(request.kind);
   if (--with->second == 0) waiting_with_.erase(with);
   const auto user = by_user_.find(request.user);
-  const auto demand = user->second.find(request.demand);
-  if (--demand->second == 0) user->second.erase(demand);
+  const auto kind = user->second.find(request.kind);
+  if (--kind->second == 0) user->second.erase(kind);
   if (user->second.empty()) by_user_.erase(user);
   const auto holder = by_holder_.find(request.holder);
   holder->second.erase(id);
@@ -87,11 +87,11 @@ Rank WaitQueue::rank_now(const WaitingRequest& request, double cost) const {
   return rank_of(virtual_arrival(request.arrived, request.priority, options_), cost, clock_.now(), options_);
 }
 
-std::optional<RequestId> WaitQueue::best(const std::set<DemandId>& demands, CostOf cost_of) const {
+std::optional<RequestId> WaitQueue::best(const std::set<RequestKindId>& kinds, CostOf cost_of) const {
   std::optional<RequestId> best;
   Rank best_rank;
-  for (const DemandId demand : demands) {
-    const auto lines = lines_.find(demand);
+  for (const RequestKindId kind : kinds) {
+    const auto lines = lines_.find(kind);
     if (lines == lines_.end()) continue;
     for (const auto& [user, line] : lines->second) {
       const std::optional<double> cost = cost_of(user);
@@ -106,12 +106,12 @@ std::optional<RequestId> WaitQueue::best(const std::set<DemandId>& demands, Cost
   return best;
 }
 
-std::optional<RequestId> WaitQueue::best_before(const Rank& limit, const std::set<DemandId>& demands,
+std::optional<RequestId> WaitQueue::best_before(const Rank& limit, const std::set<RequestKindId>& kinds,
                                                 CostOf cost_of, Filter filter) const {
   std::optional<RequestId> best;
   Rank best_rank = limit;
-  for (const DemandId demand : demands) {
-    const auto lines = lines_.find(demand);
+  for (const RequestKindId kind : kinds) {
+    const auto lines = lines_.find(kind);
     if (lines == lines_.end()) continue;
     for (const auto& [user, line] : lines->second) {
       const std::optional<double> cost = cost_of(user);
@@ -131,25 +131,25 @@ std::optional<RequestId> WaitQueue::best_before(const Rank& limit, const std::se
 
 size_t WaitQueue::waiting(const std::string& user) const {
   size_t count = 0;
-  for (const auto& [demand, each] : waiting_of(user)) count += each;
+  for (const auto& [kind, each] : waiting_of(user)) count += each;
   return count;
 }
 
-size_t WaitQueue::waiting(DemandId demand) const {
-  const auto found = waiting_with_.find(demand);
+size_t WaitQueue::waiting(RequestKindId kind) const {
+  const auto found = waiting_with_.find(kind);
   return found == waiting_with_.end() ? 0 : found->second;
 }
 
-const std::map<DemandId, size_t>& WaitQueue::waiting_of(const std::string& user) const {
-  static const std::map<DemandId, size_t> none;
+const std::map<RequestKindId, size_t>& WaitQueue::waiting_of(const std::string& user) const {
+  static const std::map<RequestKindId, size_t> none;
   const auto found = by_user_.find(user);
   return found == by_user_.end() ? none : found->second;
 }
 
-std::vector<DemandId> WaitQueue::demands_of(const std::string& user) const {
-  std::vector<DemandId> demands;
-  for (const auto& [demand, count] : waiting_of(user)) demands.push_back(demand);
-  return demands;
+std::vector<RequestKindId> WaitQueue::kinds_of(const std::string& user) const {
+  std::vector<RequestKindId> kinds;
+  for (const auto& [kind, count] : waiting_of(user)) kinds.push_back(kind);
+  return kinds;
 }
 
 std::vector<RequestId> WaitQueue::of_holder(const std::string& holder) const {

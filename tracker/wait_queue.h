@@ -23,7 +23,7 @@ namespace tf::tracker {
 using RequestId = uint64_t;
 
 struct WaitingRequest {
-  DemandId demand = 0;
+  RequestKindId kind = 0;
   std::string user;
   std::string holder;
   std::string holder_run;
@@ -54,19 +54,19 @@ class WaitQueue {
   // That are kept.
   size_t places() const { return places_until_.size(); }
 
-  // The next of all that wait with one of these demands.
-  std::optional<RequestId> best(const std::set<DemandId>& demands, CostOf cost_of) const;
+  // The next of all that wait with one of these kinds.
+  std::optional<RequestId> best(const std::set<RequestKindId>& kinds, CostOf cost_of) const;
   // The next of those that the filter lets through, if it goes before `rank`.
-  std::optional<RequestId> best_before(const Rank& rank, const std::set<DemandId>& demands, CostOf cost_of,
+  std::optional<RequestId> best_before(const Rank& rank, const std::set<RequestKindId>& kinds, CostOf cost_of,
                                        Filter filter) const;
   const WaitingRequest& at(RequestId id) const { return requests_.at(id); }
 
   size_t waiting(const std::string& user) const;
-  size_t waiting(DemandId demand) const;
-  // The demands with which this user waits, and with how many requests each.
-  const std::map<DemandId, size_t>& waiting_of(const std::string& user) const;
-  // The demands alone.
-  std::vector<DemandId> demands_of(const std::string& user) const;
+  size_t waiting(RequestKindId kind) const;
+  // The kinds of requests with which this user waits, and with how many requests each.
+  const std::map<RequestKindId, size_t>& waiting_of(const std::string& user) const;
+  // The kinds alone.
+  std::vector<RequestKindId> kinds_of(const std::string& user) const;
   // The requests of this holder, whoever their users are.
   std::vector<RequestId> of_holder(const std::string& holder) const;
   // All, in no particular order.
@@ -86,7 +86,7 @@ class WaitQueue {
     rpc::Instant arrived;
     rpc::Instant until;
   };
-  using PlaceKey = std::tuple<std::string, std::string, std::string, DemandId>;  // user, holder, run
+  using PlaceKey = std::tuple<std::string, std::string, std::string, RequestKindId>;  // user, holder, run
   using Places = std::multimap<PlaceKey, Place>;
   std::pair<rpc::Instant, RequestId> place_in_line(const WaitingRequest& request, RequestId id) const;
   static PlaceKey key_of(const WaitingRequest& request);
@@ -97,9 +97,9 @@ class WaitQueue {
   const RankOptions options_;
   const absl::Duration place_kept_;
   std::map<RequestId, WaitingRequest> requests_;
-  std::map<DemandId, std::map<std::string, Line>> lines_;  // by user
-  std::map<DemandId, size_t> waiting_with_;
-  std::map<std::string, std::map<DemandId, size_t>> by_user_;  // how many
+  std::map<RequestKindId, std::map<std::string, Line>> lines_;  // by user
+  std::map<RequestKindId, size_t> waiting_with_;
+  std::map<std::string, std::map<RequestKindId, size_t>> by_user_;  // how many
   std::map<std::string, std::set<RequestId>> by_holder_;
   std::set<std::pair<rpc::Instant, RequestId>> deadlines_;
   Places places_;

@@ -62,7 +62,7 @@ void BM_Matching(benchmark::State& state) {
   int next_user = 0;
   const auto ask = [&] {
     const int user = next_user++;
-    const auto requester = matchmaker.add({.demand = {"box", requirements(user)},
+    const auto requester = matchmaker.add({.kind = {"box", requirements(user)},
                                            .user = "user" + std::to_string(user % users),
                                            .holder = "holder" + std::to_string(user),
                                            .holder_run = "run",

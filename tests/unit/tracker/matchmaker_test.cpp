@@ -19,7 +19,7 @@ class MatchmakerTest : public testing::Test {
   }
 
   RequestId ask(const std::string& holder, int priority = 0, const std::string& selector = "") {
-    const auto id = matchmaker_->add({.demand = {"box", {.selector = *Selector::parse(selector)}},
+    const auto id = matchmaker_->add({.kind = {"box", {.selector = *Selector::parse(selector)}},
                                       .user = user_of(holder),
                                       .holder = holder,
                                       .holder_run = "run",
@@ -219,8 +219,7 @@ TEST_F(MatchmakerTest, LabelsDecideWhichDevicesDo) {
   ask("y", 0, "room=lab2");
   EXPECT_EQ(next(), "nobody");
   const absl::Status none =
-      matchmaker_->add({.demand = {"box", {.selector = *Selector::parse("room=lab3")}}, .user = "z"})
-          .status();
+      matchmaker_->add({.kind = {"box", {.selector = *Selector::parse("room=lab3")}}, .user = "z"}).status();
   EXPECT_TRUE(absl::IsNotFound(none)) << none;
   EXPECT_THAT(std::string(none.message()), HasSubstr("labels with room=lab3"));
   add("a", "box", {{"room", "lab2"}});  // it comes back with another label
@@ -320,7 +319,7 @@ TEST_F(MatchmakerTest, LimitsHowManyDifferentThingsAUserWaitsFor) {
   for (const char* selector : {"", "!x", "!y"}) ask("alice", 0, selector);
   ask("alice", 0, "!x");  // nothing new
   const auto ask_more = [&](const std::string& user) {
-    return matchmaker_->add({.demand = {"box", {.selector = *Selector::parse("!z")}},
+    return matchmaker_->add({.kind = {"box", {.selector = *Selector::parse("!z")}},
                              .user = user,
                              .holder = user,
                              .holder_run = "run",
@@ -338,7 +337,7 @@ TEST_F(MatchmakerTest, LimitsHowManyDifferentThingsAUserWaitsFor) {
 TEST_F(MatchmakerTest, UnknownKeyNamesTenOfTheKnownOnesAndThoseFirstThatAreLikeIt) {
   for (int i = 0; i < 1000; ++i) add("d" + std::to_string(i), "key" + std::to_string(i));
   add("pi", "raspberry-pi-4");
-  const auto refused = matchmaker_->add({.demand = {"raspberry-pi4", {}},
+  const auto refused = matchmaker_->add({.kind = {"raspberry-pi4", {}},
                                          .user = "alice",
                                          .holder = "alice",
                                          .holder_run = "run",

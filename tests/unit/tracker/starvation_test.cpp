@@ -50,7 +50,7 @@ class CrowdedFarm {
   };
 
   RequestId ask(const std::string& holder, int priority) {
-    return *matchmaker_.add({.demand = {"box", {}},
+    return *matchmaker_.add({.kind = {"box", {}},
                              .user = user_of(holder),
                              .holder = holder,
                              .holder_run = "run",
@@ -113,7 +113,7 @@ TEST(Starvation, NobodyHoldsASlotForEverWhileOthersWait) {
       clock.advance(absl::Seconds(random() % 20));
       if (waiting.size() < 3 && random() % 4 == 0) {
         const std::string user = "u" + std::to_string(random() % 3);
-        const auto id = matchmaker.add({.demand = {"box", {}},
+        const auto id = matchmaker.add({.kind = {"box", {}},
                                         .user = user,
                                         .holder = user + ":" + std::to_string(event),
                                         .holder_run = "run",
