@@ -65,7 +65,8 @@ TEST(CallPool, RefusesWhatMayNotWait) {
     EXPECT_TRUE(pool.run([&] { ++done; }).ok());
     const absl::Status refused = pool.run([&] { ++done; });
     EXPECT_TRUE(absl::IsUnavailable(refused));
-    EXPECT_EQ(refused.message(), "too many concurrent operators' calls: 2 are waiting; try again in a moment");
+    EXPECT_EQ(refused.message(),
+              "too many concurrent operators' calls: 2 are waiting; try again in a moment");
     held.let_go();
   }
   EXPECT_EQ(done, 2);

@@ -36,8 +36,7 @@ TEST(TransferMemory, OfOnePeerKeepsNobodyElsesAway) {
   }
   const absl::Status refused = memory.take(10, "ada").status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()),
-              testing::HasSubstr("ada already has 2 uploads in progress"));
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("ada already has 2 uploads in progress"));
   EXPECT_TRUE(memory.take(80, "bob").ok());
   of_ada.pop_back();
   EXPECT_TRUE(memory.take(90, "ada").ok());
