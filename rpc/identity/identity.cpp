@@ -123,8 +123,8 @@ absl::Status ExpectedServer::check(const Identity& server) const {
                                                    std::string(role_name(role_)), " as expected"));
   }
   if (device_id_.empty() || check_may_serve(server, device_id_).ok()) return absl::OkStatus();
-  return absl::UnauthenticatedError(absl::StrCat("the server is the ", server.text(), ", not that of device ",
-                                                 device_id_, " as expected"));
+  return absl::UnauthenticatedError(
+      absl::StrCat("the server is the ", server.text(), ", not that of device ", device_id_, " as expected"));
 }
 
 }  // namespace tf::rpc
