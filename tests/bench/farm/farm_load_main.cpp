@@ -1,5 +1,5 @@
 // Loads a real tracker with simulated agents and tuners that speak the real protocol, and says what came of
-// it. See README.md.
+// it. See docs/explanation/farm-benchmark.md.
 
 #include <unistd.h>
 

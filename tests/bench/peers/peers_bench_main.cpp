@@ -1,4 +1,5 @@
-// Our kernels against OpenBLAS, BLIS and oneDNN, in turns within one process. docs/explanation/peer-benchmark.md says how.
+// Our kernels against OpenBLAS, BLIS and oneDNN, in turns within one process.
+// docs/explanation/peer-benchmark.md says how.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(All, DotsOfSchedules,
                                            Case{"conv_u8_i8", Element::kUInt8, Element::kInt8, true}),
                          [](const auto& param) { return param.param.name; });
 
-// The documented bound (docs/explanation/schedules.md): the result is rounded to bf16 once, before that each
+// The documented bound (docs/explanation/precisions.md): the result is rounded to bf16 once, before that each
 // product is exact and each of the sums rounds once in f32.
 TEST(DotsOfSchedules, OfBFloat16StayWithinTheirErrorBound) {
   constexpr int64_t kM = 5, kK = 512, kN = 19;
