@@ -49,7 +49,7 @@ absl::Status require_loopback(const Endpoint& endpoint, std::string_view option)
   return with_remedy(absl::StatusCode::kInvalidArgument,
                      absl::StrCat(std::string(option), " ", endpoint.text(),
                                   ": connections without TLS are allowed on loopback only"),
-                     "give --tls DIR (the README's \"A secured farm\" makes one), or use 127.0.0.1");
+                     "give --tls DIR (docs/how-to/secure-a-farm.md makes one), or use 127.0.0.1");
 }
 
 }  // namespace tf::rpc
