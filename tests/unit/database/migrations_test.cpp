@@ -152,19 +152,20 @@ TEST(Migrations, LocalRowsAreOrderedByInsertionAfterwardsAndImportedOnesByDate) 
     auto connection = Connection::open(path, Access::kWrite);
     ASSERT_TRUE(migrate(**connection, {migrations().begin(), migrations().begin() + 8}).ok());
     ASSERT_TRUE(rows::add_workload(**connection, conv_workload()).ok());
-    for (const char* job_and_date : {"7, 900", "7, 100", "0, 500", "0, 50", "7, 60"}) {
+    // The schedule's digest, whether it is the untuned one, job, date.
+    for (const char* row : {"x'02', 0, 7, 900", "x'02', 0, 7, 100", "x'02', 0, 0, 500", "x'02', 0, 0, 50",
+                            "x'02', 0, 7, 60", "x'03', 1, 7, 10", "x'04', 1, 0, 20", "x'04', 0, 0, 20"}) {
       const absl::Status added =
           (*connection)
               ->execute(absl::StrCat(
                   "INSERT OR IGNORE INTO problems VALUES (1, 1, 'N=1', '', '', 'x86_64', 2, 0); "
-                  "INSERT INTO measurements (digest, problem_id, schedule, schedule_digest, "
-                  "semantics_version, "
+                  "INSERT INTO measurements (digest, problem_id, schedule, semantics_version, "
                   "sketch_hash, slot_values, numerics, outcome, detail, samples, median_ns, cache_mode, "
                   "device_class, fingerprint, model, throttled, governor, artifact_digest, code_digest, "
-                  "job_id, "
-                  "finished_unix_ns) SELECT randomblob(32), 1, 's', x'02', 1, '', '', '', 1, '', "
+                  "schedule_digest, untuned, job_id, finished_unix_ns) "
+                  "SELECT randomblob(32), 1, 's', 1, '', '', '', 1, '', "
                   "x'640000000000000001000000', 100, 1, 'box', '', '', 0, '', '', '', ",
-                  job_and_date));
+                  row));
       ASSERT_TRUE(added.ok()) << added;
     }
   }
@@ -173,7 +174,7 @@ TEST(Migrations, LocalRowsAreOrderedByInsertionAfterwardsAndImportedOnesByDate) 
   std::vector<std::optional<int64_t>> after;
   const auto keep = [&](const Measurement& m) { return after.push_back(m.imported_after), absl::OkStatus(); };
   ASSERT_TRUE((*store)->scan({}, keep).ok());
-  EXPECT_EQ(after, (std::vector<std::optional<int64_t>>{{}, {}, 2, 0, {}}));
+  EXPECT_EQ(after, (std::vector<std::optional<int64_t>>{{}, {}, 2, 0, {}, {}, 6, 0}));
   auto connection = Connection::open(path, Access::kReadOnly);
   EXPECT_EQ(*(*connection)->query_int("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'"), 6);
 }
