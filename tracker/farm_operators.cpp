@@ -110,7 +110,7 @@ absl::Status Farm::readmit(const std::string& device_id) {
       unsaved_.golden.insert({device_id, slot});
     }
     const rpc::LogFields about({{"device", device_id}});
-    spdlog::info(absl::StrCat("device ", device_id, " was readmitted by an operator"));
+    spdlog::info(absl::StrCat("device ", device_id, " is readmitted by an operator"));
     if (device->health.readmit()) health_changed(lock, *device);
     saved = when_saved(lock);
     match(lock);

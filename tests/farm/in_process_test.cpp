@@ -242,7 +242,7 @@ TEST_F(InProcessFarm, SecondAgentWithAnIdIsRefusedAndTheFirstServesOn) {
   EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               testing::ContainsRegex(
-                  "the one at 127.0.0.1:[0-9]+ responds, so the one at 127.0.0.1:[0-9]+, is refused"));
+                  "the one at 127.0.0.1:[0-9]+ responds, so the one at 127.0.0.1:[0-9]+ is refused"));
   const Trial trial;
   const absl::StatusOr<TrialResult> result = (*runner)->run(request(trial, "after"));
   ASSERT_TRUE(result.ok()) << result.status();

@@ -197,7 +197,7 @@ TEST_F(Operating, SecondAgentWithAnIdEndsWithCodeTwoAndTheFirstServesOn) {
       dir_.file("second.log"));
   EXPECT_EQ(second.wait(), 2);
   const std::vector<std::string> lines = lines_of(dir_.file("second.log"));
-  EXPECT_THAT(lines.back(), testing::ContainsRegex("the one at 127.0.0.1:[0-9]+ answers"));
+  EXPECT_THAT(lines.back(), testing::ContainsRegex("the one at 127.0.0.1:[0-9]+ responds"));
   EXPECT_FALSE(first->has_exited());
   EXPECT_THAT(absl::StrJoin(lines_of(dir_.file("tracker.log")), "\n"),
               HasSubstr("two agents have one device id"));

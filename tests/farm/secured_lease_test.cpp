@@ -205,7 +205,7 @@ TEST_F(SecuredFarm, UploadsOfOneTunerLeaveOthersMemoryForTheirs) {
   ASSERT_NE(refused, nullptr);
   const absl::Status status = refused->end.get();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("more than 512 MiB of eve"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("more than 512 MiB from eve"));
 }
 
 TEST_F(SecuredFarm, LeasesAreNamedOnlyToWhoMayUseThem) {

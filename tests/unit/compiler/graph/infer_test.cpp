@@ -97,7 +97,7 @@ TEST_F(Infer, LimitsWhatIsJoined) {
 
 TEST_F(Infer, CountsOperands) {
   const NodeId x = input({2});
-  EXPECT_THAT(result(Binary{}, {x}), testing::HasSubstr("has 1 operands, but needs 2"));
+  EXPECT_THAT(result(Binary{}, {x}), testing::HasSubstr("has 1 operands, needs 2"));
   EXPECT_THAT(result(Unary{}, {NodeId(7)}), testing::HasSubstr("reads a later node"));
 }
 

@@ -91,7 +91,7 @@ TEST_F(ExternalData, ThatCannotBeReadIsCalledWhatItIs) {
             "initializer 'w': inside.bin has 12 bytes, but the tensor needs 8 at offset 8");
   EXPECT_EQ(
       said_of(Entries{{"location", "inside.bin"}, {"length", "4"}}),
-      "initializer 'w': the model stores 4 bytes of inside.bin, but the tensor's type and shape need 8");
+      "initializer 'w': the model stores 4 bytes in inside.bin, but the tensor's type and shape need 8");
 }
 
 TEST_F(ExternalData, OfAModelCacheIsReadWhereItsLinksLead) {
