@@ -294,39 +294,6 @@ TEST_F(PausedJob, GoesOnWithWhatAnotherMeasuredAsIfItHadNotBeenInterruptedAgain)
   EXPECT_EQ(order_of(options_.job_id), expected);
 }
 
-// What it had proposed and then found hopeless, it proposes and finds hopeless once more.
-TEST_F(PausedJob, GoesOnAsBeforeWhereAnotherMeasuredWhatItHadWithdrawn) {
-  options_.budget.trials = 300;
-  runner_.devices = 16;  // so that many wait when a model is there, and times that it can learn
-  runner_.ns_of = [](const std::string& schedule) {
-    return 10'000 + 1000 * static_cast<int64_t>(schedule.size() % 64);
-  };
-  run_until(150);
-  const std::vector<database::Measurement> so_far = records();
-  const auto proposed = builder_.built;
-  std::unique_ptr<database::Store> same = copy_of_store();
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> expected = order_of(options_.job_id);
-  ASSERT_EQ(expected.size(), 300u);
-
-  store_ = std::move(same);
-  const int64_t other = store_->add_job({}).value();
-  int64_t withdrawn = 0;
-  for (const auto& [workload, schedule] : proposed) {
-    const std::string key = sha256(workload).hex();
-    if (schedule.empty() || std::ranges::find(expected, key + schedule) != expected.end()) continue;
-    database::Measurement row =
-        *std::ranges::find(so_far, key, [](const auto& record) { return record.problem.workload.hex(); });
-    row.schedule = schedule;
-    row.job_id = other;
-    ASSERT_TRUE(store_->insert(row).ok());
-    ++withdrawn;
-  }
-  EXPECT_GT(withdrawn, 0);
-  ASSERT_TRUE(run().ok());
-  EXPECT_EQ(order_of(options_.job_id), expected);
-}
-
 // Of a schedule that was a duplicate in this job: it had, and has, the time of that trial.
 TEST_F(PausedJob, TakesItsOwnTrialOfTheSameCode) {
   options_.budget.trials = 24;
