@@ -132,7 +132,7 @@ TEST_F(BadInput, ATunerDoesNotServeWithACertificateThatMayLeaseNothing) {
   expect_refusal("tuner",
                  {"serve", "--db", file("new.db"), "--tracker", farm_test::free_endpoint().text(), "--listen",
                   "127.0.0.1:0", "--tls", file("ca/admin")},
-                 kFailed, "is of admin admin, and `tuner serve` leases devices as a tuner");
+                 kFailed, "belongs to admin admin, but `tuner serve` leases devices as a tuner");
   EXPECT_FALSE(read_file(file("new.db")).ok()) << "a mistake makes no database";
 }
 

@@ -202,7 +202,7 @@ TEST_F(Spine, ALockedBuildMakesTheSameLibraryWhateverWasLearnedSince) {
             0);
   expect_refusal("compiler",
                  {"build", file("mlp.onnx"), "-o", file("model"), "--db", file("pair.db"), "--locked"}, 1,
-                 "which tuning.lock names");
+                 "to which tuning.lock refers");
   EXPECT_TRUE(library("model") == locked);
 }
 

@@ -396,7 +396,7 @@ TEST_F(MembersTest, GuardRefusesWhatHasEndedOrIsRevoked) {
   clock_.advance(absl::Hours(24 * 31));
   const absl::Status ended = guard.check(list, &*viewer);
   EXPECT_TRUE(absl::IsUnauthenticated(ended));
-  EXPECT_EQ(trouble_of(heard(ended)).truth, "the certificate of viewer vera has ended");
+  EXPECT_EQ(trouble_of(heard(ended)).truth, "the certificate of viewer vera has expired");
   EXPECT_EQ(trouble_of(heard(ended)).remedy, "join again with a new token into another folder");
 }
 

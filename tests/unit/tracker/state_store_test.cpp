@@ -81,8 +81,7 @@ TEST_F(StateStoreTest, WhatIsNoDatabaseIsRefusedAsNoStateOfATracker) {
   for (const std::string& path : {folder_, file}) {
     const absl::Status refused = StateStore::open(path).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("cannot use " + path + " as the tracker state: it is"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("cannot use " + path + " as the tracker state: "));
   }
 }
 
