@@ -17,6 +17,7 @@
 #include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "base/text_table.h"
 #include "compiler/cli/commands.h"
@@ -113,7 +114,30 @@ absl::Status hint_at_numerics(database::Records& records, const graph::Program& 
   return absl::OkStatus();
 }
 
-absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph graph,
+// What a locked build is bound to; nothing for another build.
+absl::StatusOr<std::optional<Lock>> read_lock(const BuildArguments& arguments) {
+  if (arguments.records != BuildArguments::Records::kLocked) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(Lock lock, records::read_lock(lock_path(arguments)));
+  TF_RETURN_IF_ERROR(check_allowed(lock, arguments.allowed));
+  return lock;
+}
+
+// As --name says, else the lock, else after the network's file.
+absl::StatusOr<std::string> model_name(const BuildArguments& arguments, const std::optional<Lock>& lock) {
+  std::string name = arguments.name;
+  if (lock && !lock->name.empty()) {
+    if (name.empty()) name = lock->name;
+    if (name != lock->name)
+      return absl::FailedPreconditionError(
+          absl::StrCat("tuning.lock comes from a build of the model ", printable(lock->name),
+                       ": omit --name, or build without --locked to make a new lock"));
+  }
+  if (name.empty()) name = driver::model_name_of(arguments.model.model);
+  TF_RETURN_IF_ERROR(driver::check_model_name(name));
+  return name;
+}
+
+absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lock> lock, graph::Graph graph,
                                const target::Target& target) {
   const int threads = arguments.threads;
   std::unique_ptr<database::Records> records;
@@ -121,13 +145,11 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, graph::Graph gra
     TF_ASSIGN_OR_RETURN(records,
                         database::open_records(arguments.database, remote::remote_opener(arguments.tls)));
   }
-  if (arguments.records == BuildArguments::Records::kLocked) {
-    TF_ASSIGN_OR_RETURN(Lock lock, records::read_lock(lock_path(arguments)));
-    TF_RETURN_IF_ERROR(check_allowed(lock, arguments.allowed));
-    LockedSource times(std::move(lock.layouts), records.get(), arguments.allowed,
+  if (lock) {
+    LockedSource times(std::move(lock->layouts), records.get(), arguments.allowed,
                        LockedSource::Unknown::kNoSchedule);
     TF_ASSIGN_OR_RETURN(Plan plan, records::plan_layouts(times, std::move(graph), target, threads));
-    LockedSource source(std::move(lock.tasks), records.get(), arguments.allowed);
+    LockedSource source(std::move(lock->tasks), records.get(), arguments.allowed);
     TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
     return plan;
   }
@@ -181,7 +203,7 @@ void warn_of_fallbacks(const driver::ModelReport& report) {
 // What a build used, for tuning.lock.
 Lock lock_of(const Plan& plan, const driver::ModelReport& report, const target::Target& target,
              const BuildArguments& arguments) {
-  Lock lock{{}, plan.layouts, arguments.allowed};
+  Lock lock{{}, plan.layouts, arguments.allowed, arguments.name};
   for (size_t i = 0; i < plan.program.tasks.size(); ++i) {
     const driver::TaskReport& task = report.tasks[i];
     lock.tasks.push_back({driver::query_of(plan.program.tasks[i], target, arguments.threads), task.label,
@@ -294,10 +316,13 @@ class OutputFolder {
   std::string made_;  // empty: it was there
 };
 
-absl::StatusOr<int> run(const BuildArguments& arguments) {
+absl::StatusOr<int> run(BuildArguments arguments) {
+  TF_ASSIGN_OR_RETURN(std::optional<Lock> lock, read_lock(arguments));
+  const bool locked = lock.has_value();
+  TF_ASSIGN_OR_RETURN(arguments.name, model_name(arguments, lock));
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
   TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
-  TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(graph), target));
+  TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(lock), std::move(graph), target));
   const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
   if (strict && name_missing(plan.program, plan.choices) > 0) {
     if (arguments.database.empty())
@@ -308,7 +333,6 @@ absl::StatusOr<int> run(const BuildArguments& arguments) {
   const int jobs = arguments.jobs > 0 ? arguments.jobs : target::host_cores();
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({.workers = jobs}));
   const OnInterrupt cancel([&pool = *pool] { pool.cancel(); });
-  const bool locked = arguments.records == BuildArguments::Records::kLocked;
   const absl::StatusOr<driver::ModelReport> built = driver::build_model(
       plan.program, plan.choices, *pool,
       {.target = target,
@@ -339,7 +363,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->add_option("-o,--output", arguments->output, "Output folder")->required();
   command->add_option("--name", arguments->name,
                       "Name of the model: functions begin with NAME_, and the library is libNAME.so [from "
-                      "the network's file name]");
+                      "the network's file name; with --locked, from the lock]");
   auto* records = command->add_option(
       "--db", arguments->database,
       "Database with tuned schedules: FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT");
@@ -374,9 +398,6 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
       absl::StatusOr<schedule::Numerics> allowed = schedule::parse_numerics(arguments->allow);
       if (!allowed.ok()) return static_cast<int>(report_error("compiler build", allowed.status()));
       arguments->allowed = *std::move(allowed);
-      if (arguments->name.empty()) arguments->name = driver::model_name_of(arguments->model.model);
-      if (const absl::Status named = driver::check_model_name(arguments->name); !named.ok())
-        return static_cast<int>(report_error("compiler build", named));
       const absl::StatusOr<int> code = run(*arguments);
       return code.ok() ? *code : static_cast<int>(report_error("compiler build", code.status()));
     };

@@ -186,8 +186,8 @@ absl::StatusOr<Lock> read_lock(const std::string& path) {
     const std::string target = json.at("target").get<std::string>();
     const int threads = json.at("threads").get<int>();
     return Lock{read_entries(json.at("tasks"), target, threads),
-                read_entries(json.at("layouts"), target, threads),
-                json.at("allow").get<schedule::Numerics>()};
+                read_entries(json.at("layouts"), target, threads), json.at("allow").get<schedule::Numerics>(),
+                json.value("name", std::string())};
   } catch (const nlohmann::json::exception&) {
     // What the library says of it is for programmers.
     return absl::InvalidArgumentError(
@@ -209,6 +209,7 @@ absl::Status write_lock(const std::string& path, const Lock& lock) {
                                {"target", lock.tasks.empty() ? "" : lock.tasks[0].query.target},
                                {"threads", lock.tasks.empty() ? 1 : lock.tasks[0].query.threads},
                                {"allow", lock.allowed},
+                               {"name", lock.name},
                                {"tasks", json_of(lock.tasks)},
                                {"layouts", json_of(lock.layouts)}};
   return write_file(path, json_text(json, 1) + "\n");

@@ -61,6 +61,7 @@ struct Lock {
   // choice can be made again.
   std::vector<LockEntry> layouts;
   schedule::Numerics allowed;  // what default schedules were chosen with
+  std::string name;            // of the model; empty: an older lock, which does not say
 };
 
 // What entries of tuning.lock say, and nothing else. Of a kernel that they say nothing of:

@@ -272,13 +272,14 @@ TEST_F(RecordsSource, LockedRefusesARecordThatDoesNotVouchForItsSchedule) {
 TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
   const std::string path = testing::TempDir() + "tuning.lock." + std::to_string(getpid());
   const std::vector<LockEntry> entries = {{query(0), "a", std::string(64, 'b')}, {query(1), "c", ""}};
-  ASSERT_TRUE(write_lock(path, {entries, {entries[1]}, {"bf16"}}).ok());
+  ASSERT_TRUE(write_lock(path, {entries, {entries[1]}, {"bf16"}, "anna"}).ok());
   absl::StatusOr<Lock> lock = read_lock(path);
   ASSERT_TRUE(lock.ok()) << lock.status();
   std::vector<LockEntry> again = lock->tasks, want = entries;
   again.insert(again.end(), lock->layouts.begin(), lock->layouts.end());
   want.push_back(entries[1]);
   ASSERT_EQ(again.size(), 3u);
+  EXPECT_EQ(lock->name, "anna");
   EXPECT_TRUE(check_allowed(*lock, {"bf16"}).ok());
   EXPECT_THAT(std::string(check_allowed(*lock, {}).message()), HasSubstr("give --allow bf16"));
   EXPECT_THAT(std::string(check_allowed({}, {"bf16"}).message()), HasSubstr("omit it"));
@@ -293,12 +294,24 @@ TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
   for (const char* text :
        {"", "{", "[]", "{\"version\": 3}", "{\"version\": 3, \"tasks\": []}",
         "{\"version\": 2, \"target\": \"\", \"threads\": 1, \"tasks\": [], \"layouts\": []}",
-        "{\"version\": 3, \"target\": \"\", \"threads\": 1, \"tasks\": [3], \"layouts\": []}"}) {
+        "{\"version\": 3, \"target\": \"\", \"threads\": 1, \"tasks\": [3], \"layouts\": []}",
+        "{\"version\": 3, \"target\": \"\", \"threads\": 1, \"tasks\": [], \"layouts\": [], \"allow\": [], "
+        "\"name\": 3}"}) {
     std::ofstream(path) << text;
     const absl::Status refused = read_lock(path).status();
     EXPECT_THAT(std::string(refused.message()), HasSubstr("without --locked")) << text;
     EXPECT_THAT(std::string(refused.message()), testing::Not(HasSubstr("json.exception"))) << text;
   }
+  unlink(path.c_str());
+}
+
+TEST_F(RecordsSource, ALockOfBeforeNamesWereKeptHasNone) {
+  const std::string path = testing::TempDir() + "unnamed.lock." + std::to_string(getpid());
+  std::ofstream(path)
+      << R"({"version": 3, "target": "", "threads": 1, "allow": [], "tasks": [], "layouts": []})";
+  const absl::StatusOr<Lock> lock = read_lock(path);
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(lock->name, "");
   unlink(path.c_str());
 }
 
