@@ -79,6 +79,7 @@ class FarmRunner final : public LeasedRunner {
 
   LeasedDevice leased_device() const override;
   bool has_ended() const override;
+  bool is_device_away() const override;
   // Whether its trials go straight to the agent now.
   bool is_direct() const;
 

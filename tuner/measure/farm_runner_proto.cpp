@@ -140,6 +140,11 @@ class FarmRunner::Impl {
     return cancelled_ || !hopeless_.ok() || is_over();
   }
 
+  bool is_device_away() const {
+    const std::scoped_lock lock(mutex_);
+    return is_device_away_;
+  }
+
   void cancel() {
     const std::scoped_lock lock(mutex_);
     cancelled_ = true;
@@ -493,6 +498,10 @@ void FarmRunner::cancel() {
 
 bool FarmRunner::has_ended() const {
   return impl_->has_ended();
+}
+
+bool FarmRunner::is_device_away() const {
+  return impl_->is_device_away();
 }
 
 bool FarmRunner::is_direct() const {

@@ -31,6 +31,7 @@ struct FleetOptions {
       open;
   absl::Duration first_wait = absl::Seconds(10);  // for the first slot, in connect()
   FleetTarget target;
+  absl::Duration away_grace = absl::Seconds(10);  // of a slot whose device is away while others measure
   // Called with what all trials wait for, once it has changed; empty: some slot measures.
   std::function<void(const std::string&)> on_wait = nullptr;
   // Called with the slots that measure, once they have changed. Neither is called by two threads at once.
@@ -40,8 +41,8 @@ struct FleetOptions {
 // Thread-safe. All slots belong to devices of one kind, by their fingerprint: that of the first slot. A lease
 // on another kind is given back at once.
 //
-// A slot leaves the fleet when its lease ends, when its device stays silent while others measure, or when the
-// target says so. Its trials are repeated on other slots; a trial under which three leases end against their
+// A slot leaves the fleet when its lease ends, when its device stays away for `away_grace` while others
+// measure, or when the target says so. One that only misses the tracker keeps its lease. Its trials are repeated on other slots; a trial under which three leases end against their
 // holder's will is given up as UNAVAILABLE: it may be the reason. A slot that is given back first finishes
 // what it measures and waits until its results are acknowledged, because the next holder's results fence off
 // those of this lease; it waits for kMostRetiring at most.

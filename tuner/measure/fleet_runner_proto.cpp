@@ -43,6 +43,7 @@ struct Lane {
   int running = 0;            // calls of run()
   size_t unacknowledged = 0;  // results
   int failures = 0;           // in a row
+  rpc::Instant away_since = absl::InfiniteDuration();  // its device; infinite: it is there
   rpc::Instant rests_until = -absl::InfiniteDuration();
   rpc::Instant retires_until = absl::InfiniteDuration();  // once it is to be given back
   bool is_retiring = false;
@@ -270,7 +271,18 @@ class FleetRunner::Impl {
     lock.lock();
   }
 
-  bool wants_more() const { return count_measuring() < target_.slots; }
+  // For longer than it may be before others take its place.
+  bool is_stuck(const Lane& lane) const {
+    return rpc::real_clock().now() >= lane.away_since + options_.away_grace;
+  }
+
+  // A slot that waits for the tracker, or whose device may soon be back, needs no other in its place.
+  bool wants_more() const {
+    const auto is_kept = [this](const auto& lane) {
+      return !lane->is_retiring && !lane->is_lost && !is_stuck(*lane);
+    };
+    return static_cast<size_t>(std::ranges::count_if(lanes_, is_kept)) < target_.slots;
+  }
 
   void keep_opening() {
     std::unique_lock lock(mutex_);
@@ -317,11 +329,16 @@ class FleetRunner::Impl {
     bool has_changed = false;
     for (const auto& lane : lanes_) {
       if (lane->is_lost) continue;
-      // One that is silent while others measure is given up. One whose lease has ended, or makes room for
-      // another, comes to its end by itself.
-      const bool is_stuck = !lane->lacks.empty() && count_measuring() > 0;
-      if (is_stuck) lane->runner->cancel();
-      if (is_stuck || lane->runner->has_ended()) lane->is_lost = has_changed = true;
+      if (!lane->runner->is_device_away()) {
+        lane->away_since = absl::InfiniteDuration();
+      } else {
+        lane->away_since = std::min(lane->away_since, rpc::real_clock().now());
+      }
+      // One whose device stays away while others measure is given up. One whose lease has ended, or makes
+      // room for another, comes to its end by itself; so does one that misses the tracker, which they all do.
+      const bool is_given_up = is_stuck(*lane) && count_measuring() > 0;
+      if (is_given_up) lane->runner->cancel();
+      if (is_given_up || lane->runner->has_ended()) lane->is_lost = has_changed = true;
     }
     for (size_t too_many = surplus(); const auto& lane : lanes_) {
       if (!lane->measures()) continue;

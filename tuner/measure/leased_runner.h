@@ -43,6 +43,8 @@ class LeasedRunner : public Runner {
   virtual LeasedDevice leased_device() const = 0;
   // The runner measures nothing more, whatever is asked of it.
   virtual bool has_ended() const = 0;
+  // The tracker has lost its device, which may come back. Not so while there is no tracker to say it.
+  virtual bool is_device_away() const = 0;
 };
 
 }  // namespace tf::measure

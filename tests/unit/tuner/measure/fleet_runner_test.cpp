@@ -49,6 +49,7 @@ struct FakeFarm {
   std::set<std::string> shut;                           // devices whose trials wait
   std::set<std::string> gone;                           // devices whose leases have ended
   std::set<std::string> broken;                         // devices that cannot measure
+  std::set<std::string> away;                           // devices that the tracker has lost
   std::map<std::string, std::function<void(const std::string&)>> waits;
   std::vector<std::string> acknowledged;  // leases
   int leases = 0, running = 0, most_running = 0;
@@ -99,6 +100,10 @@ class FakeLease final : public LeasedRunner {
     const std::scoped_lock lock(farm_.mutex);
     return cancelled_ || farm_.gone.contains(device_.device_id);
   }
+  bool is_device_away() const override {
+    const std::scoped_lock lock(farm_.mutex);
+    return farm_.away.contains(device_.device_id);
+  }
 
  private:
   FakeFarm& farm_;
@@ -112,6 +117,7 @@ class FleetTest : public testing::Test {
     FleetOptions made;
     made.target.slots = slots;
     made.first_wait = absl::Milliseconds(200);
+    made.away_grace = grace_;
     made.open = [this](absl::Duration wait, const auto& on_wait) { return lease(wait, on_wait); };
     made.on_wait = [this](const std::string& what) { farm_.with_lock([&] { waited_for_.push_back(what); }); };
     return made;
@@ -153,6 +159,7 @@ class FleetTest : public testing::Test {
   }
 
   FakeFarm farm_;
+  absl::Duration grace_ = absl::Milliseconds(300);
   std::vector<std::string> waited_for_;
   std::unique_ptr<FleetRunner> fleet_;
 };
@@ -194,18 +201,56 @@ TEST_F(FleetTest, RepeatsElsewhereWhatALostDeviceWasMeasuring) {
   EXPECT_TRUE(soon([&] { return fleet_->slots() == 1; }));
 }
 
-TEST_F(FleetTest, RepeatsElsewhereWhatASilentDeviceWasMeasuringWhileOthersMeasure) {
+TEST_F(FleetTest, RepeatsElsewhereWhatADeviceWasMeasuringThatStaysAwayWhileOthersMeasure) {
   farm_.free = {"a", "b"};
   connect(2);
   ASSERT_TRUE(soon([&] { return fleet_->slots() == 2; }));
   farm_.with_lock([&] { farm_.shut = {"a", "b"}; });
   auto first = begin("x");
   ASSERT_TRUE(soon([&] { return who_ran().size() == 1; }));
-  const std::string silent = *who_ran().begin();
-  farm_.with_lock([&] { farm_.shut = {silent}; });
-  farm_.waits[silent]("device " + silent + " is away");
+  const std::string lost = *who_ran().begin();
+  farm_.with_lock([&] { farm_.shut = farm_.away = {lost}; });
+  farm_.waits[lost]("device " + lost + " is away");
   EXPECT_TRUE(first.get().ok());
   EXPECT_THAT(who_ran(), SizeIs(2));
+}
+
+TEST_F(FleetTest, KeepsASlotWhoseDeviceComesBackSoon) {
+  farm_.free = {"a", "b", "c"};
+  grace_ = absl::Seconds(30);
+  connect(2);
+  ASSERT_TRUE(soon([&] { return fleet_->slots() == 2; }));
+  farm_.with_lock([&] { farm_.away = {"b"}; });
+  farm_.waits["b"]("device b is away");
+  ASSERT_EQ(fleet_->slots(), 1);
+  absl::SleepFor(absl::Milliseconds(400));
+  farm_.with_lock([&] { farm_.away.clear(); });
+  farm_.waits["b"]("");
+  EXPECT_TRUE(soon([&] { return fleet_->slots() == 2; }));
+  EXPECT_EQ(farm_.leases, 2) << "no other took its place";
+}
+
+// Each slot notices by itself that the tracker is away, and that it is back.
+TEST_F(FleetTest, KeepsItsSlotsThoughSomeMissTheTrackerBeforeOthersDo) {
+  farm_.free = {"a", "b", "c", "d"};
+  grace_ = absl::ZeroDuration();
+  connect(3);
+  ASSERT_TRUE(soon([&] { return fleet_->slots() == 3; }));
+  farm_.with_lock([&] { farm_.shut = {"a", "b", "c"}; });
+  std::vector<std::future<absl::StatusOr<TrialResult>>> trials;
+  for (int i = 0; i < 3; ++i) trials.push_back(begin(absl::StrCat("x", i)));
+  ASSERT_TRUE(soon([&] { return who_ran().size() == 3; }));
+  for (const std::string what : {"no tracker answers", ""}) {
+    for (const std::string id : {"a", "b", "c"}) {
+      farm_.waits[id](what);
+      absl::SleepFor(absl::Milliseconds(250));
+    }
+  }
+  farm_.with_lock([&] { farm_.shut.clear(); });
+  for (auto& trial : trials) EXPECT_TRUE(trial.get().ok());
+  EXPECT_EQ(fleet_->slots(), 3);
+  EXPECT_EQ(farm_.leases, 3);
+  for (const auto& [id, candidates] : farm_.ran) EXPECT_THAT(candidates, SizeIs(1)) << "measured once";
 }
 
 // Else a candidate that takes devices down took down all of the farm.
