@@ -86,6 +86,29 @@ TEST_F(CommandsOnRecords, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnE
   EXPECT_EQ(*read_file(lock), before);
 }
 
+TEST_F(CommandsOnRecords, ALockedBuildKeepsTheNameOfTheBuildThatMadeTheLock) {
+  const std::string build = "build " + file("mlp.onnx") + " -o " + file("model");
+  ASSERT_EQ(run(build + " --name anna").code, 0);
+  const std::string library = *read_file(file("model/model.so")), header = *read_file(file("model/model.h"));
+  ASSERT_THAT(header, HasSubstr("anna_open"));
+  for (const char* name : {"", " --name anna"}) {
+    const Answer answer = run(build + " --locked" + name);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_TRUE(*read_file(file("model/model.so")) == library) << name;
+    EXPECT_EQ(*read_file(file("model/model.h")), header) << name;
+  }
+  const Answer refused = run(build + " --locked --name berta");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("anna"), HasSubstr("omit --name")));
+  EXPECT_TRUE(*read_file(file("model/model.so")) == library);
+
+  records::Lock unnamed = *records::read_lock(file("model/tuning.lock"));
+  unnamed.name.clear();
+  ASSERT_TRUE(records::write_lock(file("model/tuning.lock"), unnamed).ok());
+  ASSERT_EQ(run(build + " --locked").code, 0);
+  EXPECT_THAT(*read_file(file("model/model.h")), HasSubstr("mlp_open")) << "the lock says nothing of it";
+}
+
 TEST_F(CommandsOnRecords, RecordsOfSeveralDeviceClassesAreNamedUnlessOneIsChosen) {
   database::Measurement here = record_of(task_, "schedule v1\n"), there = here;
   there.device.device_class = "desk";
