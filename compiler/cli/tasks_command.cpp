@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "base/text_table.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
 #include "compiler/cli/print_after.h"
@@ -25,18 +28,25 @@ namespace {
 struct TasksArguments {
   ModelArguments model;
   std::string print_after;  // a graph pass or "all"; empty: print the tasks
-  bool json = false;
+  bool json = false, wide = false;
 };
 
-void print(const graph::Program& program) {
+void print(const graph::Program& program, size_t width) {
   double flops = 0;
-  std::printf("%-12s %5s %10s %10s  %s\n", "key", "count", "MFLOP", "KiB", "task");
+  std::vector<std::vector<std::string>> rows;
   for (const graph::Task& task : program.tasks) {
-    std::printf("%-12s %5lld %10.3f %10.1f  %s\n",
-                tensor::workload_key(task.workload).hex().substr(0, 12).c_str(),
-                static_cast<long long>(task.count), task.flops / 1e6, task.bytes / 1024, task.label.c_str());
+    rows.push_back({task.label, absl::StrCat(task.count), absl::StrFormat("%.3f", task.flops / 1e6),
+                    absl::StrFormat("%.1f", task.bytes / 1024),
+                    tensor::workload_key(task.workload).hex().substr(0, 12)});
     flops += task.flops * static_cast<double>(task.count);
   }
+  std::printf("%s", text_table({{"task", Cells::kShortened},
+                                {"runs", Cells::kWhole, Side::kRight},
+                                {"MFLOP", Cells::kWhole, Side::kRight},
+                                {"KiB", Cells::kWhole, Side::kRight},
+                                {"key"}},
+                               std::move(rows), width)
+                        .c_str());
   std::printf("%s, %s, %.3f GFLOP\n", counted(std::ssize(program.tasks), "task").c_str(),
               counted(std::ssize(program.calls), "kernel call").c_str(), flops / 1e9);
 }
@@ -90,7 +100,7 @@ absl::Status run(const TasksArguments& arguments) {
   }
   TF_ASSIGN_OR_RETURN(const graph::Program program,
                       graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
-  arguments.json ? print_json(program) : print(program);
+  arguments.json ? print_json(program) : print(program, arguments.wide ? 0 : terminal_width());
   return absl::OkStatus();
 }
 
@@ -98,11 +108,12 @@ absl::Status run(const TasksArguments& arguments) {
 
 void add_tasks_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<TasksArguments>();
-  CLI::App* command =
-      app.add_subcommand("tasks", "List a network's tuning tasks: key, operators, shapes, FLOPs, count");
+  CLI::App* command = app.add_subcommand(
+      "tasks", "List a network's tuning tasks: operators, shapes, runs, FLOPs, bytes, key");
   add_model_options(*command, arguments->model);
   add_print_after_option(*command, arguments->print_after, "the graph, instead of the tasks,");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
+  command->add_flag("--wide", arguments->wide, "Print whole cells, regardless of the terminal's width");
   command->footer("Example: compiler tasks squeezenet.onnx --target host");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments] {

@@ -4,12 +4,15 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/text_table.h"
 #include "compiler/cli/commands.h"
 #include "compiler/onnx/zoo.h"
 
@@ -24,11 +27,17 @@ struct ZooArguments {
 
 int list(bool json) {
   nlohmann::json all = nlohmann::json::array();
+  std::vector<std::vector<std::string>> rows;
   for (const onnx::ZooNetwork& network : onnx::zoo_networks()) {
     all.push_back({{"name", network.name}, {"description", network.description}});
-    if (!json) std::printf("%-14s %s\n", network.name.c_str(), network.description.c_str());
+    rows.push_back({network.name, network.description});
   }
-  if (json) std::printf("%s\n", json_text(all, 1).c_str());
+  if (json)
+    std::printf("%s\n", json_text(all, 1).c_str());
+  else
+    std::printf(
+        "%s", text_table({{"network"}, {"description", Cells::kShortened}}, std::move(rows), terminal_width())
+                  .c_str());
   return kExitOk;
 }
 

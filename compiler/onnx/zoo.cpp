@@ -212,12 +212,10 @@ struct Entry {
 constexpr std::array kEntries = {
     Entry{"bert_base", "BERT of 12 layers 768 wide, 128 tokens, 108.6 M weights", bert_base},
     Entry{"bert_mini", "BERT of 4 layers 256 wide, 128 tokens, 11.0 M weights", bert_mini},
-    Entry{"densenet63", "densely connected blocks of 3, 6, 12 and 8 layers, 224 x 224, 2.9 M weights",
-          densenet63},
+    Entry{"densenet63", "dense blocks of 3, 6, 12 and 8 layers, 224 x 224, 2.9 M weights", densenet63},
     Entry{"inception_v1", "GoogLeNet, 224 x 224, 7.0 M weights", inception_v1},
     Entry{"mlp", "four dense layers, 784 inputs, 10 classes", mlp},
-    Entry{"mobilenet_v2", "inverted residuals with depthwise convolutions, 224 x 224, 3.5 M weights",
-          mobilenet_v2},
+    Entry{"mobilenet_v2", "inverted residuals, depthwise, 224 x 224, 3.5 M weights", mobilenet_v2},
     Entry{"resnet18", "residual network of 18 layers, 224 x 224, 11.7 M weights", resnet18},
     Entry{"resnet50", "residual network of 50 layers, 224 x 224, 25.6 M weights", resnet50},
     Entry{"squeezenet", "SqueezeNet 1.1, 224 x 224, 1.2 M weights", squeezenet}};

@@ -42,7 +42,7 @@ if [ -n "$quick" ]; then
   [ ${#networks[@]} -gt 0 ] || networks=(squeezenet mobilenet_v2)
 elif [ -n "$full" ]; then
   turn_ms=4
-  [ ${#networks[@]} -gt 0 ] || mapfile -t networks < <("$bin/compiler" zoo list | awk '{print $1}')
+  [ ${#networks[@]} -gt 0 ] || mapfile -t networks < <("$bin/compiler" zoo list | awk 'NR > 1 {print $1}')
 elif [ ${#networks[@]} -eq 0 ]; then
   networks=(resnet50 resnet18 mobilenet_v2 squeezenet inception_v1 bert_mini)
 fi

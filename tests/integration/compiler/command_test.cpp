@@ -1,10 +1,12 @@
 // What the `compiler` program answers: exit codes, one clear line a mistake, files.
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -40,6 +42,50 @@ TEST_F(Commands, ThatHasRecordsTellsTheVersionsThatTheseDependOn) {
   EXPECT_THAT(answer.out,
               testing::MatchesRegex("compiler [0-9.]+ [(]schedule semantics [0-9]+, database schema [0-9]+, "
                                     "kernel ABI [0-9]+[)]\n"));
+}
+
+// What `compiler ARGUMENTS` prints on a terminal with so many columns; at most what such a terminal buffers.
+std::string on_terminal(const std::string& arguments, unsigned short columns) {
+  const winsize size{.ws_row = 50, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  int ours = -1, theirs = -1;
+  char path[256];
+  if (openpty(&ours, &theirs, path, nullptr, &size) != 0) return "there is no terminal";
+  const std::string command = TF_BINARY_DIR "/bin/compiler " + arguments + " > " + path;
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  char buffer[4096];
+  const ssize_t count = read(ours, buffer, sizeof(buffer));
+  close(theirs);
+  close(ours);
+  return {buffer, static_cast<size_t>(std::max<ssize_t>(count, 0))};
+}
+
+// Of characters, but for the terminal's carriage returns.
+size_t longest_line(const std::string& text) {
+  size_t longest = 0, length = 0;
+  for (const char c : text) {
+    if (c == '\n') length = 0;
+    if (c != '\n' && c != '\r' && (c & 0xC0) != 0x80) longest = std::max(longest, ++length);
+  }
+  return longest;
+}
+
+TEST_F(Commands, TasksFitTheTerminalUnlessAllOfThemIsAskedFor) {
+  ASSERT_EQ(run("zoo bert_mini --sequence 8 -o " + file("bert.onnx")).code, 0);
+  const std::string tasks = "tasks " + file("bert.onnx");
+  const std::string label = "reduce_mean+sub+pow+reduce_mean+add+sqrt+div+mul+add 1x8x256";
+  const std::string narrow = on_terminal(tasks, 80), wide = on_terminal(tasks + " --wide", 80);
+  EXPECT_THAT(narrow, AllOf(testing::StartsWith("task  "), HasSubstr("runs"), HasSubstr("key\r\n")));
+  EXPECT_THAT(narrow, AllOf(HasSubstr("reduce_mean+sub+pow+"), Not(HasSubstr(label))));
+  EXPECT_EQ(longest_line(narrow), 80u) << narrow;
+  EXPECT_THAT(wide, HasSubstr(label));
+  EXPECT_THAT(run(tasks).out, HasSubstr(label)) << "no terminal";
+}
+
+TEST_F(Commands, ZooListFits80ColumnsWithoutACut) {
+  const std::string list = run("zoo list").out;
+  EXPECT_THAT(list, testing::StartsWith("network       description\n"));
+  EXPECT_THAT(list, HasSubstr("\nmlp           four dense layers"));
+  EXPECT_LE(longest_line(list), 80u) << list;
 }
 
 TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
