@@ -138,6 +138,7 @@ class Board final : public measure::LeasedRunner {
     return {.lease_id = "lease of " + name_, .device_id = name_, .fingerprint = "alike"};
   }
   bool has_ended() const override { return false; }
+  bool is_device_away() const override { return false; }
 
  private:
   const std::string name_;
