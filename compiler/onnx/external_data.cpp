@@ -52,7 +52,7 @@ bool is_below(const fs::path& path, const std::string& folder) {
 // The file of that location, without links.
 absl::StatusOr<fs::path> allowed_path(const std::string& location, const DataFolders& folders) {
   if (folders.of_path.empty())
-    return absl::InvalidArgumentError("external data is not supported for a model in memory");
+    return absl::InvalidArgumentError("external data is not read here: put the data inside the model");
   std::error_code error;
   const fs::path path = fs::weakly_canonical(fs::path(folders.of_path) / location, error);
   const bool is_allowed = !error && !fs::path(location).is_absolute() &&
@@ -72,17 +72,59 @@ absl::StatusOr<int64_t> wanted_bytes(const TensorProto& proto) {
 
 // Calls `visit` with every tensor of the graph that a file may hold, those of inner graphs among them.
 template <typename Visit>
+absl::Status for_each_tensor(GraphProto& graph, const Visit& visit);
+
+template <typename Visit>
+absl::Status for_each_tensor(::onnx::SparseTensorProto& sparse, const Visit& visit) {
+  if (sparse.has_values()) TF_RETURN_IF_ERROR(visit(*sparse.mutable_values()));
+  return sparse.has_indices() ? visit(*sparse.mutable_indices()) : absl::OkStatus();
+}
+
+template <typename Visit>
+absl::Status for_each_tensor(::onnx::AttributeProto& attribute, const Visit& visit) {
+  if (attribute.has_t()) TF_RETURN_IF_ERROR(visit(*attribute.mutable_t()));
+  for (TensorProto& tensor : *attribute.mutable_tensors()) TF_RETURN_IF_ERROR(visit(tensor));
+  if (attribute.has_g()) TF_RETURN_IF_ERROR(for_each_tensor(*attribute.mutable_g(), visit));
+  for (GraphProto& inner : *attribute.mutable_graphs()) TF_RETURN_IF_ERROR(for_each_tensor(inner, visit));
+  if (attribute.has_sparse_tensor())
+    TF_RETURN_IF_ERROR(for_each_tensor(*attribute.mutable_sparse_tensor(), visit));
+  for (::onnx::SparseTensorProto& sparse : *attribute.mutable_sparse_tensors())
+    TF_RETURN_IF_ERROR(for_each_tensor(sparse, visit));
+  return absl::OkStatus();
+}
+
+template <typename Visit>
 absl::Status for_each_tensor(GraphProto& graph, const Visit& visit) {
   for (TensorProto& tensor : *graph.mutable_initializer()) TF_RETURN_IF_ERROR(visit(tensor));
-  for (::onnx::NodeProto& node : *graph.mutable_node()) {
-    for (::onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_t()) TF_RETURN_IF_ERROR(visit(*attribute.mutable_t()));
-      for (TensorProto& tensor : *attribute.mutable_tensors()) TF_RETURN_IF_ERROR(visit(tensor));
-      if (attribute.has_g()) TF_RETURN_IF_ERROR(for_each_tensor(*attribute.mutable_g(), visit));
-      for (GraphProto& inner : *attribute.mutable_graphs()) TF_RETURN_IF_ERROR(for_each_tensor(inner, visit));
-    }
+  for (::onnx::SparseTensorProto& sparse : *graph.mutable_sparse_initializer())
+    TF_RETURN_IF_ERROR(for_each_tensor(sparse, visit));
+  for (::onnx::NodeProto& node : *graph.mutable_node())
+    for (::onnx::AttributeProto& attribute : *node.mutable_attribute())
+      TF_RETURN_IF_ERROR(for_each_tensor(attribute, visit));
+  return absl::OkStatus();
+}
+
+// Of the model's functions and training, too.
+template <typename Visit>
+absl::Status for_each_tensor(::onnx::ModelProto& model, const Visit& visit) {
+  TF_RETURN_IF_ERROR(for_each_tensor(*model.mutable_graph(), visit));
+  for (::onnx::FunctionProto& function : *model.mutable_functions())
+    for (::onnx::NodeProto& node : *function.mutable_node())
+      for (::onnx::AttributeProto& attribute : *node.mutable_attribute())
+        TF_RETURN_IF_ERROR(for_each_tensor(attribute, visit));
+  for (::onnx::TrainingInfoProto& training : *model.mutable_training_info()) {
+    TF_RETURN_IF_ERROR(for_each_tensor(*training.mutable_initialization(), visit));
+    TF_RETURN_IF_ERROR(for_each_tensor(*training.mutable_algorithm(), visit));
   }
   return absl::OkStatus();
+}
+
+bool parse(std::string_view bytes, ::onnx::ModelProto& model) {
+  return bytes.size() <= INT32_MAX && model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+bool is_external(const TensorProto& tensor) {
+  return tensor.data_location() == TensorProto::EXTERNAL;
 }
 
 }  // namespace
@@ -97,10 +139,9 @@ DataFolders data_folders(const std::string& model_path) {
   return {folder_of(model_path), folder_of(error ? fs::path(model_path) : file)};
 }
 
-absl::StatusOr<std::string> read_external(const TensorProto& proto, const DataFolders& folders,
-                                          int64_t want) {
+absl::StatusOr<std::string> ExternalData::read(const TensorProto& proto, int64_t want) {
   TF_ASSIGN_OR_RETURN(const External external, external_entries(proto));
-  TF_ASSIGN_OR_RETURN(const fs::path path, allowed_path(external.location, folders));
+  TF_ASSIGN_OR_RETURN(const fs::path path, allowed_path(external.location, folders_));
   const std::string name = printable(external.location);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -116,6 +157,12 @@ absl::StatusOr<std::string> read_external(const TensorProto& proto, const DataFo
   if (external.offset > file_bytes || want > file_bytes - external.offset)
     return absl::InvalidArgumentError(absl::StrCat(name, " has ", file_bytes, " bytes, but the tensor needs ",
                                                    want, " at offset ", external.offset));
+  int64_t& taken_bytes = taken_bytes_[path.string()];
+  if (want > kMostReads * file_bytes - taken_bytes)
+    return absl::InvalidArgumentError(absl::StrCat("the model's tensors take more than ", kMostReads,
+                                                   " times the ", file_bytes, " bytes of ", name,
+                                                   ": let them share less of it"));
+  taken_bytes += want;
   std::string bytes(static_cast<size_t>(want), '\0');
   std::ifstream in(path, std::ios::binary);
   in.seekg(external.offset);
@@ -126,18 +173,18 @@ absl::StatusOr<std::string> read_external(const TensorProto& proto, const DataFo
 absl::StatusOr<std::string> with_data_inside(std::string_view bytes, const DataFolders& folders,
                                              int64_t most_bytes) {
   ::onnx::ModelProto model;
-  if (bytes.size() > INT32_MAX || !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return absl::InvalidArgumentError("not a whole ONNX model");
+  if (!parse(bytes, model)) return absl::InvalidArgumentError("not a whole ONNX model");
+  ExternalData external(folders);
   auto total = static_cast<int64_t>(bytes.size());
   bool any = false;
-  const absl::Status put = for_each_tensor(*model.mutable_graph(), [&](TensorProto& tensor) -> absl::Status {
-    if (tensor.data_location() != TensorProto::EXTERNAL) return absl::OkStatus();
+  const absl::Status put = for_each_tensor(model, [&](TensorProto& tensor) -> absl::Status {
+    if (!is_external(tensor)) return absl::OkStatus();
     absl::StatusOr<int64_t> want = wanted_bytes(tensor);
     if (want.ok() && (total += *want) > most_bytes)
       return absl::FailedPreconditionError(
           absl::StrCat("with its external data the model has more than ", most_bytes >> 20, " MiB"));
     absl::StatusOr<std::string> data =
-        want.ok() ? read_external(tensor, folders, *want) : absl::StatusOr<std::string>(want.status());
+        want.ok() ? external.read(tensor, *want) : absl::StatusOr<std::string>(want.status());
     if (!data.ok())
       return absl::Status(data.status().code(), absl::StrCat("initializer '", printable(tensor.name()),
                                                              "': ", data.status().message()));
@@ -149,6 +196,17 @@ absl::StatusOr<std::string> with_data_inside(std::string_view bytes, const DataF
   });
   TF_RETURN_IF_ERROR(put);
   return any ? model.SerializeAsString() : std::string(bytes);
+}
+
+absl::Status check_data_inside(std::string_view bytes) {
+  ::onnx::ModelProto model;
+  if (!parse(bytes, model)) return absl::OkStatus();
+  return for_each_tensor(model, [](const TensorProto& tensor) {
+    if (!is_external(tensor)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the data of tensor '", printable(tensor.name()),
+                     "' are in another file: put them inside the model, as `tuner submit` does"));
+  });
 }
 
 }  // namespace tf::onnx

@@ -41,8 +41,8 @@ std::map<std::string, Rule> all_rules() {
 
 class Importer {
  public:
-  Importer(DataFolders folders, const ImportOptions& options) : options_(options) {
-    state_.folders = std::move(folders);
+  Importer(DataFolders folders, const ImportOptions& options)
+      : options_(options), state_(std::move(folders)) {
     state_.makeable_bytes = options.most_made_bytes;
   }
 
@@ -100,7 +100,7 @@ class Importer {
 
   absl::Status initializers(const GraphProto& proto) {
     for (const ::onnx::TensorProto& tensor : proto.initializer()) {
-      absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.folders);
+      absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.external);
       if (!value.ok())
         return absl::InvalidArgumentError(
             absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
@@ -258,7 +258,8 @@ absl::StatusOr<std::string> read_model_file(const std::string& path) {
 
 absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportOptions& options) {
   TF_ASSIGN_OR_RETURN(const std::string bytes, read_model_file(path));
-  absl::StatusOr<graph::Graph> graph = import_from(bytes, data_folders(path), options);
+  absl::StatusOr<graph::Graph> graph =
+      import_from(bytes, options.reads_external_data ? data_folders(path) : DataFolders(), options);
   if (!graph.ok())
     return absl::Status(graph.status().code(), absl::StrCat(path, ": ", graph.status().message()));
   return graph;

@@ -21,13 +21,15 @@ struct ImportOptions {
   // Most bytes of constants that the file describes (ConstantOfShape) instead of holding, in all, so that a
   // small file cannot ask for all memory.
   int64_t most_made_bytes = int64_t{4} << 30;
+  // False: a model with external data is refused, because its folder holds files of others.
+  bool reads_external_data = true;
 };
 
 // Reads a model of operator sets 1 to 22. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
 // that is not a whole ONNX model, for a model that breaks ONNX's rules (with the node's name), and for an
 // unbound or unknown dimension (with the --dim that is wanted); UNIMPLEMENTED for an operator or a form of it
 // that we do not have (with the node's name and operator). External data is read from data_folders(path)
-// alone (external_data.h).
+// alone, and of each file as much as ExternalData::kMostReads allows (external_data.h).
 absl::StatusOr<graph::Graph> import_model(const std::string& path, const ImportOptions& options);
 
 // The same for a model in memory; `folder` is where its external data may lie (empty: nowhere).

@@ -30,11 +30,13 @@ struct Dequantized {
 };
 
 struct ImportState {
+  explicit ImportState(DataFolders folders) : external(std::move(folders)) {}
+
   graph::Graph graph;
   std::map<std::string, NodeId> values;       // by ONNX value name
   std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
   int opset = 0;
-  DataFolders folders;         // where external data may lie
+  ExternalData external;
   int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
 };
 
@@ -44,7 +46,7 @@ class NodeReader {
 
   int opset() const { return state_.opset; }
   graph::Graph& graph() { return state_.graph; }
-  const DataFolders& data_folders() const { return state_.folders; }
+  ExternalData& external_data() { return state_.external; }
   std::string name() const;  // the node's, or its first output's
   std::string op_type() const;
 

@@ -40,7 +40,7 @@ Result size(NodeReader& node) {
 
 Result constant(NodeReader& node) {
   if (const auto* value = node.find_attribute("value")) {
-    absl::StatusOr<HostTensor> data = from_proto(value->t(), node.data_folders());
+    absl::StatusOr<HostTensor> data = from_proto(value->t(), node.external_data());
     if (!data.ok()) return node.invalid(std::string(data.status().message()));
     return node.graph().add_constant(tensor_type(data->element, data->shape), data->data, node.name());
   }
@@ -77,7 +77,7 @@ Result constant_of_shape(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const Ints shape, node.constant_ints(0, "shape"));
   HostTensor value{"", tensor::Element::kFloat32, {1}, make_blob(std::vector<float>{0})};
   if (const auto* given = node.find_attribute("value")) {
-    absl::StatusOr<HostTensor> data = from_proto(given->t(), node.data_folders());
+    absl::StatusOr<HostTensor> data = from_proto(given->t(), node.external_data());
     if (!data.ok()) return node.invalid(std::string(data.status().message()));
     value = *std::move(data);
   }

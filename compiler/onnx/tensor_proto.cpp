@@ -104,14 +104,14 @@ int32_t element_to_onnx(Element element) {
   __builtin_unreachable();
 }
 
-absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, const DataFolders& folders) {
+absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& external) {
   HostTensor value{proto.name(), {}, {proto.dims().begin(), proto.dims().end()}, nullptr};
   TF_ASSIGN_OR_RETURN(value.element, element_from_onnx(proto.data_type()));
   TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(value.shape));
   const int64_t want = elements * tensor::element_bytes(value.element);
   std::string bytes;
   if (proto.data_location() == TensorProto::EXTERNAL) {
-    TF_ASSIGN_OR_RETURN(bytes, read_external(proto, folders, want));
+    TF_ASSIGN_OR_RETURN(bytes, external.read(proto, want));
   } else {
     bytes = proto.has_raw_data() ? proto.raw_data() : typed_data(proto, value.element);
   }
@@ -133,7 +133,8 @@ absl::StatusOr<HostTensor> parse_tensor_proto(std::string_view bytes) {
   TensorProto proto;
   if (bytes.size() > INT32_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return absl::InvalidArgumentError("not a whole ONNX tensor");
-  return from_proto(proto, {});
+  ExternalData none({});
+  return from_proto(proto, none);
 }
 
 std::string tensor_proto_bytes(const HostTensor& value) {

@@ -26,8 +26,8 @@ std::string npy_bytes(const graph::HostTensor& value);
 absl::StatusOr<graph::HostTensor> parse_tensor_proto(std::string_view bytes);
 std::string tensor_proto_bytes(const graph::HostTensor& value);
 
-// `folders` are where external data may lie.
-absl::StatusOr<graph::HostTensor> from_proto(const ::onnx::TensorProto& proto, const DataFolders& folders);
+// `external`: of the tensor's model.
+absl::StatusOr<graph::HostTensor> from_proto(const ::onnx::TensorProto& proto, ExternalData& external);
 void to_proto(const graph::HostTensor& value, ::onnx::TensorProto& proto);
 // TensorProto.DataType; INVALID_ARGUMENT for types that we do not have.
 absl::StatusOr<tensor::Element> element_from_onnx(int32_t data_type);

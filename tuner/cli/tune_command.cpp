@@ -295,7 +295,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));
   TF_ASSIGN_OR_RETURN(service::NetworkTasks network,
-                      service::network_tasks(arguments.model, options.target, spec.dims));
+                      service::network_tasks(arguments.model, options.target, {.dims = spec.dims}));
   const std::vector<session::Task>& tasks = network.tasks;
   options.flips = std::move(network.flips);
   std::atomic<bool> stop = false, tries_network = false;

@@ -38,6 +38,11 @@ absl::StatusOr<session::SessionOptions> options_of(const JobSpec& spec, int64_t 
   return options;
 }
 
+// The models of all users are in one folder.
+onnx::ImportOptions import_options(const JobSpec& spec) {
+  return {.dims = spec.dims, .reads_external_data = false};
+}
+
 // Why the tuner holds a slot, for those who list the farm's.
 std::string purpose_of(const database::Job& job) {
   return printable(absl::StrCat("job ", job.id, " (", job.model_name, ")"));
@@ -55,7 +60,7 @@ absl::Status FarmExecutor::check(const JobSpec& spec) {
 
 absl::Status FarmExecutor::check_model(const database::Job& job, const JobSpec& spec) {
   TF_ASSIGN_OR_RETURN(const session::SessionOptions options, options_of(spec, 0));
-  return by_its_name(job, network_tasks(job.model_path, options.target, spec.dims).status());
+  return by_its_name(job, network_tasks(job.model_path, options.target, import_options(spec)).status());
 }
 
 absl::StatusOr<SlotSupply> FarmExecutor::look(const JobSpec& spec, const std::string& person) {
@@ -108,7 +113,8 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                                                     Allotment& allotment, const std::atomic<bool>& stop,
                                                     const RunReports& reports) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
-  TF_ASSIGN_OR_RETURN(NetworkTasks network, network_tasks(job.model_path, options.target, spec.dims));
+  TF_ASSIGN_OR_RETURN(NetworkTasks network,
+                      network_tasks(job.model_path, options.target, import_options(spec)));
   const std::vector<session::Task>& tasks = network.tasks;
   options.flips = std::move(network.flips);
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<measure::FleetRunner> runner,

@@ -2,20 +2,20 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/graph/program.h"
-#include "compiler/onnx/import.h"
 #include "compiler/schedule/structure.h"
 #include "tuner/search/search.h"
 
 namespace tf::service {
 
 absl::StatusOr<NetworkTasks> network_tasks(const std::string& model_path, const target::Target& target,
-                                           const std::map<std::string, int64_t>& dims) {
-  TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(model_path, {.dims = dims}));
+                                           const onnx::ImportOptions& import) {
+  TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(model_path, import));
   TF_ASSIGN_OR_RETURN(graph::Program program,
                       graph::plan_program(std::move(network), {.lanes = target.fp32_lanes()}));
   NetworkTasks tuned;

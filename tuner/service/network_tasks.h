@@ -2,11 +2,11 @@
 // Owns: from an ONNX network to the tasks of a tuning session, and from a job's specification to the
 // session's options. Does not know: where tasks are measured.
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/onnx/import.h"
 #include "tuner/service/job_spec.h"
 #include "tuner/session/session.h"
 
@@ -23,7 +23,7 @@ struct NetworkTasks {
 // layouts (graph/layout_choice.h), and what each turn would have the network run instead: the session tunes
 // them as far as it is likely. Errors as onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
 absl::StatusOr<NetworkTasks> network_tasks(const std::string& model_path, const target::Target& target,
-                                           const std::map<std::string, int64_t>& dims);
+                                           const onnx::ImportOptions& import);
 
 // INVALID_ARGUMENT for a target or a strategy that does not exist.
 absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 namespace fs = std::filesystem;
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-class ExternalData : public testing::Test {
+class ExternalDataTest : public testing::Test {
  protected:
   void SetUp() override {
     fs::create_directories(root_ / "model");
@@ -52,7 +53,10 @@ class ExternalData : public testing::Test {
     return said_of(Entries{{"location", location}, {"offset", offset}}, file);
   }
   std::string said_of(const Entries& entries, const std::string& file = "model/m.onnx") const {
-    const std::string bytes = model(entries), path = root_ / file;
+    return said_of_model(model(entries), file);
+  }
+  std::string said_of_model(const std::string& bytes, const std::string& file = "model/m.onnx") const {
+    const std::string path = root_ / file;
     EXPECT_TRUE(write_file(path, bytes).ok());
     const absl::StatusOr<graph::Graph> graph = import_model(path, {});
     const absl::StatusOr<std::string> inside = with_data_inside(bytes, data_folders(path), 1 << 20);
@@ -70,20 +74,76 @@ class ExternalData : public testing::Test {
   const fs::path root_ = folder_.path();
 };
 
-TEST_F(ExternalData, IsReadInsideTheModelsFolder) {
+TEST_F(ExternalDataTest, IsReadInsideTheModelsFolder) {
   EXPECT_EQ(said_of("inside.bin", "4"), "imported");
   EXPECT_THAT(said_of("inside.bin", "-1"), HasSubstr("bad offset"));
   EXPECT_THAT(std::string(import_model_bytes(model({{"location", "inside.bin"}}), "", {}).status().message()),
-              HasSubstr("not supported for a model in memory"));
+              HasSubstr("put the data inside the model"));
 }
 
-TEST_F(ExternalData, OutsideOfItIsRefused) {
+TEST_F(ExternalDataTest, IsReadAtMostFourTimesFromAFile) {
+  write("model/small.bin", values());
+  const auto said_of_readers = [this](int readers) {
+    ModelWriter model;
+    for (int i = 0; i < readers; ++i) {
+      ::onnx::TensorProto& tensor = model.floats("w" + std::to_string(i), {2}, {});
+      tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+      auto& entry = *tensor.add_external_data();
+      entry.set_key("location");
+      entry.set_value(i % 2 == 0 ? "small.bin" : "./small.bin");
+    }
+    model.output("w0");
+    return said_of_model(model.bytes());
+  };
+  EXPECT_EQ(said_of_readers(4), "imported");
+  EXPECT_THAT(said_of_readers(5), HasSubstr("more than 4 times the 8 bytes of small.bin"));
+}
+
+TEST_F(ExternalDataTest, IsNotReadFromAFolderWithFilesOfOthers) {
+  const std::string path = root_ / "model/m.onnx";
+  EXPECT_EQ(said_of("inside.bin", "4"), "imported");
+  EXPECT_EQ(import_model(path, {.reads_external_data = false}).status(),
+            absl::InvalidArgumentError(
+                path + ": initializer 'w': external data is not read here: put the data inside the model"));
+}
+
+TEST_F(ExternalDataTest, IsFoundWhereverAModelNamesIt) {
+  const auto said_of_tensor_in = [](const std::function<::onnx::TensorProto*(::onnx::ModelProto&)>& place) {
+    ::onnx::ModelProto model;
+    ::onnx::TensorProto& tensor = *place(model);
+    tensor.set_name("w");
+    EXPECT_TRUE(check_data_inside(model.SerializeAsString()).ok());
+    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+    return check_data_inside(model.SerializeAsString());
+  };
+  using Model = ::onnx::ModelProto;
+  const std::vector<std::function<::onnx::TensorProto*(Model&)>> places = {
+      [](Model& model) { return model.mutable_graph()->add_initializer(); },
+      [](Model& model) { return model.mutable_graph()->add_sparse_initializer()->mutable_values(); },
+      [](Model& model) { return model.mutable_graph()->add_sparse_initializer()->mutable_indices(); },
+      [](Model& model) { return model.mutable_graph()->add_node()->add_attribute()->mutable_t(); },
+      [](Model& model) { return model.mutable_graph()->add_node()->add_attribute()->add_tensors(); },
+      [](Model& model) {
+        return model.mutable_graph()->add_node()->add_attribute()->mutable_g()->add_initializer();
+      },
+      [](Model& model) { return model.add_functions()->add_node()->add_attribute()->mutable_t(); },
+      [](Model& model) { return model.add_training_info()->mutable_algorithm()->add_initializer(); },
+  };
+  for (const auto& place : places) {
+    EXPECT_EQ(said_of_tensor_in(place),
+              absl::InvalidArgumentError("the data of tensor 'w' are in another file: put them inside the "
+                                         "model, as `tuner submit` does"));
+  }
+  EXPECT_TRUE(check_data_inside("not a model").ok());
+}
+
+TEST_F(ExternalDataTest, OutsideOfItIsRefused) {
   fs::create_symlink(root_ / "outside.bin", root_ / "model" / "link.bin");
   for (const char* escape : {"../outside.bin", "/etc/passwd", "link.bin"})
     EXPECT_THAT(said_of(escape), HasSubstr("not inside the model's folder")) << escape;
 }
 
-TEST_F(ExternalData, ThatCannotBeReadIsCalledWhatItIs) {
+TEST_F(ExternalDataTest, ThatCannotBeReadIsCalledWhatItIs) {
   fs::create_directories(root_ / "model" / "folder.bin");
   EXPECT_EQ(said_of("none.bin"), "initializer 'w': none.bin does not exist");
   EXPECT_EQ(said_of("folder.bin"), "initializer 'w': folder.bin is a folder");
@@ -94,7 +154,7 @@ TEST_F(ExternalData, ThatCannotBeReadIsCalledWhatItIs) {
       "initializer 'w': the model stores 4 bytes in inside.bin, but the tensor's type and shape need 8");
 }
 
-TEST_F(ExternalData, OfAModelCacheIsReadWhereItsLinksLead) {
+TEST_F(ExternalDataTest, OfAModelCacheIsReadWhereItsLinksLead) {
   // As model caches lay it out: names that link to files called by their digests.
   fs::create_directories(root_ / "blobs");
   fs::create_directories(root_ / "snapshots" / "1a2b" / "onnx");
@@ -111,7 +171,7 @@ TEST_F(ExternalData, OfAModelCacheIsReadWhereItsLinksLead) {
   EXPECT_EQ(said_of("gone.bin", "0", link), "initializer 'w': gone.bin does not exist");
 }
 
-TEST_F(ExternalData, InsideTheModelGivesTheSameValuesAndLeavesAPlainModelAsItIs) {
+TEST_F(ExternalDataTest, InsideTheModelGivesTheSameValuesAndLeavesAPlainModelAsItIs) {
   const std::string path = root_ / "model/m.onnx";
   const std::string bytes = model({{"location", "inside.bin"}, {"offset", "4"}});
   const absl::StatusOr<std::string> inside = with_data_inside(bytes, data_folders(path), 1 << 20);
@@ -125,7 +185,7 @@ TEST_F(ExternalData, InsideTheModelGivesTheSameValuesAndLeavesAPlainModelAsItIs)
   EXPECT_EQ(large.code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(ExternalData, OfAConstantInAnInnerGraphComesAlong) {
+TEST_F(ExternalDataTest, OfAConstantInAnInnerGraphComesAlong) {
   ModelWriter model;
   ::onnx::GraphProto& inner = *model.node("If", {"c"}, "y").add_attribute()->mutable_g();
   ::onnx::TensorProto& tensor = *inner.add_node()->add_attribute()->mutable_t();

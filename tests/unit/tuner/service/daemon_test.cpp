@@ -19,6 +19,7 @@
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/grpc_status.h"
+#include "tests/support/onnx/model_writer.h"
 #include "tests/unit/database/sample_records.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/remote/remote_records.h"
@@ -91,6 +92,24 @@ TEST_F(DaemonTest, ASubmittedModelIsKeptAndItsJobWatchedToItsEnd) {
   EXPECT_GE(last->progress->trials, 3);
   EXPECT_GT(seen, 1);
   EXPECT_EQ(client->list()->at(0).job.model_digest, sha256(model).hex());
+}
+
+TEST_F(DaemonTest, AModelWithExternalDataIsRefusedAndNotKept) {
+  ASSERT_TRUE(start().ok());
+  onnx::ModelWriter writer;
+  ::onnx::TensorProto& weights = writer.floats("w", {2}, {});
+  weights.set_data_location(::onnx::TensorProto::EXTERNAL);
+  auto& entry = *weights.add_external_data();
+  entry.set_key("location");
+  entry.set_value(sha256("the model of another user").hex() + ".onnx");
+  writer.output("w");
+  const std::string model = writer.bytes();
+  EXPECT_EQ(
+      client()->submit(spec_for("desk"), model).status(),
+      absl::InvalidArgumentError("the data of tensor 'w' are in another file: put them inside the model, "
+                                 "as `tuner submit` does"));
+  EXPECT_FALSE(is_kept(model));
+  EXPECT_TRUE(client()->list()->empty());
 }
 
 TEST_F(DaemonTest, AWatchGoesOnAfterARestartOfTheTunerAndSoDoesTheJob) {
