@@ -389,6 +389,7 @@ class Farm {
   void describe(Locked& lock, Device& device, const DeviceInfo& info);
   absl::Status check_room(const std::string& device_id) const;
   void became_away(Device& device);
+  void ping_again(Locked& lock, Device& device);
   void admit(Locked& lock, Device& device, Contender agent);
   std::unique_ptr<Contender> drop_contender(Device& device);
   void count_absence(Locked& lock, Device& device);

@@ -76,6 +76,16 @@ void Farm::describe(Locked& lock, Device& device, const DeviceInfo& info) {
   matchmaker_.describe(device.info);
 }
 
+// The ping of its last stream may be lost.
+void Farm::ping_again(Locked& lock, Device& device) {
+  Contender& newcomer = *device.contender;
+  contenders_.erase({newcomer.deadline, device.info->id});
+  newcomer.pinged = false;
+  newcomer.deadline = clock_.now() + options_.ping_grace_period;
+  contenders_.insert({newcomer.deadline, device.info->id});
+  lock.deadline_changed();
+}
+
 // `device` may be new.
 void Farm::admit(Locked& lock, Device& device, Contender agent) {
   const DeviceInfo& info = agent.info;
@@ -112,6 +122,7 @@ void Farm::admit(Locked& lock, Device& device, Contender agent) {
   const rpc::LogFields about({{"device", info.id}});
   spdlog::info(
       absl::StrCat("device ", info.id, " (", info.key, ") is online, from ", place_of(device.address)));
+  if (device.contender) ping_again(lock, device);
   lock.wake(device.link);
   offer(device);
   match(lock);

@@ -84,6 +84,24 @@ TEST_F(FarmSessionsTest, AnAnswerToAnEarlierPingRefusesNoLaterNewcomer) {
   EXPECT_NE(farm_->take_ping(*first.session), ping);
 }
 
+TEST_F(FarmSessionsTest, AgentThatReconnectsWhileANewcomerWaitsIsAskedAgainAndHasTheWholeTimeToAnswer) {
+  const Agent first = attach_from("10.0.0.1:5001", "run 1");
+  const Agent second = attach_from("10.0.0.2:5002", "run 2");
+  ASSERT_TRUE(farm_->take_ping(*first.session));
+  clock_.advance(options_.ping_grace_period - absl::Milliseconds(1));
+  const Agent again = attach_from("10.0.0.1:5003", "run 1");
+  EXPECT_GT(again.link->wakes, 0);
+  const std::optional<uint64_t> ping = farm_->take_ping(*again.session);
+  ASSERT_TRUE(ping) << "the first ping may be lost with its stream";
+  clock_.advance(absl::Milliseconds(1));
+  farm_->tick();
+  EXPECT_TRUE(farm_->is_attached(*again.session));
+  EXPECT_TRUE(second.link->closed.ok()) << second.link->closed;
+  farm_->pong(*again.session, *ping);
+  EXPECT_TRUE(absl::IsAlreadyExists(second.link->closed)) << second.link->closed;
+  EXPECT_TRUE(farm_->is_attached(*again.session));
+}
+
 TEST_F(FarmSessionsTest, ThirdAgentWithTheSameIdTriesAgainLater) {
   attach_from("10.0.0.1:5001", "run 1");
   const Agent second = attach_from("10.0.0.2:5002", "run 2");
