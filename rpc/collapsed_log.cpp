@@ -4,6 +4,7 @@
 #include <spdlog/formatter.h>
 #include <spdlog/sinks/sink.h>
 
+#include <compare>
 #include <condition_variable>
 #include <iterator>
 #include <map>
@@ -40,7 +41,8 @@ class CollapsedLog final : public spdlog::sinks::sink {
 
   void log(const spdlog::details::log_msg& record) override {
     const std::scoped_lock lock(mutex_);
-    const Key key{record.level, std::string(record.payload.data(), record.payload.size())};
+    const Key key{record.level, std::string(record.payload.data(), record.payload.size()),
+                  LogFields::present()};
     if (const auto found = recent_.find(key); found != recent_.end()) {
       ++found->second.again;
       return;
@@ -48,8 +50,7 @@ class CollapsedLog final : public spdlog::sinks::sink {
     to_->log(record);
     if (recent_.size() >= kMostRemembered) return;
     recent_[key] = {.until = real_clock().now() + window_,
-                    .logger = std::string(record.logger_name.data(), record.logger_name.size()),
-                    .fields = LogFields::present()};
+                    .logger = std::string(record.logger_name.data(), record.logger_name.size())};
     changed_.notify_all();
   }
 
@@ -60,11 +61,15 @@ class CollapsedLog final : public spdlog::sinks::sink {
   }
 
  private:
-  using Key = std::pair<spdlog::level::level_enum, std::string>;
+  struct Key {
+    spdlog::level::level_enum level;
+    std::string text;
+    std::vector<LogField> fields;
+    auto operator<=>(const Key&) const = default;
+  };
   struct Recent {
     Instant until;
     std::string logger;
-    std::vector<LogField> fields;
     uint64_t again = 0;
   };
 
@@ -89,11 +94,11 @@ class CollapsedLog final : public spdlog::sinks::sink {
 
   void tell(const Key& key, const Recent& recent) {
     const std::string text =
-        absl::StrCat(key.second, " (", recent.again, recent.again == 1 ? " more time" : " more times",
+        absl::StrCat(key.text, " (", recent.again, recent.again == 1 ? " more time" : " more times",
                      " within ", absl::FormatDuration(window_), ")");
-    const LogFields about(recent.fields);
+    const LogFields about(key.fields);
     const LogFields repeated({{"repeated", absl::StrCat(recent.again), true}});
-    to_->log(spdlog::details::log_msg(recent.logger, key.first, text));
+    to_->log(spdlog::details::log_msg(recent.logger, key.level, text));
   }
 
   const std::shared_ptr<spdlog::sinks::sink> to_;

@@ -13,7 +13,7 @@ class sink;
 
 namespace tf::rpc {
 
-// The first record goes to `to` at once. Equal ones (level and message) of the next `window` are only
+// The first record goes to `to` at once. Equal ones (level, message and fields) of the next `window` are only
 // counted; when it is over, the message follows with "(N more times within 1s)". Thread-safe; has a thread of
 // its own, and its end writes what is still counted.
 std::shared_ptr<spdlog::sinks::sink> collapsed_log(std::shared_ptr<spdlog::sinks::sink> to,

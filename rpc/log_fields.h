@@ -2,6 +2,7 @@
 // Owns: what a log record is about (a job, a device, a lease), as fields that a collector can select by. The
 // text form leaves them out: its messages say it all. Does not know: how a record is written (daemon_log.h).
 
+#include <compare>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@ struct LogField {
   std::string_view name;
   std::string value;
   bool is_json = false;  // the value is JSON, and not a text
+  auto operator<=>(const LogField&) const = default;
 };
 
 // Every record that this thread writes while one of these lives has these fields:

@@ -71,5 +71,20 @@ TEST_F(CollapsedLogTest, CountIsToldWithoutAnotherRecord) {
   EXPECT_EQ(last["lease"], "l1");
 }
 
+TEST_F(CollapsedLogTest, RecordsAboutDifferentDevicesStandEach) {
+  {
+    spdlog::logger log = begin(absl::Hours(1), json_log_format());
+    for (const char* device : {"a1", "a2", "a1"}) {
+      const LogFields about({{"device", device}});
+      log.error("full");
+    }
+  }
+  ASSERT_EQ(lines().size(), 3u) << text_.str();
+  std::vector<std::string> devices;
+  for (const std::string& line : lines()) devices.push_back(nlohmann::json::parse(line)["device"]);
+  EXPECT_THAT(devices, ElementsAre("a1", "a2", "a1"));
+  EXPECT_EQ(nlohmann::json::parse(lines()[2])["repeated"], 1);
+}
+
 }  // namespace
 }  // namespace tf::rpc
