@@ -32,7 +32,15 @@ tracker=$(address tracker)
 start agent device_agent --tracker "$tracker" --key desk --state-dir agent --without-sandbox missing
 start tuner tuner serve --db farm.db --tracker "$tracker" --listen 127.0.0.1:0
 tuner=$(address tuner)
-until tunefarm tracker devices --tracker "$tracker" | grep -q desk; do sleep 0.2; done
+agent=${pids[1]}
+for ((tries = 0; ; ++tries)); do
+  tunefarm tracker devices --tracker "$tracker" | grep -q desk && break
+  if ((tries == 150)) || ! kill -0 "$agent" 2>/dev/null; then
+    echo "agent does not register: $(tail -n 1 agent.log)" >&2
+    exit 1
+  fi
+  sleep 0.2
+done
 
 tunefarm compiler zoo mlp -o mlp.onnx
 tunefarm tuner submit mlp.onnx --server "$tuner" --target host --device desk --trials "${TRIALS:-100}" --follow

@@ -1,6 +1,7 @@
 // Every example builds and runs from the source tree.
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/temporary_folder.h"
 #include "tests/integration/deploy/script.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ContainsRegex;
+using testing::HasSubstr;
 
 class Example : public ::testing::Test {
  protected:
@@ -49,6 +51,20 @@ TEST_F(Example, OfAFarmTunesBuildsAndLeavesNothingRunning) {
   EXPECT_EQ(
       run("for p in /proc/[0-9]*; do [ \"$(readlink $p/cwd)\" != " + folder() + " ] || echo $p; done").output,
       "");
+}
+
+TEST_F(Example, OfAFarmEndsWhenItsAgentDies) {
+  fs::create_directories(file("bin"));
+  ASSERT_TRUE(write_file(file("bin/tunefarm"),
+                         "#!/bin/sh\ncase \"$1 $2\" in\n"
+                         "*serve) echo 'listening on 127.0.0.1:1'; exec sleep 60;;\n"
+                         "device_agent*) echo 'no sandbox here'; exit 1;;\nesac\n")
+                  .ok());
+  fs::permissions(file("bin/tunefarm"), fs::perms::owner_all);
+  const Ended ended = run("env -u TUNEFARM_BUILD PATH=" + file("bin") +
+                          ":$PATH timeout 20 " TF_SOURCE_DIR "/examples/farm/run.sh " + file("work"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.output, HasSubstr("agent does not register: no sandbox here\n"));
 }
 
 TEST(Examples, EachHasAReadmeThatTheListNames) {
