@@ -20,6 +20,10 @@ set(CPACK_COMPONENT_EVERYTHING_DESCRIPTION
 # passwd: for useradd in postinst.
 set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS passwd)
 set(CPACK_DEBIAN_EVERYTHING_PACKAGE_DEPENDS "tunefarm-agent (= ${PROJECT_VERSION}), passwd")
-set(CPACK_DEBIAN_AGENT_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/deploy/package/agent/postinst)
-set(CPACK_DEBIAN_EVERYTHING_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/deploy/package/everything/postinst)
+set(CPACK_DEBIAN_AGENT_PACKAGE_CONTROL_EXTRA
+  ${package}/agent/postinst ${package}/agent/prerm)
+set(CPACK_DEBIAN_EVERYTHING_PACKAGE_CONTROL_EXTRA
+  ${package}/everything/postinst ${package}/everything/prerm)
+install(FILES ${package}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tunefarm-agent COMPONENT agent)
+install(FILES ${package}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tunefarm COMPONENT everything)
 include(CPack)

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "tests/integration/deploy/script.h"
@@ -25,15 +26,27 @@ class Installed : public ::testing::Test {
                "/run.sh " + file(example));
   }
   void expect_complete(const std::string& prefix) {
-    for (const char* path :
-         {"bin/tunefarm", "lib/tunefarm/bin/compiler", "lib/tunefarm/bin/tuner", "lib/tunefarm/bin/tracker",
-          "lib/tunefarm/bin/device_agent", "lib/tunefarm/bin/build_worker", "lib/tunefarm/bin/trial_worker",
-          "lib/tunefarm/lib/libtf_runtime_model.a", "lib/cmake/tunefarm/tunefarm-config.cmake",
-          "include/tunefarm/kernel_abi.h", "share/man/man1/tunefarm-compiler.1",
-          "share/bash-completion/completions/tunefarm", "share/zsh/vendor-completions/_tunefarm",
-          "share/fish/vendor_completions.d/tunefarm.fish", "share/doc/tunefarm/LICENSE",
-          "share/doc/tunefarm/examples/tracker.txtpb", "share/doc/tunefarm/examples/tuner.txtpb",
-          "share/doc/tunefarm/examples/device_agent.txtpb"})
+    for (const char* path : {"bin/tunefarm",
+                             "lib/tunefarm/bin/compiler",
+                             "lib/tunefarm/bin/tuner",
+                             "lib/tunefarm/bin/tracker",
+                             "lib/tunefarm/bin/device_agent",
+                             "lib/tunefarm/bin/build_worker",
+                             "lib/tunefarm/bin/trial_worker",
+                             "lib/tunefarm/lib/libtf_runtime_model.a",
+                             "lib/cmake/tunefarm/tunefarm-config.cmake",
+                             "include/tunefarm/kernel_abi.h",
+                             "share/man/man1/tunefarm-compiler.1",
+                             "share/bash-completion/completions/tunefarm",
+                             "share/zsh/vendor-completions/_tunefarm",
+                             "share/fish/vendor_completions.d/tunefarm.fish",
+                             "share/doc/tunefarm/LICENSE",
+                             "share/doc/tunefarm/NOTICE",
+                             "share/doc/tunefarm/copyright",
+                             "share/doc/tunefarm-agent/copyright",
+                             "share/doc/tunefarm/examples/tracker.txtpb",
+                             "share/doc/tunefarm/examples/tuner.txtpb",
+                             "share/doc/tunefarm/examples/device_agent.txtpb"})
       EXPECT_TRUE(fs::exists(prefix + "/" + path)) << path;
   }
   // Every program that a unit starts is there, below `root` if the unit does not know of that.
@@ -91,9 +104,15 @@ TEST_F(Installed, ByDebianPackagesBuildsAndRunsAModel) {
     EXPECT_THAT(depends, HasSubstr("libc6")) << path;
     const std::string control = file("control");
     EXPECT_EQ(run("rm -rf " + control + " && dpkg-deb -e " + path + " " + control + " && sh -n " + control +
-                  "/postinst")
+                  "/postinst && sh -n " + control + "/prerm")
                   .code,
               0);
+    // What a package starts, it stops before it is removed.
+    const std::string units = run("dpkg-deb -c " + path + " | grep -o 'tunefarm-[a-z]*\\.service'").output;
+    EXPECT_NE(units, "") << path;
+    for (const absl::string_view unit : absl::StrSplit(units, '\n', absl::SkipEmpty()))
+      EXPECT_EQ(run("grep -q 'systemctl stop .*" + std::string(unit) + "' " + control + "/prerm").code, 0)
+          << unit;
   }
   EXPECT_EQ(names, (std::set<std::string>{"tunefarm", "tunefarm-agent"}));
   expect_complete(root + "/usr");
