@@ -241,12 +241,14 @@ std::error_code add_soname(const TemporaryFolder& scratch, const fs::path& folde
 // programs that were linked with it find it.
 absl::Status publish(const TemporaryFolder& scratch, const fs::path& folder, const std::string& name,
                      const std::string& header) {
-  TF_RETURN_IF_ERROR(write_file((folder / "model.h").string(), header));
-  // A link by another name is from an earlier build, whose functions are gone.
+  const std::string header_path = (folder / "model.h").string();
+  // The link of an earlier build by another name, whose functions are gone; other links are not ours.
   std::error_code error, ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (fs::read_symlink(entry.path(), ignored) == "model.so") fs::remove(entry.path(), ignored);
-  }
+  const std::string earlier = model_name_in(read_file(header_path).value_or(""));
+  const fs::path link = folder / ("lib" + earlier + ".so");
+  if (check_model_name(earlier).ok() && fs::read_symlink(link, ignored) == "model.so")
+    fs::remove(link, ignored);
+  TF_RETURN_IF_ERROR(write_file(header_path, header));
   fs::rename(scratch.file("model.so"), folder / "model.so", error);
   if (!error) error = add_soname(scratch, folder, "lib" + name + ".so");
   if (!error) return absl::OkStatus();

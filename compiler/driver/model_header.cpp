@@ -27,6 +27,8 @@ constexpr char kRuntimeHeader[] =
 constexpr const char* kFunctions[] = {TF_MODEL_FUNCTIONS(TF_NAME)};
 #undef TF_NAME
 
+constexpr const char* kGuardBegin = "TF_MODEL_HEADER_";
+
 // The name with what could end a comment or a line replaced.
 std::string in_comment(const std::string& name) {
   std::string text;
@@ -111,7 +113,7 @@ std::string model_header(const graph::Program& program, const std::string& name,
   for (graph::NodeId input : program.graph.inputs()) inputs.push_back(program.graph.node(input).name);
   for (const graph::Output& output : program.graph.outputs) outputs.push_back(output.name);
   std::vector<Name> names = function_names(name);
-  const std::string guard = "TF_MODEL_HEADER_" + name, number = absl::StrFormat("0x%016xu", identity);
+  const std::string guard = absl::StrCat(kGuardBegin, name), number = absl::StrFormat("0x%016xu", identity);
   std::string text = absl::StrCat(
       "/* The model '", in_comment(program.graph.name), "'. Its functions begin with ", name,
       "_. Link it with -l", name, ":\n * programs look for it as lib", name,
@@ -129,6 +131,14 @@ std::string model_header(const graph::Program& program, const std::string& name,
                   "\n#error \"two models have the name ", name,
                   ": build one of them with another --name\"\n#endif\n");
   return text;
+}
+
+std::string model_name_in(std::string_view header) {
+  const std::string define = absl::StrCat("\n#define ", kGuardBegin);
+  const size_t begin = header.find(define);
+  if (begin == header.npos) return "";
+  const std::string_view rest = header.substr(begin + define.size());
+  return std::string(rest.substr(0, rest.find(' ')));
 }
 
 }  // namespace tf::driver

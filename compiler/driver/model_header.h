@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "compiler/graph/program.h"
 
@@ -13,5 +14,8 @@ namespace tf::driver {
 // own guard, functions and handle type. A program that includes one of them may also use the plain names
 // (tf_model_open, TF_MODEL_INPUT_0_BYTES), which are macros. `identity` tells models of one name apart.
 std::string model_header(const graph::Program& program, const std::string& name, uint64_t identity);
+
+// The name of the model whose header this is; not checked, and "" if the text is no such header.
+std::string model_name_in(std::string_view header);
 
 }  // namespace tf::driver

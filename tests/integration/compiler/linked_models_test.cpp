@@ -219,9 +219,13 @@ TEST_F(LinkedModels, AreNamedAfterTheirFileOrItsFolder) {
   EXPECT_THAT(run("build " + file("resnet-50/model.onnx") + " -o " + file("out")).out,
               HasSubstr("the functions begin with resnet_50_"));
   EXPECT_TRUE(std::filesystem::exists(file("out/libresnet_50.so")));
+  for (const char* mine : {"out/current", "out/libcurrent.so"})
+    std::filesystem::create_symlink("model.so", file(mine));
   EXPECT_THAT(run("build " + file("3d.onnx") + " -o " + file("out")).out,
               HasSubstr("the functions begin with model_3d_"));
   EXPECT_FALSE(std::filesystem::is_symlink(file("out/libresnet_50.so"))) << "its functions are gone";
+  for (const char* mine : {"out/current", "out/libcurrent.so"})
+    EXPECT_TRUE(std::filesystem::is_symlink(file(mine))) << mine;
   const std::vector<std::pair<std::string, std::string>> refused = {
       {"a-b", "the name 'a-b' is not a C identifier"},
       {"tf_model", "the name 'tf_model' begins with tf_"},
