@@ -99,9 +99,16 @@ std::string plain_names(const std::string& name, const std::vector<Name>& names)
                                   " * names mean neither. TF_MODEL_NO_PLAIN_NAMES, defined before, leaves "
                                   "them out. */\n"
                                   "#ifndef TF_MODEL_NO_PLAIN_NAMES\n#ifndef TF_MODEL_PLAIN_NAMES\n"
-                                  "#define TF_MODEL_PLAIN_NAMES\n");
-  for (const Name& each : names) absl::StrAppend(&text, "#define ", each.plain, " ", each.own, "\n");
-  absl::StrAppend(&text, "#else\n");
+                                  "#define TF_MODEL_PLAIN_NAMES\n#define TF_MODEL_PLAIN_SIZE(own) own\n");
+  for (const Name& each : names) {
+    const bool is_size = each.plain.starts_with("TF_");
+    absl::StrAppend(&text, "#define ", each.plain, is_size ? " TF_MODEL_PLAIN_SIZE(" : " ", each.own,
+                    is_size ? ")\n" : "\n");
+  }
+  // The other model may have more inputs, whose names this header does not know.
+  absl::StrAppend(&text,
+                  "#else\n#undef TF_MODEL_PLAIN_SIZE\n"
+                  "#define TF_MODEL_PLAIN_SIZE(own) plain_names_of_two_models own\n");
   for (const Name& each : names) absl::StrAppend(&text, "#undef ", each.plain, "\n");
   return absl::StrCat(text, "#endif\n#endif\n");
 }

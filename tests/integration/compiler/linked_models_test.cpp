@@ -146,6 +146,20 @@ TEST_F(LinkedModels, OfTwoHeadersInOneFileTheEarlierCodeWithPlainNamesStillMeans
   std::ofstream(file("both.c")) << "#include \"first/model.h\"\n#include \"second/model.h\"\n"
                                    "int main(void) { tf_model* model; return 0; }\n";
   EXPECT_THAT(shell(std::string(kC) + "both.c -I . -o both").out, HasSubstr("'tf_model'"));
+  // Nor does a size of the first that the second does not have.
+  onnx::ModelWriter two;
+  two.input("x", {4});
+  two.input("z", {4});
+  two.node("Add", {"x", "z"}, "y");
+  two.output("y");
+  std::ofstream(file("two.onnx"), std::ios::binary) << two.bytes();
+  ASSERT_EQ(run("build " + file("two.onnx") + " -o " + file("two")).code, 0);
+  const std::string size =
+      "char bytes[TF_MODEL_INPUT_1_BYTES];\nint main(void) { return sizeof bytes != 16; }\n";
+  std::ofstream(file("size.c")) << "#include \"two/model.h\"\n" << size;
+  EXPECT_EQ(shell(std::string(kC) + "size.c -I . -o size && ./size").out, "");
+  std::ofstream(file("sizes.c")) << "#include \"two/model.h\"\n#include \"first/model.h\"\n" << size;
+  EXPECT_THAT(shell(std::string(kC) + "sizes.c -I . -o sizes").out, HasSubstr("plain_names_of_two_models"));
   std::ofstream(file("none.c"))
       << "#define TF_MODEL_NO_PLAIN_NAMES\n#include \"first/model.h\"\n"
          "#ifdef tf_model_open\n#error plain\n#endif\nint main(void) { return 0; }\n";
