@@ -2,7 +2,7 @@
 // Owns: exp, log, tanh, erf and friends as expressions of plain arithmetic, min, max, select, rounding, fma,
 // copysign, ldexp, logb and significand; of f32 and of f64, scalars and vectors alike. Does not know: statements.
 //
-// Errors are at most 3 units in the last place over the whole range, denormal operands and results included;
+// Errors are at most 4 units in the last place over the whole range, denormal operands and results included;
 // infinities, NaN and signs of zeros are as in C. docs/reference/numerics.md has the measured errors.
 
 #include "compiler/passes/formula.h"

@@ -43,7 +43,7 @@ Exact product(const Expr& a, const Expr& b, const Bind& bind) {
   return {high, bind(fma(a, b, -high))};
 }
 
-// log2 of a positive normal size, with about 61 bits.
+// log2 of a positive normal size, with about 56 bits.
 Exact log2_exactly(const Decomposed& d, const Bind& bind) {
   const Expr& f = d.fraction;
   const Expr one = number(f, 1), two = number(f, 2);
