@@ -68,9 +68,9 @@ struct Submission {
 absl::StatusOr<int> parse_slots(const std::string& text) {
   int slots = 0;
   if (text == "all") return slots;
-  if (absl::SimpleAtoi(text, &slots) && slots > 0) return slots;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--slots must be a number of at least 1, or \"all\", not \"", text, "\""));
+  if (absl::SimpleAtoi(text, &slots) && slots > 0 && slots <= service::kMostSlots) return slots;
+  return absl::InvalidArgumentError(absl::StrCat("--slots must be a number from 1 to ", service::kMostSlots,
+                                                 ", or \"all\", not \"", text, "\""));
 }
 
 // What can be told here is told before anything is sent. Which targets a farm measures for, and what they may
@@ -201,8 +201,11 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
                    "Device class to measure on (an agent's --key); its jobs share the devices")
       ->required();
   command
-      ->add_option("--slots", arguments->slots,
-                   "Most devices to measure on at once; all: every free device within this job's fair share")
+      ->add_option(
+          "--slots", arguments->slots,
+          absl::StrCat("Most devices to measure on at once; all: every free device within this job's "
+                       "fair share, up to ",
+                       service::kMostSlots))
       ->capture_default_str();
   command->add_option("--selector", arguments->spec.selector,
                       "Only devices with these labels, as in room=lab3,!shared");

@@ -66,6 +66,10 @@ std::string cell(const std::string& text, const char* if_empty = "-") {
   return text.empty() ? if_empty : text;
 }
 
+bool has_most(const std::vector<std::string>& slots) {
+  return slots.size() >= service::kMostSlots;
+}
+
 std::vector<std::string> row_of(const service::JobView& view, int64_t now_unix_ns) {
   const database::Job& job = view.job;
   const absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(job.options);
@@ -75,7 +79,7 @@ std::vector<std::string> row_of(const service::JobView& view, int64_t now_unix_n
           cell(job.submitter),
           cell(job.model_name),
           cell(job.device, "(embedded)"),
-          view.slots.empty() ? "-" : absl::StrCat(view.slots.size()),
+          view.slots.empty() ? "-" : absl::StrCat(view.slots.size(), has_most(view.slots) ? " (limit)" : ""),
           cell(job.target),
           absl::StrCat(view.trials),
           cell(spec.ok() ? budget_text(*spec) : ""),
@@ -123,6 +127,7 @@ std::string slots_text(const std::vector<std::string>& slots) {
       absl::StrCat("measures on ", counted(static_cast<int64_t>(slots.size()), "device slot"), ": ",
                    absl::StrJoin(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(named), ", "));
   if (named < slots.size()) absl::StrAppend(&text, " and ", slots.size() - named, " others");
+  if (has_most(slots)) absl::StrAppend(&text, " (a job has ", service::kMostSlots, " at most)");
   return printable(text, text.size());
 }
 

@@ -75,7 +75,7 @@ SlotClaim JobQueue::claim_of(const Entry& entry, const std::set<std::string>& ou
   if (cost == costs.end()) cost = costs.emplace(submitter, usage_.cost(submitter)).first;
   claim.turn = turn_of(entry.job.id, entry.spec.priority, cost->second);
   claim.submitter = submitter;
-  claim.most = static_cast<size_t>(entry.spec.slots);
+  claim.most = static_cast<size_t>(most_slots(entry.spec));
   claim.runs = entry.running;
   claim.held = {entry.slots.begin(), entry.slots.end()};
   claim.usable = claim.held;
@@ -103,8 +103,7 @@ void JobQueue::share_slots_of(const std::vector<Entry*>& jobs) {
     // One request waits in the tracker's queue for what other tuners hold, and the tracker is fair to those
     // who wait; but not for what this tuner's other jobs are about to give back.
     const absl::StatusOr<SlotSupply>& supply = supplies_.at(demand_of(*entry));
-    const bool may_have_more =
-        entry->spec.slots == 0 || target.slots < static_cast<size_t>(entry->spec.slots);
+    const bool may_have_more = target.slots < static_cast<size_t>(most_slots(entry->spec));
     if (all_have_theirs && may_have_more && supply.ok() && !supply->elsewhere.empty()) ++target.slots;
     if (!entry->running && share.empty() && !may_wait_at_tracker(*entry)) continue;
     entry->allotment.set(std::move(target));

@@ -64,13 +64,17 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
   }
 }
 
+int most_slots(const JobSpec& spec) {
+  return spec.slots == 0 ? kMostSlots : std::min(spec.slots, kMostSlots);
+}
+
 absl::Status check(const JobSpec& spec) {
   if (spec.threads < 1) {
     return absl::InvalidArgumentError(absl::StrCat("--threads must be at least 1, not ", spec.threads));
   }
-  if (spec.slots < 0) {
+  if (spec.slots < 0 || spec.slots > kMostSlots) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--slots must be at least 1, or \"all\", not ", spec.slots));
+        absl::StrCat("--slots must lie between 1 and ", kMostSlots, ", or be \"all\", not ", spec.slots));
   }
   if (spec.priority < -10 || spec.priority > 10) {
     return absl::InvalidArgumentError(

@@ -11,13 +11,16 @@
 
 namespace tf::service {
 
+// Slots of one job: each takes threads and memory of the tuner.
+inline constexpr int kMostSlots = 128;
+
 struct JobSpec {
   std::string model_name;  // for people
   std::string target = "host";
   std::string device_key;  // of the farm; empty: this machine, without a farm
   std::string selector;    // of devices with this key, by their labels, as in "room=lab3,!shared"; empty: any
   int priority = 0;        // -10 to 10: the higher is served first, here and by the tracker
-  int slots = 0;           // of the farm, that it may have at once; 0: as many as its share allows
+  int slots = 0;           // of the farm, that it may have at once; 0: kMostSlots
   int threads = 1;         // of each measured kernel
   int64_t trials = 0;      // 0: no limit
   double minutes = 0;      // 0: no limit
@@ -36,7 +39,10 @@ std::string to_json(const JobSpec& spec);
 // INVALID_ARGUMENT for what to_json cannot have written; absent fields keep their defaults.
 absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text);
 
-// INVALID_ARGUMENT, with the option's name, for a thread count below 1, a negative budget, no budget at all,
+// How many slots it may have at once.
+int most_slots(const JobSpec& spec);
+
+// INVALID_ARGUMENT, with the option's name, for a thread count below 1, more slots than there may be, a negative budget, no budget at all,
 // or a numerics name that does not exist.
 absl::Status check(const JobSpec& spec);
 

@@ -115,6 +115,8 @@ TEST(SlotsText, NamesTheFirstOfMany) {
   EXPECT_EQ(slots_text({"m1/0"}), "measures on 1 device slot: m1/0");
   EXPECT_EQ(slots_text({"a/0", "b/0", "c/0", "d/0", "e/0", "f/0", "g/0", "h/0", "i/0"}),
             "measures on 9 device slots: a/0, b/0, c/0, d/0, e/0, f/0, g/0 and 2 others");
+  EXPECT_THAT(slots_text(std::vector<std::string>(128, "a/0")),
+              testing::EndsWith("and 121 others (a job has 128 at most)"));
 }
 
 TEST(StateText, SaysNothingTwice) {

@@ -24,6 +24,21 @@ TEST_F(JobQueueTest, JobsOfOneDeviceRunInOrderAndOfTwoAtTheSameTime) {
   EXPECT_EQ(wait_for(first, JobState::kDone).job.finished_unix_ns > 0, true);
 }
 
+TEST_F(JobQueueTest, AJobHasNoMoreSlotsThanOneMayHave) {
+  SlotSupply supply{.elsewhere = {"z/0"}};
+  for (int i = 0; i < kMostSlots + 50; ++i) supply.usable.insert(absl::StrCat("a", i, "/0"));
+  executor_.set_supply("desk", supply);
+  start();
+  const int64_t id = submit("desk");
+  EXPECT_THAT(executor_.wait_for_starts(1), ElementsAre(id));
+  wait_for(id, JobState::kRunning);
+  while (executor_.target(id).slots <= 1) std::this_thread::yield();
+  EXPECT_EQ(executor_.target(id).slots, static_cast<size_t>(kMostSlots));
+  JobSpec greedy = spec_for("desk");
+  greedy.slots = kMostSlots + 1;
+  EXPECT_THAT(std::string(check(greedy).message()), HasSubstr("--slots must lie between 1 and 128"));
+}
+
 TEST_F(JobQueueTest, OfWaitingJobsTheOneWithTheHighestPriorityRunsNext) {
   start();
   JobSpec urgent = spec_for("desk");
