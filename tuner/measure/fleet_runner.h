@@ -38,14 +38,15 @@ struct FleetOptions {
   std::function<void(const std::vector<LeasedDevice>&)> on_slots = nullptr;
 };
 
-// Thread-safe. All slots belong to devices of one kind, by their fingerprint: that of the first slot. A lease
-// on another kind is given back at once.
+// Thread-safe. All slots belong to devices of one kind, by their fingerprint: that of the first slot. Leases
+// on other kinds are given back once one of this kind is found, or no other device is free.
 //
 // A slot leaves the fleet when its lease ends, when its device stays away for `away_grace` while others
-// measure, or when the target says so. One that only misses the tracker keeps its lease. Its trials are repeated on other slots; a trial under which three leases end against their
-// holder's will is given up as UNAVAILABLE: it may be the reason. A slot that is given back first finishes
-// what it measures and waits until its results are acknowledged, because the next holder's results fence off
-// those of this lease; it waits for kMostRetiring at most.
+// measure, or when the target says so. One that only misses the tracker keeps its lease. Trials of a slot
+// that leaves are repeated on other slots; a trial under which three leases end against their holder's will
+// is given up as UNAVAILABLE: it may be the reason. A slot that is given back first finishes what it measures
+// and waits until its results are acknowledged, because the next holder's results fence off those of this
+// lease; it waits for kMostRetiring at most.
 class FleetRunner final : public Runner {
  public:
   static constexpr absl::Duration kMostRetiring = absl::Seconds(60);

@@ -28,7 +28,10 @@ constexpr int kMostLeasesLost = 3;
 // place.
 constexpr absl::Duration kOpenWait = absl::Seconds(2);
 constexpr absl::Duration kOpenAgain = absl::Seconds(1);        // after one that failed
-constexpr absl::Duration kOtherKindAgain = absl::Seconds(15);  // after a lease on another kind of device
+constexpr absl::Duration kOtherKindAgain = absl::Seconds(15);  // after leases on other kinds of devices only
+// Leases on other kinds that are kept while others are asked for, and how long each of those is waited for.
+constexpr size_t kMostOfOtherKinds = 16;
+constexpr absl::Duration kAnotherWait = absl::Milliseconds(300);
 constexpr absl::Duration kFleetLook = absl::Milliseconds(100);
 // A slot that could not measure, but is there, rests before it gets the next trial; twice as long each time.
 constexpr absl::Duration kFirstRest = absl::Milliseconds(500), kLongestRest = absl::Seconds(30);
@@ -70,7 +73,8 @@ class FleetRunner::Impl {
   }
 
   absl::Status begin() {
-    TF_RETURN_IF_ERROR(open(options_.first_wait));
+    std::vector<std::unique_ptr<LeasedRunner>> none;  // there is no kind yet
+    TF_RETURN_IF_ERROR(open(options_.first_wait, none));
     if (options_.on_wait) options_.on_wait("");
     opening_ = std::thread([this] { keep_opening(); });
     tending_ = std::thread([this] { keep_tending(); });
@@ -135,7 +139,8 @@ class FleetRunner::Impl {
  private:
   using Lanes = std::vector<std::shared_ptr<Lane>>;
 
-  // The functions below that take no lock of their own are called with the lock held, but for open().
+  // The functions below that take no lock of their own are called with the lock held, but for open() and
+  // open_of_kind().
 
   size_t count_measuring() const {
     return static_cast<size_t>(
@@ -216,8 +221,27 @@ class FleetRunner::Impl {
     lane.rests_until = rpc::real_clock().now() + std::min(rest, kLongestRest);
   }
 
-  // One more slot, waited for so long. Without the lock.
-  absl::Status open(absl::Duration wait) {
+  // One more slot of the fleet's kind. The tracker always gives the same one of those that are free: so one of
+  // another kind is kept until the next answer. Without the lock.
+  absl::Status open_of_kind() {
+    std::vector<std::unique_ptr<LeasedRunner>> others;
+    const absl::Status first = open(kOpenWait, others);
+    absl::Status last = first;
+    for (size_t tries = 1; absl::IsFailedPrecondition(last) && others.size() == tries; ++tries) {
+      if (tries == kMostOfOtherKinds || is_cancelled()) break;
+      last = open(kAnotherWait, others);
+    }
+    return last.ok() ? last : first;
+  }
+
+  bool is_cancelled() const {
+    const std::scoped_lock lock(mutex_);
+    return cancelled_;
+  }
+
+  // One more slot, waited for so long. FAILED_PRECONDITION: it is of another kind, and added to `others`.
+  // Without the lock.
+  absl::Status open(absl::Duration wait, std::vector<std::unique_ptr<LeasedRunner>>& others) {
     const auto lane = std::make_shared<Lane>();
     lane->number = ++last_number_;
     const auto on_wait = [this, number = lane->number](const std::string& what) { waits(number, what); };
@@ -226,6 +250,7 @@ class FleetRunner::Impl {
     const std::scoped_lock lock(mutex_);
     if (lanes_.empty() && first_.lease_id.empty()) first_ = lane->device;
     if (lane->device.fingerprint != first_.fingerprint) {
+      others.push_back(std::move(lane->runner));
       return absl::FailedPreconditionError(absl::StrCat(
           "device ", lane->device.device_id, " (", lane->device.cpu_model, ") differs in kind from ",
           first_.device_id, " (", first_.cpu_model, "): a job measures on one kind of device"));
@@ -292,7 +317,7 @@ class FleetRunner::Impl {
         continue;
       }
       lock.unlock();
-      const absl::Status opened = open(kOpenWait);
+      const absl::Status opened = open_of_kind();
       lock.lock();
       if (opened.ok()) {
         hopeless_ = absl::OkStatus();

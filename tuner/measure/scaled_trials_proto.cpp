@@ -18,6 +18,7 @@ namespace {
 namespace pb = tunefarm::farm::v1;
 
 constexpr double kNotableFactor = 1.1;  // from which on the log tells of a device
+constexpr size_t kMostBenches = 1024;   // whose factors are kept; older ones have come to their end
 
 double median_ns(const pb::TrialResult& result) {
   std::vector<double> runs_ns;
@@ -48,13 +49,11 @@ bool ScaledTrials::has_gauges() const {
 
 absl::StatusOr<pb::TrialResult> ScaledTrials::run(Runner& runner, const std::string& device, bool has_others,
                                                   const MeasureRequest& request) {
-  time_gauge(runner, device, has_others);
-  double factor = 1;
-  {
-    const std::scoped_lock lock(mutex_);
-    factor = scale_.factor(device);
-    scale_.count_trial(device);
+  if (!is_frozen(device, request.bench)) {
+    while (time_gauge(runner, device, has_others)) {
+    }
   }
+  const double factor = factor_for(device, request.bench);
   pb::Trial trial = *request.trial;
   pb::MeasureOptions& options = *trial.mutable_options();
   options.set_stop_if_slower_than_ns(scaled(options.stop_if_slower_than_ns(), factor));
@@ -82,10 +81,36 @@ void ScaledTrials::keep_gauge(const std::string& device, const MeasureRequest& r
   scale_.add(device, task, ns * scale_.factor(device));
 }
 
-void ScaledTrials::time_gauge(Runner& runner, const std::string& device, bool has_others) {
+bool ScaledTrials::is_frozen(const std::string& device, uint64_t bench) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = frozen_.find(bench);
+  return found != frozen_.end() && found->second.device == device;
+}
+
+double ScaledTrials::factor_for(const std::string& device, uint64_t bench) {
+  const std::scoped_lock lock(mutex_);
+  scale_.count_trial(device);
+  const double now = scale_.factor(device);
+  if (bench == 0) return now;
+  Frozen& frozen = frozen_[bench];
+  if (frozen.device != device) frozen = {device, now};
+  const double factor = frozen.factor;
+  if (frozen_.size() > kMostBenches) frozen_.erase(frozen_.begin());
+  return factor;
+}
+
+// With the lock held.
+void ScaledTrials::tell_untimed(const std::string& device, const std::string& why) {
+  if (!untimed_.insert(device).second) return;
+  spdlog::warn(absl::StrCat("device ", device, " could not time a gauge (", why,
+                            "): its times are scaled by its last factor, ",
+                            absl::StrFormat("%.2f", scale_.factor(device))));
+}
+
+bool ScaledTrials::time_gauge(Runner& runner, const std::string& device, bool has_others) {
   std::unique_lock lock(mutex_);
   const std::optional<std::string> due = scale_.due(device, has_others);
-  if (!due || !timing_.insert(device).second) return;
+  if (!due || !timing_.insert(device).second) return false;
   const Gauge gauge = gauges_.at(*due);
   lock.unlock();
   const absl::StatusOr<pb::TrialResult> result =
@@ -93,15 +118,23 @@ void ScaledTrials::time_gauge(Runner& runner, const std::string& device, bool ha
   if (result.ok()) runner.acknowledge(*result);
   lock.lock();
   timing_.erase(device);
-  if (!result.ok()) return;  // the trial that follows tells why
+  const double ns = result.ok() ? median_ns(*result) : 0;
   const double before = scale_.factor(device);
-  scale_.add(device, *due, median_ns(*result));
+  scale_.add(device, *due, ns);
+  if (ns > 0) {
+    untimed_.erase(device);
+  } else if (result.ok()) {
+    tell_untimed(device, pb::Outcome_Name(result->outcome()));
+  } else if (!absl::IsCancelled(result.status())) {
+    tell_untimed(device, std::string(result.status().message()));
+  }
   const double now = scale_.factor(device);
   if (before < kNotableFactor && now >= kNotableFactor) {
     spdlog::info(
         absl::StrCat("device ", device, " takes ", absl::StrFormat("%.2f", now),
                      " times as long as other devices of its kind: its times are scaled accordingly"));
   }
+  return result.ok();  // else the trial that follows ends likewise
 }
 
 }  // namespace tf::measure

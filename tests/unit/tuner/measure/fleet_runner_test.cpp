@@ -85,6 +85,9 @@ class FakeLease final : public LeasedRunner {
     TrialResult result;
     result.set_lease_id(device_.lease_id);
     result.set_slot(device_.slot_name());
+    result.set_outcome(tunefarm::farm::v1::OUTCOME_OK);
+    result.add_samples()->set_iterations(1);
+    result.mutable_samples(0)->set_total_ns(1000);
     return result;
   }
   void acknowledge(const TrialResult& result) override {
@@ -146,6 +149,20 @@ class FleetTest : public testing::Test {
     MeasureRequest request{.trial = &trial, .bench = bench};
     request.candidate.digest = candidate;
     return fleet_->run(request);
+  }
+  // A trial whose time is compared with others'.
+  std::future<absl::StatusOr<TrialResult>> begin_compared(const std::string& candidate) {
+    return std::async(std::launch::async, [=, this] {
+      const Trial trial;
+      MeasureRequest request{.trial = &trial};
+      request.candidate.digest = candidate;
+      request.reference.digest = "task";
+      return fleet_->run(request);
+    });
+  }
+  std::vector<std::string> ran_on(const std::string& device) {
+    const std::scoped_lock lock(farm_.mutex);
+    return farm_.ran[device];
   }
   std::future<absl::StatusOr<TrialResult>> begin(const std::string& candidate, uint64_t bench = 0) {
     return std::async(std::launch::async, [=, this] { return measure(candidate, bench); });
@@ -316,6 +333,18 @@ TEST_F(FleetTest, LeavesDevicesOfAnotherKindAlone) {
   EXPECT_EQ(fleet_->slots(), 1);
 }
 
+// The tracker gives the first device that is free, however often it came back.
+TEST_F(FleetTest, FindsDevicesOfItsKindBehindOthers) {
+  farm_.free = {"a", "b", "c", "d", "e"};
+  farm_.kinds = {{"b", "differs in kind"}, {"c", "differs in kind"}};
+  connect(3);
+  EXPECT_TRUE(soon([&] { return fleet_->slots() == 3; }));
+  EXPECT_TRUE(soon([&] {
+    const std::scoped_lock lock(farm_.mutex);
+    return farm_.free == std::set<std::string>{"b", "c"};
+  }));
+}
+
 TEST_F(FleetTest, MeasuresOneBenchOnOneDeviceUntilThatIsLost) {
   farm_.free = {"a", "b", "c"};
   connect(3);
@@ -330,6 +359,31 @@ TEST_F(FleetTest, MeasuresOneBenchOnOneDeviceUntilThatIsLost) {
   const absl::StatusOr<TrialResult> again = measure("x", 1);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_NE(again->slot(), *slots[0].begin());
+}
+
+// Else times of devices whose paces are not known were stored side by side.
+TEST_F(FleetTest, MeasuresWhatIsComparedOnOneDeviceUntilThereIsAGaugeWhichOthersThenTimeAlone) {
+  farm_.free = {"a", "b"};
+  connect(2);
+  ASSERT_TRUE(soon([&] { return fleet_->slots() == 2; }));
+  farm_.with_lock([&] { farm_.shut = {"a", "b"}; });
+  std::vector<std::future<absl::StatusOr<TrialResult>>> trials;
+  for (int i = 0; i < 4; ++i) trials.push_back(begin_compared(absl::StrCat("x", i)));
+  ASSERT_TRUE(soon([&] { return ran_on("a").size() == 2; }));
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_THAT(ran_on("a"), SizeIs(2));
+  EXPECT_THAT(ran_on("b"), IsEmpty()) << "there is no gauge yet";
+  farm_.with_lock([&] { farm_.shut = {"b"}; });
+  for (int i = 4; i < 12; ++i) trials.push_back(begin_compared(absl::StrCat("x", i)));
+  ASSERT_TRUE(soon([&] { return ran_on("b").size() == 1; }));
+  absl::SleepFor(absl::Milliseconds(300));
+  EXPECT_THAT(ran_on("b"), SizeIs(1)) << "its pace is not known yet";
+  farm_.with_lock([&] { farm_.shut.clear(); });
+  for (auto& trial : trials) EXPECT_TRUE(trial.get().ok());
+  const std::vector<std::string> on_a = ran_on("a"), on_b = ran_on("b");
+  ASSERT_THAT(on_b, SizeIs(testing::Ge(3)));
+  EXPECT_EQ(on_b[0], on_b[1]);
+  EXPECT_THAT(on_a, testing::Contains(on_b[0])) << "the gauge is what the first device ran";
 }
 
 TEST_F(FleetTest, ADeviceThatCannotMeasureRestsWhileTheOthersMeasure) {
