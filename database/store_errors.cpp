@@ -54,8 +54,7 @@ absl::Status refused(const JobRates& rates, const absl::Status& why) {
 }
 
 absl::Status unknown_record(const Digest& digest) {
-  return absl::NotFoundError(
-      absl::StrCat("the database has no record ", digest.hex(), "; import it"));
+  return absl::NotFoundError(absl::StrCat("the database has no record ", digest.hex(), "; import it"));
 }
 
 absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch) {

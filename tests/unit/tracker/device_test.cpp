@@ -86,7 +86,8 @@ TEST(DeviceFromProto, RefusesMoreThanATrackerShouldKeepOfADevice) {
   EXPECT_THAT(std::string(device_from_proto(slots).status().message()), HasSubstr("257 slots"));
   AgentHello facts = hello(1);
   facts.mutable_facts()->set_cpu_model(std::string(64 << 10, 'x'));
-  EXPECT_THAT(std::string(device_from_proto(facts).status().message()), HasSubstr("at most 65536 are accepted"));
+  EXPECT_THAT(std::string(device_from_proto(facts).status().message()),
+              HasSubstr("at most 65536 are accepted"));
   tunefarm::farm::v1::Requirements requirements;
   requirements.add_cpu_features(std::string(16 << 10, 'x'));
   EXPECT_TRUE(absl::IsInvalidArgument(requirements_from_proto(requirements).status()));
