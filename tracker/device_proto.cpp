@@ -54,8 +54,8 @@ absl::Status add_slots(const pb::AgentHello& hello, DeviceInfo& device) {
     if (offer.highest_epoch() > kHighestEpoch) {
       return absl::InvalidArgumentError(
           absl::StrCat("agent ", hello.agent_id(), " reports that slot ", offer.slot(),
-                       " has accepted epoch ", offer.highest_epoch(), ", but the largest epoch is ",
-                       kHighestEpoch, ": give it another --id and an empty --state-dir"));
+                       " has accepted epoch ", offer.highest_epoch(), ", more than any tracker gives (",
+                       kHighestEpoch, "): start the agent with another --id and an empty --state-dir"));
     }
     device.slots.push_back({offer.slot(), static_cast<uint32_t>(offer.cpus_size()), offer.highest_epoch()});
   }

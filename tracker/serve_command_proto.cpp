@@ -188,7 +188,8 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments) {
           "device is quarantined or disappears during a trial")
       ->type_name("COMMAND");
   serve.add_option("--tls", *config.mutable_tls(),
-                   "Folder of the farm's CA (`tracker ca init`), for mutual TLS; required beyond loopback");
+                   "Folder of the farm's CA, made by `tracker ca init`; turns on mutual TLS, required to "
+                   "listen beyond loopback");
   serve
       .add_option_function<std::vector<std::string>>(
           "--advertise",

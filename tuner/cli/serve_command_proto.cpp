@@ -157,9 +157,9 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
             "Maximum number of waiting jobs of one submitter");
   add_limit("--max-model-mib", &Tuner::set_max_model_mib, defaults.max_model_mib(), kMostModelMib,
             "Maximum size of a model in MiB");
-  command->add_option(
-      "--tls", *flags.mutable_tls(),
-      "Folder of the tuner's certificate (`tuner join`), for mutual TLS; required beyond loopback");
+  command->add_option("--tls", *flags.mutable_tls(),
+                      "Folder of the tuner's certificate, made by `tuner join`; turns on mutual TLS, "
+                      "required to listen beyond loopback");
   rpc::add_operating_options(*command, {.log_level = flags.mutable_log_level(),
                                         .log_format = flags.mutable_log_format(),
                                         .metrics = flags.mutable_metrics()});
