@@ -109,6 +109,7 @@ Arguments binary_arguments(Element element, int mantissas) {
     for (const double y : special) add(x, y);
   // Where the logarithm of Pow is least exact, and its exponent makes the most of that.
   add(1.429355398804677, -1870.7730775027392);
+  add(1.4036393357405326, 2093.3299661545839);
   const Format f = format_of(element);
   std::mt19937_64 random(6);
   const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
