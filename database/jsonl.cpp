@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/file.h"
+#include "base/printable.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/memory_store.h"
@@ -72,7 +73,8 @@ class BulkInserter {
 
 absl::Status at_line(const std::string& path, int64_t line, const absl::Status& status) {
   const Trouble trouble = trouble_of(status);
-  const std::string truth = absl::StrCat(path, ":", line, ": ", trouble.truth);
+  constexpr size_t kMostShown = 300;  // of what the line says, which anybody may have written
+  const std::string truth = absl::StrCat(path, ":", line, ": ", printable(trouble.truth, kMostShown));
   if (trouble.remedy.empty()) return absl::Status(status.code(), truth);
   return with_remedy(status.code(), truth, trouble.remedy, Between::kSemicolon);
 }

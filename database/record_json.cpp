@@ -224,7 +224,10 @@ absl::StatusOr<JsonLine> parse_json_line(std::string_view line) {
   try {
     const json in = json::parse(line);
     const std::string type = in.at("type").get<std::string>();
-    if (type == "tunefarm-records") return JsonHeader{in.at("version").get<int>()};
+    if (type == "tunefarm-records") {
+      TF_ASSIGN_OR_RETURN(const int64_t version, whole(in.at("version"), "version", 1, INT32_MAX));
+      return JsonHeader{static_cast<int>(version)};
+    }
     if (type == "workload") return parse_workload(in);
     if (type == "measurement") return parse_measurement(in);
     return absl::InvalidArgumentError(absl::StrCat("there is no record type \"", type, "\""));

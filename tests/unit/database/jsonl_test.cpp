@@ -84,6 +84,24 @@ TEST(Jsonl, AnExportOfAnImportIsTheSameBytes) {
   EXPECT_EQ(again.str(), *read_file(folder.file("r.jsonl")));
 }
 
+TEST(Jsonl, AHostileLineIsOneLineOfAMessage) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::unique_ptr<Store> store = make_memory_store();
+  const std::string header = R"({"type":"tunefarm-records","version":1})";
+  for (const std::string& text :
+       {header + "\n" + R"({"type":"\u001b]0;owned\u0007\nsecond line"})",
+        header + "\n{\"type\":\"" + std::string(9999, 'x') + "\"}",
+        std::string(R"({"type":"tunefarm-records","version":99999999999999999999})"),
+        std::string(R"({"type":"tunefarm-records","version":-1})"),
+        std::string(R"({"type":"tunefarm-records","version":1.9})")}) {
+    ASSERT_TRUE(write_file(folder.file("r.jsonl"), text + "\n").ok());
+    const absl::Status refused = import_jsonl(folder.file("r.jsonl"), *store).status();
+    ASSERT_FALSE(refused.ok()) << text.substr(0, 80);
+    EXPECT_LT(refused.message().size(), 500u);
+    for (const char c : refused.message()) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << refused;
+  }
+}
+
 TEST(Jsonl, ASecondImportChangesNothing) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> store = make_memory_store();
