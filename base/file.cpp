@@ -59,16 +59,6 @@ absl::Status replace(const std::string& path, const std::function<absl::Status(i
   return absl::OkStatus();
 }
 
-// The first bytes of each SQLite database.
-bool is_database(const std::string& path) {
-  constexpr std::string_view kMagic = "SQLite format 3";
-  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  std::string begin(kMagic.size(), '\0');
-  return file.get() >= 0 &&
-         ::read(file.get(), begin.data(), begin.size()) == static_cast<ssize_t>(begin.size()) &&
-         begin == kMagic;
-}
-
 }  // namespace
 
 std::string linked_file(std::string path) {
@@ -119,9 +109,6 @@ absl::Status replace_file(const std::string& path, const std::function<absl::Sta
   const bool is_there = ::stat(path.c_str(), &there) == 0;
   if (is_there && (!S_ISREG(there.st_mode) || is_standard_output(there)))
     return fill_in_place(path, there, fill);
-  if (is_there && is_database(path))
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot write ", path, ": a database is there; give another path, or remove it first"));
   return replace(linked_file(path), fill);
 }
 

@@ -30,8 +30,7 @@ std::string companion_of(const std::string& path, std::string_view suffix);
 
 // Replaces the file as one step: a reader sees the old bytes or the new ones, also after a crash (write to a
 // temporary neighbour, fsync, rename, fsync the folder). Symbolic links are followed. What is there and no
-// plain file (a device, a pipe), and what standard output is, stays and is written to. FAILED_PRECONDITION: there is a
-// SQLite database, which holds more than any file that replaces it: a tuning database is named by mistake.
+// plain file (a device, a pipe), and what standard output is, stays and is written to.
 absl::Status write_file(const std::string& path, std::string_view bytes);
 
 // The same in parts, for what is too long for memory: `fill` writes to the descriptor that it is given, which

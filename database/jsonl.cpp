@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/file.h"
+#include "base/output_file.h"
 #include "base/printable.h"
 #include "base/remedy.h"
 #include "base/status.h"
@@ -160,6 +161,7 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
 absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
                                                  const std::string& path) {
   TransferCounts counts;
+  TF_RETURN_IF_ERROR(check_output(path));
   TF_RETURN_IF_ERROR(replace_file(path, [&](int fd) -> absl::Status {
     __gnu_cxx::stdio_filebuf<char> buffer(::dup(fd), std::ios::out | std::ios::binary);  // closes its copy
     std::ostream out(&buffer);

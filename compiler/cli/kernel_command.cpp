@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/output_file.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/print_after.h"
@@ -147,7 +148,7 @@ absl::StatusOr<Shown> make(const KernelArguments& arguments) {
     TF_ASSIGN_OR_RETURN(shown.manifest, manifest_text(reply.artifact()));
   }
   if (!arguments.output.empty())
-    TF_RETURN_IF_ERROR(write_file(arguments.output, reply.artifact().blobs(0).content()));
+    TF_RETURN_IF_ERROR(write_output(arguments.output, reply.artifact().blobs(0).content()));
   return shown;
 }
 

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
-#include "base/file.h"
 #include "base/json_text.h"
+#include "base/output_file.h"
 #include "base/text_table.h"
 #include "compiler/cli/commands.h"
 #include "compiler/onnx/zoo.h"
@@ -50,7 +50,7 @@ int run(const ZooArguments& arguments) {
     return report_error("compiler zoo", absl::InvalidArgumentError("no output file: give -o FILE.onnx"));
   absl::StatusOr<std::string> model = onnx::zoo_model(arguments.name, arguments.options);
   if (!model.ok()) return report_error("compiler zoo", absl::InvalidArgumentError(model.status().message()));
-  if (absl::Status written = write_file(arguments.output, *model); !written.ok())
+  if (absl::Status written = write_output(arguments.output, *model); !written.ok())
     return report_error("compiler zoo", written);
   if (arguments.json) {
     std::printf("%s\n",

@@ -94,18 +94,6 @@ TEST_F(File, WhatStandardOutputIsIsNotReplaced) {
   EXPECT_EQ(*read_file(file("out")), "before bytes after");
 }
 
-TEST_F(File, ADatabaseIsNotReplaced) {
-  const std::string database = std::string("SQLite format 3\0 and so on", 26);
-  ASSERT_TRUE(write_file(file("tuning.db"), database).ok());
-  fs::create_symlink("tuning.db", file("link"));
-  for (const char* name : {"tuning.db", "link"}) {
-    const absl::Status refused = write_file(file(name), "records");
-    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("a database is there"));
-  }
-  EXPECT_EQ(*read_file(file("tuning.db")), database);
-}
-
 TEST_F(File, IsReadOnlyIfItIsAFileOrAPipeAndNotTooLong) {
   ASSERT_TRUE(write_file(file("plain"), "12345").ok());
   EXPECT_EQ(*read_file(file("plain"), 5), "12345");
