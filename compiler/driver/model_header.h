@@ -15,7 +15,7 @@ namespace tf::driver {
 // (tf_model_open, TF_MODEL_INPUT_0_BYTES), which are macros. `identity` tells models of one name apart.
 std::string model_header(const graph::Program& program, const std::string& name, uint64_t identity);
 
-// The name of the model whose header this is; not checked, and "" if the text is no such header.
+// The name of the model that the header belongs to, unchecked; "" if the text is not a model's header.
 std::string model_name_in(std::string_view header);
 
 }  // namespace tf::driver
