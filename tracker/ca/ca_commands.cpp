@@ -62,7 +62,10 @@ absl::StatusOr<TokenOptions> token_options(const CaArguments& arguments) {
     return with_remedy(absl::StatusCode::kInvalidArgument, "a token needs a role",
                        absl::StrCat("give --role: ", absl::StrJoin(rpc::joinable_roles(), ", ")));
   }
-  if (arguments.uses < 1) return absl::InvalidArgumentError("--uses must be a number from 1 to 1000, not 0");
+  if (arguments.uses < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--uses must be a number from 1 to ", Members::kMostUses, ", not 0"));
+  }
   TokenOptions options{.name = arguments.name,
                        .name_pattern = arguments.pattern,
                        .uses = arguments.uses,
