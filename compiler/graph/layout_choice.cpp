@@ -59,7 +59,7 @@ class Search {
     }
     made_ = best_made;
     wanted_ = best_wanted;
-    TF_RETURN_IF_ERROR(list_flips(choice));
+    TF_RETURN_IF_ERROR(list_alternatives(choice));
     for (size_t g = 0; g < groups_.size(); ++g) set_layouts(g, groups_[g].task);
     return choice;
   }
@@ -183,61 +183,51 @@ class Search {
     return around;
   }
 
-  // What flipping one node changes, and what it costs more as a share of what the kernels around it take.
+  // What the network runs around one node that is stored otherwise, and what that costs more as a share of what
+  // these kernels take.
   struct Flip {
     double more = 0;
-    LayoutFlip runs;
-    std::map<std::string, Task> tasks;  // of those
+    std::map<std::string, Task> tasks;  // by task_key
   };
   absl::StatusOr<Flip> flip(NodeId node, double chosen) {
-    Flip flip;
-    TF_RETURN_IF_ERROR(add_runs(node, -1, flip));
     made_[index(node)] = !made_[index(node)];
     flip_readers(node, made_[index(node)]);
-    TF_RETURN_IF_ERROR(add_runs(node, 1, flip));
-    std::erase_if(flip.runs, [](const auto& entry) { return entry.second == 0; });
-    TF_ASSIGN_OR_RETURN(const double now, total());
+    Flip flip;
     double around = 0;
-    for (size_t g : groups_around(node)) around += kernel_cost(g);
+    for (size_t g : groups_around(node)) {
+      around += kernel_cost(g);
+      add_kernel(g, flip.tasks);
+    }
+    TF_RETURN_IF_ERROR(add_copies([&](const Copy& copy) { return copy.first == node; }, flip.tasks));
+    TF_ASSIGN_OR_RETURN(const double now, total());
     flip.more = (now - chosen) / around;
     return flip;
   }
 
-  // Of the kernels around the node and the copies of it.
-  absl::Status add_runs(NodeId node, int64_t runs, Flip& flip) const {
-    const auto add = [&](Task task) {
-      const std::string key = task_key(task);
-      flip.runs[key] += runs;
-      flip.tasks.emplace(key, std::move(task));
-    };
-    for (size_t g : groups_around(node)) {
-      Task task = groups_[g].task;
-      set_layouts(g, task);
-      if (!is_free_concat(g, task)) add(std::move(task));
-    }
+  void add_kernel(size_t g, std::map<std::string, Task>& tasks) const {
+    Task task = groups_[g].task;
+    set_layouts(g, task);
+    if (!is_free_concat(g, task)) tasks.emplace(task_key(task), std::move(task));
+  }
+
+  template <typename Wanted>
+  absl::Status add_copies(const Wanted& wanted, std::map<std::string, Task>& tasks) const {
     for (const Copy& copy : copies()) {
-      if (copy.first != node) continue;
+      if (!wanted(copy)) continue;
       TF_ASSIGN_OR_RETURN(Task task, copy_task(copy));
-      add(std::move(task));
+      tasks.emplace(task_key(task), std::move(task));
     }
     return absl::OkStatus();
   }
 
-  absl::Status list_flips(LayoutChoice& choice) {
+  absl::Status list_alternatives(LayoutChoice& choice) {
     // As far as an estimate may be wrong; and measuring them must not cost what tuning the others does.
     constexpr double kClose = 0.25;
     constexpr size_t kTasksOfOne = 4;
-    std::set<std::string> listed;
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      Task task = groups_[g].task;
-      set_layouts(g, task);
-      if (!is_free_concat(g, task)) listed.insert(task_key(task));
-    }
+    std::map<std::string, Task> listed;
+    for (size_t g = 0; g < groups_.size(); ++g) add_kernel(g, listed);
     const size_t most = listed.size() / kTasksOfOne + 1;
-    for (const Copy& copy : copies()) {
-      TF_ASSIGN_OR_RETURN(const Task task, copy_task(copy));
-      listed.insert(task_key(task));
-    }
+    TF_RETURN_IF_ERROR(add_copies([](const Copy&) { return true; }, listed));
     std::vector<Flip> flips;
     const auto made = made_;
     const auto wanted = wanted_;
@@ -246,20 +236,14 @@ class Search {
       TF_ASSIGN_OR_RETURN(Flip flipped, flip(NodeId(i), choice.nanoseconds));
       made_ = made;
       wanted_ = wanted;
-      if (flipped.more <= kClose && !flipped.runs.empty()) flips.push_back(std::move(flipped));
+      if (flipped.more <= kClose) flips.push_back(std::move(flipped));
     }
     std::ranges::stable_sort(flips, {}, &Flip::more);
     for (Flip& flip : flips) {
       std::erase_if(flip.tasks, [&](const auto& entry) { return listed.contains(entry.first); });
       if (choice.alternatives.size() + flip.tasks.size() > most) continue;
-      for (auto& [key, task] : flip.tasks) {
-        listed.insert(key);
-        choice.alternatives.push_back(std::move(task));
-      }
-    }
-    for (Flip& flip : flips) {
-      if (std::ranges::all_of(flip.runs, [&](const auto& entry) { return listed.contains(entry.first); }))
-        choice.flips.push_back(std::move(flip.runs));
+      for (const auto& [key, task] : flip.tasks) choice.alternatives.push_back(task);
+      listed.merge(flip.tasks);
     }
     return absl::OkStatus();
   }

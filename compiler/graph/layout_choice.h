@@ -6,8 +6,6 @@
 // row-major. Where what a kernel makes is not what a reader wants, a copy stands between.
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "compiler/graph/group.h"
@@ -27,18 +25,13 @@ struct LayoutOptions {
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
 };
 
-// One more or one less value stored as vectors of channels: how many times more each kernel and copy would
-// run, by task_key; below 0: less. Concatenations in place are none.
-using LayoutFlip = std::map<std::string, int64_t>;
-
-// What was chosen: the sum of all kernels and copies, in nanoseconds of the cost; and the flips that would
-// cost little more, for measuring their kernels and copies may turn the choice. Those of them that are not
-// part of it are the alternatives: each once, the closest first, at most a quarter as many as there are
-// kernels. Flips that need others are left out.
+// What was chosen: the sum of all kernels and copies, in nanoseconds of the cost. The alternatives are the kernels
+// and copies that the network would run if one more or one less value were stored as vectors of channels, where
+// that would cost little more, for measuring them may turn the choice: each once, the closest first, at most a
+// quarter as many as there are kernels. None is part of the choice. Concatenations in place are none.
 struct LayoutChoice {
   double nanoseconds = 0;
   std::vector<Task> alternatives;
-  std::vector<LayoutFlip> flips;  // the closest first
 };
 
 // Sets in_layouts and out_layouts of each group's task so that the sum of kernels and copies is least, as

@@ -31,7 +31,6 @@ class Planner {
     }
     for (PlannedGroup& planned : groups_) TF_RETURN_IF_ERROR(emit(planned));
     for (const Output& output : graph().outputs) TF_RETURN_IF_ERROR(emit_output(output));
-    list_flips();
     TF_RETURN_IF_ERROR(tell_apart(program_.tasks, program_.alternatives));
     return std::move(program_);
   }
@@ -49,7 +48,6 @@ class Planner {
     }
     TF_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layouts(graph(), groups_, options));
     program_.alternatives = std::move(choice.alternatives);
-    flips_ = std::move(choice.flips);
     return absl::OkStatus();
   }
 
@@ -197,28 +195,9 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // By index. One that takes runs of a kernel or copy that are not there is left out: what the choice of
-  // layouts adds up need not be what is planned, as where a concatenation does not lie in place after all.
-  void list_flips() {
-    int place = static_cast<int>(program_.tasks.size());
-    for (const Task& task : program_.alternatives) tasks_.emplace(task_key(task), place++);
-    for (const LayoutFlip& flip : flips_) {
-      std::map<size_t, int64_t> runs;
-      for (const auto& [key, more] : flip) {
-        const auto known = tasks_.find(key);
-        if (known == tasks_.end()) break;
-        const auto task = static_cast<size_t>(known->second);
-        if (more < 0 && (task >= program_.tasks.size() || program_.tasks[task].count + more < 0)) break;
-        runs.emplace(task, more);
-      }
-      if (runs.size() == flip.size()) program_.flips.push_back(std::move(runs));
-    }
-  }
-
   Program program_;
   const uint64_t reuse_distance_bytes_;
   std::vector<PlannedGroup> groups_;
-  std::vector<LayoutFlip> flips_;
   std::map<std::pair<NodeId, std::string>, int> known_;
   std::map<std::string, int> tasks_;
   std::vector<bool> fixed_;  // the value's bytes are the model's input or output

@@ -3,7 +3,6 @@
 // know: code, addresses.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -52,9 +51,6 @@ struct Program {
   std::vector<Task> tasks;  // distinct, in order of first use; layouts and counts filled in
   // Kernels between other layouts, which are not used but nearly were (LayoutChoice); count 0.
   std::vector<Task> alternatives;
-  // Values that nearly were stored otherwise: how many times more each kernel would run, below 0: less. By
-  // index of tasks, followed by those of the alternatives.
-  std::vector<std::map<size_t, int64_t>> flips;
   std::vector<Value> values;
   std::vector<Call> calls;
   std::vector<int> inputs;   // value of each input, in order; row-major

@@ -294,10 +294,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, service::session_options(spec, 0, spec.device_class));
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));
-  TF_ASSIGN_OR_RETURN(service::NetworkTasks network,
+  TF_ASSIGN_OR_RETURN(const std::vector<session::Task> tasks,
                       service::network_tasks(arguments.model, options.target, {.dims = spec.dims}));
-  const std::vector<session::Task>& tasks = network.tasks;
-  options.flips = std::move(network.flips);
   std::atomic<bool> stop = false, tries_network = false;
   StopOnSignal signals(stop, tries_network);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, open_store(arguments.db, stop));

@@ -113,10 +113,8 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                                                     Allotment& allotment, const std::atomic<bool>& stop,
                                                     const RunReports& reports) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
-  TF_ASSIGN_OR_RETURN(NetworkTasks network,
+  TF_ASSIGN_OR_RETURN(const std::vector<session::Task> tasks,
                       network_tasks(job.model_path, options.target, import_options(spec)));
-  const std::vector<session::Task>& tasks = network.tasks;
-  options.flips = std::move(network.flips);
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<measure::FleetRunner> runner,
                       lease({job, spec}, needs_of(spec, options.target), allotment.get(), reports));
   RunLimit limit(stop, *runner, limits_of_minutes(spec.minutes));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,34 +12,26 @@
 
 namespace tf::service {
 
-absl::StatusOr<NetworkTasks> network_tasks(const std::string& model_path, const target::Target& target,
-                                           const onnx::ImportOptions& import) {
+absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
+                                                         const target::Target& target,
+                                                         const onnx::ImportOptions& import) {
   TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(model_path, import));
   TF_ASSIGN_OR_RETURN(graph::Program program,
                       graph::plan_program(std::move(network), {.lanes = target.fp32_lanes()}));
-  NetworkTasks tuned;
-  std::map<size_t, size_t> places;  // there, of the program's tasks
+  std::vector<session::Task> tuned;
   std::move(program.alternatives.begin(), program.alternatives.end(), std::back_inserter(program.tasks));
-  for (size_t i = 0; i < program.tasks.size(); ++i) {
-    graph::Task& task = program.tasks[i];
+  for (graph::Task& task : program.tasks) {
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.workload, task.binding));
     if (schedule::computes_nothing(bound)) continue;  // one schedule, and no time
-    places.emplace(i, tuned.tasks.size());
-    tuned.tasks.push_back({.label = std::move(task.label),
-                           .workload = std::move(task.workload),
-                           .binding = std::move(task.binding),
-                           .in_layouts = std::move(task.in_layouts),
-                           .out_layouts = std::move(task.out_layouts),
-                           .weight = static_cast<double>(task.count),
-                           .reuse_distance_bytes = task.reuse_distance_bytes});
+    tuned.push_back({.label = std::move(task.label),
+                     .workload = std::move(task.workload),
+                     .binding = std::move(task.binding),
+                     .in_layouts = std::move(task.in_layouts),
+                     .out_layouts = std::move(task.out_layouts),
+                     .weight = static_cast<double>(task.count),
+                     .reuse_distance_bytes = task.reuse_distance_bytes});
   }
-  for (const auto& flip : program.flips) {
-    session::LayoutFlip placed;
-    for (const auto& [task, runs] : flip)
-      if (const auto place = places.find(task); place != places.end()) placed.emplace(place->second, runs);
-    if (!placed.empty()) tuned.flips.push_back(std::move(placed));
-  }
-  if (!tuned.tasks.empty()) return tuned;
+  if (!tuned.empty()) return tuned;
   return absl::InvalidArgumentError(
       absl::StrCat(model_path, " has nothing to tune: none of its operators is computed at run time"));
 }

@@ -12,18 +12,13 @@
 
 namespace tf::service {
 
-struct NetworkTasks {
-  std::vector<session::Task> tasks;
-  std::vector<session::LayoutFlip> flips;  // for the session's options
-};
-
 // One task for each distinct kernel of the planned network that has elements, in order of first use, weighted
 // by its occurrences: what `compiler tasks` lists and a build for the same target asks the database for.
 // After these, with weight 0, the kernels between other layouts whose times may turn the build's choice of
-// layouts (graph/layout_choice.h), and what each turn would have the network run instead: the session tunes
-// them as far as it is likely. Errors as onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
-absl::StatusOr<NetworkTasks> network_tasks(const std::string& model_path, const target::Target& target,
-                                           const onnx::ImportOptions& import);
+// layouts (graph/layout_choice.h). Errors as onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
+absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
+                                                         const target::Target& target,
+                                                         const onnx::ImportOptions& import);
 
 // INVALID_ARGUMENT for a target or a strategy that does not exist.
 absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,

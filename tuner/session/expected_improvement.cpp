@@ -1,9 +1,6 @@
 #include "tuner/session/expected_improvement.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
@@ -22,64 +19,9 @@ double work_seconds(const TaskState& task) {
 // same order of tasks however fast the machine was when they were measured.
 constexpr double kTrialSeconds = 0.04;
 
-// How many results the kernels that a flip needs have, or those that it replaces: on average of their time,
-// because one that takes little gets few trials. An exhausted one has all there are, however few.
-int64_t results_of(const LayoutFlip& flip, bool replaced, std::span<const OpenTask> tasks) {
-  double seconds = 0, results = 0;
-  for (const auto& [index, runs] : flip) {
-    const OpenTask& task = tasks[index];
-    if ((runs < 0) != replaced || task.exhausted) continue;
-    const double taken = static_cast<double>(std::abs(runs)) * task.state->best_seconds();
-    seconds += taken;
-    results += taken * static_cast<double>(task.state->results());
-  }
-  return seconds > 0 ? std::llround(results / seconds) : std::numeric_limits<int64_t>::max();
-}
-
-// The odds that a flip comes true: even where it costs nothing, e times worse for each such share of what it
-// replaces. What the graph does not list any more (a quarter) would have 1 to 12. Kernels are compared after
-// as many results of each, because those that were tried more often are faster by that alone.
-double odds_of(const LayoutFlip& flip, std::span<const OpenTask> tasks) {
-  constexpr double kDoubt = 0.1;
-  const int64_t results = std::min(results_of(flip, true, tasks), results_of(flip, false, tasks));
-  double more = 0, replaced = 0;
-  for (const auto& [index, runs] : flip) {
-    const TaskState& state = *tasks[index].state;
-    const double known = state.best_seconds_after(results);
-    if (runs > 0 && known == 0) return 0;  // it may never work
-    const double seconds = static_cast<double>(runs) * (known > 0 ? known : work_seconds(state));
-    more += seconds;
-    replaced += std::max(0.0, -seconds);
-  }
-  return replaced > 0 ? std::exp(-more / (kDoubt * replaced)) : 0;
-}
-
-// Of each task. Where several flips replace the same runs, one of them comes true at most: there their odds
-// add up. Therefore nothing is expected to run less often than never.
-std::vector<double> expected_weights(std::span<const OpenTask> tasks, std::span<const LayoutFlip> flips) {
-  std::vector<double> weights, replaced(tasks.size());
-  for (const OpenTask& task : tasks) weights.push_back(task.state->task().weight);
-  std::vector<double> odds;
-  for (const LayoutFlip& flip : flips) {
-    odds.push_back(odds_of(flip, tasks));
-    for (const auto& [index, runs] : flip)
-      if (runs < 0) replaced[index] += odds.back() * static_cast<double>(-runs) / weights[index];
-  }
-  for (size_t i = 0; i < flips.size(); ++i) {
-    double against_none = odds[i];
-    for (const auto& [index, runs] : flips[i])
-      if (runs < 0) against_none = std::max(against_none, replaced[index]);
-    for (const auto& [index, runs] : flips[i])
-      weights[index] += odds[i] / (1 + against_none) * static_cast<double>(runs);
-  }
-  return weights;
-}
-
 }  // namespace
 
-std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks,
-                                                 std::span<const LayoutFlip> flips) {
-  const std::vector<double> expected = expected_weights(tasks, flips);
+std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks) {
   std::map<std::string, int> groups;
   std::vector<ExpectedImprovement> improvements;
   for (const OpenTask& task : tasks) {
@@ -89,7 +31,6 @@ std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks
     const int group =
         groups.try_emplace(state.space().families(), static_cast<int>(groups.size())).first->second;
     improvements.push_back({.weight = state.task().weight,
-                            .expected_weight = expected[improvements.size()],
                             .seconds = state.best_seconds() > 0 ? state.best_seconds() : work,
                             .work_seconds = work,
                             .trial_seconds = kTrialSeconds + state.mean_sampled_seconds(),
@@ -108,7 +49,7 @@ std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks
 std::vector<double> runs_of(std::span<const ExpectedImprovement> improvements) {
   std::vector<double> runs;
   for (const ExpectedImprovement& improvement : improvements)
-    runs.push_back(std::max(improvement.weight, improvement.expected_weight));
+    runs.push_back(improvement.weight > 0 ? improvement.weight : 1);
   return runs;
 }
 

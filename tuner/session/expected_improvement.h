@@ -20,15 +20,9 @@ struct OpenTask {
 };
 
 // In the same order. Pure: the same results give the same expected improvements.
-//
-// A flip of a layout is as likely as not to come true where it would cost nothing, and the less likely the
-// more it would cost, by what its kernels took after as many results of each. Its weight moves by that from
-// what it replaces to what it needs: kernels between other layouts that are close get trials, those that turn
-// out better take over the weight of the others.
-std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks,
-                                                 std::span<const LayoutFlip> flips);
+std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks);
 
-// How often each task's kernel runs in the network, or is expected to where that is more.
+// How often each task's kernel runs in the network; once where other layouts would bring it about.
 std::vector<double> runs_of(std::span<const ExpectedImprovement> improvements);
 
 // Of a network that takes so long, which stakes matter: all but the least ones that are nothing to it even

@@ -49,32 +49,41 @@ double doubling_of(const ExpectedImprovement& task, double trust, double reach) 
   return std::max(kLeastDoubling, std::min(expected, reach));
 }
 
-}  // namespace
-
-int next_task(std::span<const ExpectedImprovement> tasks) {
-  int least = -1;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    if (tasks[i].exhausted || tasks[i].trials >= kFirstTrials) continue;
-    if (least < 0 || tasks[i].trials < tasks[static_cast<size_t>(least)].trials) least = static_cast<int>(i);
-  }
-  if (least >= 0) return least;
-
+// Of those that the network runs, or of the others.
+int next_of(std::span<const ExpectedImprovement> tasks, bool of_network) {
   const double trusted = trust(tasks);
   std::map<int, double> efficiency = efficiencies(tasks);
-  int best = -1;
+  int best = -1, least = -1;
   double most = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const ExpectedImprovement& task = tasks[i];
-    if (task.exhausted || task.expected_weight <= 0) continue;
+    if (task.exhausted || (task.weight > 0) != of_network) continue;
+    if (task.trials < kFirstTrials) {
+      if (least < 0 || task.trials < tasks[static_cast<size_t>(least)].trials) least = static_cast<int>(i);
+      continue;
+    }
     const double doubling = doubling_of(task, trusted, reach_of(task, efficiency[task.group]));
-    const double gain_a_second = task.expected_weight * task.seconds * doubling /
+    const double gain_a_second = (of_network ? task.weight : 1) * task.seconds * doubling /
                                  (static_cast<double>(task.trials) * task.trial_seconds);
     if (best < 0 || gain_a_second > most) {
       best = static_cast<int>(i);
       most = gain_a_second;
     }
   }
-  return best;
+  return least >= 0 ? least : best;
+}
+
+}  // namespace
+
+int next_task(std::span<const ExpectedImprovement> tasks) {
+  int64_t trials = 1, of_others = 1;  // with the next one
+  for (const ExpectedImprovement& task : tasks) {
+    trials += task.trials;
+    if (task.weight <= 0) of_others += task.trials;
+  }
+  const bool of_network = of_others * kOneForOtherLayouts > trials;
+  const int next = next_of(tasks, of_network);
+  return next >= 0 ? next : next_of(tasks, !of_network);
 }
 
 // The logarithm of the factor that `more` trials gain.
@@ -93,10 +102,10 @@ Forecast::Forecast(std::span<const ExpectedImprovement> tasks) {
   std::map<int, double> efficiency = efficiencies(tasks);
   for (const ExpectedImprovement& task : tasks) {
     network_seconds_ += task.weight * task.seconds;
-    if (task.exhausted) continue;
+    if (task.exhausted || task.weight <= 0) continue;
     known_ = known_ && task.trials >= kFirstTrials;
     const double reach = std::max(kLeastDoubling, reach_of(task, efficiency[task.group]));
-    courses_.push_back({.weight = task.expected_weight,
+    courses_.push_back({.weight = task.weight,
                         .seconds = task.seconds,
                         .trials = static_cast<double>(std::max<int64_t>(1, task.trials)),
                         .doubling = doubling_of(task, trusted, reach),

@@ -22,8 +22,7 @@ inline constexpr int64_t kFirstTrials = 8;
 
 // What is known of one task.
 struct ExpectedImprovement {
-  double weight = 1;            // occurrences in the network
-  double expected_weight = 1;   // the same by how likely which layouts are (expected_improvement.h)
+  double weight = 1;            // occurrences in the network; 0: it runs only between other layouts
   double seconds = 0;           // best known time of one run, or an estimate
   double work_seconds = 0;      // the same at a modest rate of arithmetic and traffic
   double trial_seconds = 1;     // of one of its trials; only ratios between tasks count
@@ -37,8 +36,12 @@ struct ExpectedImprovement {
   bool exhausted = false;
 };
 
+// One trial in so many goes to tasks of weight 0: of layouts that were nearly chosen, and may be by their times.
+inline constexpr int64_t kOneForOtherLayouts = 8;
+
 // The task whose next trial is expected to save the network most time a second of tuning; ties go to the
-// lower index. -1 when all that the network may run are exhausted.
+// lower index. Those of weight 0 compete only with each other, for their share of the trials. -1 when all are
+// exhausted.
 int next_task(std::span<const ExpectedImprovement> tasks);
 
 // What a budget of trials is expected to bring if each is given to the task that next_task would name.
@@ -46,7 +49,7 @@ class Forecast {
  public:
   explicit Forecast(std::span<const ExpectedImprovement> tasks);
 
-  // Whether every task has had its first trials: before that, nothing is expected of it.
+  // Whether every task of the network has had its first trials: before that, nothing is expected of it.
   bool is_known() const { return known_; }
   // The share of the network's time that so many more trials save; the next call goes on from there.
   double spend(double trials);

@@ -1,6 +1,5 @@
 #include "tuner/session/session.h"
 
-#include "base/check.h"
 #include "base/status.h"
 #include "tuner/session/tuning_loop.h"
 
@@ -11,9 +10,6 @@ absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptio
                               const std::atomic<bool>& stop,
                               const std::function<void(const Progress&)>& report) {
   if (tasks.empty()) return absl::InvalidArgumentError("nothing to tune: the network has no tunable kernel");
-  for (const LayoutFlip& flip : options.flips)
-    for (const auto& [task, runs] : flip)
-      TF_CHECK(task < tasks.size() && tasks[task].weight + static_cast<double>(runs) >= 0);
   TuningLoop loop(tasks, options, builder, runner, store, report);
   const auto run = [&]() -> absl::StatusOr<Progress> {
     TF_RETURN_IF_ERROR(loop.prepare(tasks, stop));

@@ -43,7 +43,6 @@ struct SessionOptions {
   search::Kind strategy = search::Kind::kEvolutionary;
   uint64_t seed = 1;
   std::vector<std::string> allowed_numerics;
-  std::vector<LayoutFlip> flips = {};  // of the tasks' network, that their times may bring about
   // Before a candidate that could not be measured is tried again; twice that before the third try.
   absl::Duration retry_delay = absl::Seconds(3);
   int64_t job_id = 0;  // of the store; 0: none

@@ -1,9 +1,7 @@
 #pragma once
-// Owns: what a tuning session works on: one kernel of a network, its problem and its weight, and how
-// often that would run it in other layouts.
+// Owns: what a tuning session works on: one kernel of a network, its problem and its weight.
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -18,14 +16,10 @@ struct Task {
   tensor::Binding binding;
   std::vector<tensor::Layout> in_layouts;   // one per input that is not constant; empty: row-major
   std::vector<tensor::Layout> out_layouts;  // one per output; empty: row-major
-  double weight = 1;                        // occurrences in the network; 0: it would run in other layouts
+  double weight = 1;  // occurrences in the network; 0: it runs only between layouts that were nearly chosen
   // What the network reads and writes between two runs of the kernel (graph::Task); 0: it is tuned alone.
   uint64_t reuse_distance_bytes = 0;
 };
-
-// A value of the network that could be stored in another layout: how many times more the network would then
-// run each task, by index; below 0: less, at most by the task's weight.
-using LayoutFlip = std::map<size_t, int64_t>;
 
 // Layout texts as records and build requests want them: one per input that is not constant (the schedule
 // decides the constants'), and one per output.

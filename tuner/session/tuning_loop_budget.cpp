@@ -28,7 +28,7 @@ std::vector<ExpectedImprovement> TuningLoop::improvements() const {
                            !progress_.tasks[i].given_up.empty();
     open.push_back({tasks_[i].get(), under_way_[i], exhausted});
   }
-  return improvements_of(open, options_.flips);
+  return improvements_of(open);
 }
 
 // From the last trial handed out to the end: what is under way, then the final re-measurements. At most a

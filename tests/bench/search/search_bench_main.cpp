@@ -59,7 +59,7 @@ const std::vector<session::Task>& tasks() {
     const TemporaryFolder folder = *TemporaryFolder::make();
     const std::string path = folder.path() + "/squeezenet.onnx";
     TF_CHECK(write_file(path, *onnx::zoo_model("squeezenet", {})).ok());
-    return service::network_tasks(path, target::host_target(), {})->tasks;
+    return *service::network_tasks(path, target::host_target(), {});
   }();
   return all;
 }

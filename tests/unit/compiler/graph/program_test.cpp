@@ -307,100 +307,15 @@ TEST(Layouts, ThatAreNearlyAsGoodNameTheirKernels) {
   EXPECT_GT(turned, 0);
 }
 
-// How often each kernel runs, by its key.
-std::map<std::string, int64_t> runs_of(const Program& program) {
-  std::map<std::string, int64_t> runs;
-  for (const Task& task : program.tasks) runs[task_key(task)] = task.count;
-  return runs;
-}
-
-// The same once what was nearly chosen is.
-std::map<std::string, int64_t> runs_with(const Program& program, const std::map<size_t, int64_t>& flip) {
-  std::map<std::string, int64_t> runs = runs_of(program);
-  for (const auto& [task, more] : flip) {
-    const size_t used = program.tasks.size();
-    runs[task_key(task < used ? program.tasks[task] : program.alternatives.at(task - used))] += more;
-  }
-  std::erase_if(runs, [](const auto& entry) { return entry.second == 0; });
-  return runs;
-}
-
-// No two kernels are the same. There is a concatenation in place, and a value in the middle is an output.
-Graph different_convolutions() {
-  Graph graph;
-  const auto conv = [&](NodeId x, int64_t from, int64_t to) {
-    const auto weights = make_blob(std::vector<float>(static_cast<size_t>(from * to), 0.5f));
-    const NodeId w = graph.add_constant(
-        tensor_type(tensor::Element::kFloat32, std::vector<int64_t>{to, from, 1, 1}), weights, "w");
-    return *graph.add(Conv{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1}, {x, w}, "conv");
-  };
-  NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, std::vector<int64_t>{1, 4, 4, 4}), "x");
-  x = conv(x, 4, 8);
-  x = *graph.add(Concat{1}, {conv(x, 8, 12), conv(x, 8, 16)}, "both");
-  for (int64_t from = 28; from < 68; from += 4) x = conv(x, from, from + 4);
-  graph.outputs = {{"middle", x}, {"y", conv(conv(x, 68, 8), 8, 4)}};
-  return graph;
-}
-
-// As Nearly, with copies that take little.
-class NearlyByCopies final : public LayoutCost {
- public:
-  double nanoseconds(const Task& task) override {
-    return task.workload.label == "copy" ? 5 : task.out_layouts[0].is_row_major() ? 110 : 100;
-  }
-};
-
-// What is wanted takes next to nothing.
-class Wanted final : public LayoutCost {
- public:
-  explicit Wanted(const std::map<std::string, int64_t>& runs) : runs_(runs) {}
-  double nanoseconds(const Task& task) override { return runs_.contains(task_key(task)) ? 1 : 1000; }
-
- private:
-  const std::map<std::string, int64_t>& runs_;
-};
-
-TEST(Layouts, FlipsTellWhatTheNetworkWouldRunInstead) {
-  const Graph graph = different_convolutions();
-  NearlyByCopies nearly;
-  const Program program = *plan_program(graph, {.lanes = 4, .cost = &nearly});
-  EXPECT_EQ(program.calls.size(), 17u) << "fifteen convolutions, and a copy for each output";
-  ASSERT_GE(program.flips.size(), 2u);
-  size_t copies_less = 0;
-  for (const auto& flip : program.flips) {
-    const std::map<std::string, int64_t> flipped = runs_with(program, flip);
-    Wanted wanted(flipped);
-    const Program turned = *plan_program(graph, {.lanes = 4, .cost = &wanted});
-    EXPECT_EQ(runs_of(turned), flipped);
-    copies_less += turned.calls.size() == 16;
-  }
-  EXPECT_GE(copies_less, 1u) << "the output in the middle made as it is wanted";
-}
-
 // Of four kernels all in one, one between row-major values and vectors, two between vectors, one back.
-TEST(Layouts, FlipsCountTheRunsOfEachKernel) {
+TEST(Layouts, ThatAreNearlyAsGoodNameEachKernelOnce) {
   Nearly near(1.1);
   const Program program = *plan_program(four_convolutions(), {.lanes = 4, .cost = &near});
   ASSERT_EQ(program.tasks.size(), 3u);
-  ASSERT_EQ(program.alternatives.size(), 1u) << "between row-major values";
-  using Runs = std::map<size_t, int64_t>;
-  // The first value or the last one of three; the one in the middle, which needs no other kernel.
-  EXPECT_THAT(program.flips, testing::UnorderedElementsAre(Runs{{1, -1}, {3, 1}}, Runs{{1, -1}, {3, 1}},
-                                                           Runs{{0, 1}, {1, -2}, {2, 1}}));
-}
-
-TEST(Layouts, FlipsOfRandomNetworksTakeNoRunsThatThereAreNot) {
-  size_t flips = 0;
-  for (uint32_t seed = 0; seed < 30; ++seed) {
-    Nearly near(1.1);
-    const Program program = *plan_program(RandomGraph(seed).make(), {.lanes = 4, .cost = &near});
-    flips += program.flips.size();
-    for (const auto& flip : program.flips) {
-      EXPECT_FALSE(flip.empty());
-      for (const auto& [key, runs] : runs_with(program, flip)) EXPECT_GT(runs, 0) << key;
-    }
-  }
-  EXPECT_GT(flips, 0u);
+  // The first value or the last one of three; the one in the middle needs no other kernel.
+  ASSERT_EQ(program.alternatives.size(), 1u);
+  EXPECT_THAT(program.alternatives[0].in_layouts, testing::Each(tensor::Layout{}));
+  EXPECT_EQ(program.alternatives[0].out_layouts[0], tensor::Layout{});
 }
 
 TEST(MemoryPlan, ReusesBytesOfDeadValues) {

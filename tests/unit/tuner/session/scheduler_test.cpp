@@ -22,7 +22,7 @@ TEST(NextTask, GivesEveryTaskItsFirstTrialsBeforeAnyGetsMore) {
 TEST(NextTask, ServesWhatGainedMoreOfTheNetworksTimeLately) {
   EXPECT_EQ(next_task(std::vector{tried(64, 0.01), tried(64, 0.2)}), 1);
   std::vector<ExpectedImprovement> tasks = {tried(64, 0.1), tried(64, 0.1)};
-  tasks[1].expected_weight = 3;
+  tasks[1].weight = 3;
   EXPECT_EQ(next_task(tasks), 1) << "it runs three times";
   tasks[0].seconds = 5e-3, tasks[0].work_seconds = 5e-3;
   EXPECT_EQ(next_task(tasks), 0) << "it takes five times as long";
@@ -54,11 +54,21 @@ TEST(NextTask, HopesForWhatSimilarTasksReached) {
   EXPECT_EQ(next_task(tasks), 1);
 }
 
-TEST(NextTask, LeavesOutWhatTheNetworkWillNotRunOnceItHasHadItsFirstTrials) {
+TEST(NextTask, GivesOneTrialInEightToOtherLayoutsWhateverTheyMayGain) {
+  std::vector<ExpectedImprovement> tasks = {tried(0, 0.5), tried(0, 1e-3), tried(0, 0.1)};
+  tasks[1].weight = tasks[2].weight = 0;
+  for (int i = 0; i < 800; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].trials;
+  EXPECT_EQ(tasks[0].trials, 700);
+  EXPECT_EQ(tasks[1].trials + tasks[2].trials, 100);
+  EXPECT_GE(tasks[1].trials, kFirstTrials);
+  EXPECT_GT(tasks[2].trials, tasks[1].trials) << "they compete by what they gain";
+}
+
+TEST(NextTask, GivesTheOtherLayoutsShareBackOnceTheyAreExhausted) {
   std::vector<ExpectedImprovement> tasks = {tried(64, 0.5), tried(4, 0.5)};
-  tasks[1].expected_weight = 0;
+  tasks[1].weight = 0;
   EXPECT_EQ(next_task(tasks), 1);
-  tasks[1].trials = 8;
+  tasks[1].exhausted = true;
   EXPECT_EQ(next_task(tasks), 0);
   tasks[0].exhausted = true;
   EXPECT_EQ(next_task(tasks), -1);
@@ -94,14 +104,11 @@ TEST(Forecast, CountsGainsAsSharesOfTheWholeNetwork) {
   EXPECT_NEAR(Forecast(tasks).spend(50), alone / 4, 1e-9);
 }
 
-TEST(Forecast, TakesTheNetworkAsItIsAndGainsAsTheyAreLikely) {
-  std::vector<ExpectedImprovement> tasks = {tried(100, 0.2), tried(100, 0)};
-  const double as_it_is = Forecast(tasks).spend(50);
-  tasks[0].expected_weight = 0.5;
-  EXPECT_NEAR(Forecast(tasks).spend(50), as_it_is / 2, 1e-3);
-  tasks[0].expected_weight = 1;
-  tasks[0].weight = 3;
-  EXPECT_NEAR(Forecast(tasks).spend(50), as_it_is / 2, 1e-3) << "of a network that takes twice as long";
+TEST(Forecast, ExpectsNothingOfOtherLayouts) {
+  std::vector<ExpectedImprovement> tasks = {tried(100, 0.2), tried(4, 0.5)};
+  tasks[1].weight = 0;
+  EXPECT_TRUE(Forecast(tasks).is_known());
+  EXPECT_EQ(Forecast(tasks).spend(50), Forecast(std::span(tasks).first(1)).spend(50));
 }
 
 TEST(Forecast, IsNotKnownBeforeTheFirstTrials) {
