@@ -18,11 +18,11 @@
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
+#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/optimize.h"
-#include "compiler/onnx/import.h"
-#include "compiler/onnx/tensor_proto.h"
 
 namespace tf::compiler_cli {
 namespace {
@@ -88,11 +88,11 @@ absl::Status compare(const HostTensor& got, const HostTensor& want, double toler
 // Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, every operand
 // but the first becomes a constant of the model and leaves `inputs`.
 absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<HostTensor>& inputs) {
-  absl::StatusOr<graph::Graph> plain = onnx::import_model(path, {});
+  absl::StatusOr<graph::Graph> plain = frontends::import_file(path, {});
   if (plain.status().code() != absl::StatusCode::kUnimplemented || inputs.size() < 2) return plain;
-  onnx::ImportOptions options;
+  frontends::ImportOptions options;
   for (size_t i = 1; i < inputs.size(); ++i) options.fixed[inputs[i].name] = inputs[i];
-  absl::StatusOr<graph::Graph> graph = onnx::import_model(path, options);
+  absl::StatusOr<graph::Graph> graph = frontends::import_file(path, options);
   if (graph.ok()) inputs.resize(1);
   return graph;
 }

@@ -13,7 +13,7 @@
 int main(int argc, char** argv) {
   tf::set_grpc_environment();
   CLI::App app(
-      "Compiles ONNX networks into shared libraries, using tuned schedules from a database if available.",
+      "Compiles neural networks into shared libraries, using tuned schedules from a database if available.",
       "compiler");
   app.require_subcommand(1);
   app.footer(

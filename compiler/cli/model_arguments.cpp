@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/cpu_list.h"
 #include "base/status.h"
-#include "compiler/onnx/import.h"
+#include "compiler/frontends/frontends.h"
 
 namespace tf::compiler_cli {
 
@@ -22,7 +22,10 @@ void add_affinity_option(CLI::App& command, std::vector<int>& cpus) {
 }
 
 void add_model_options(CLI::App& command, ModelArguments& arguments) {
-  command.add_option("model", arguments.model, "The network, an ONNX file")->required();
+  command
+      .add_option("model", arguments.model,
+                  absl::StrCat("The network, an ", frontends::format_names(), " file"))
+      ->required();
   command.add_option("--target", arguments.target, "Target to compile for: host, x86_64:cpu=znver4, …")
       ->capture_default_str();
   command
@@ -31,7 +34,7 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
 }
 
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
-  onnx::ImportOptions options;
+  frontends::ImportOptions options;
   for (const std::string& text : arguments.dims) {
     const size_t equals = text.rfind('=');
     int64_t value = 0;
@@ -40,7 +43,7 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
           absl::StrCat("--dim ", text, ": write it as NAME=N, as in --dim batch=4"));
     options.dims[text.substr(0, equals)] = value;
   }
-  return onnx::import_model(arguments.model, options);
+  return frontends::import_file(arguments.model, options);
 }
 
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/target.h"
 
@@ -24,7 +25,7 @@ struct ModelArguments {
 };
 void add_model_options(CLI::App& command, ModelArguments& arguments);
 
-// The imported graph. INVALID_ARGUMENT for a --dim that is not NAME=N; else as onnx::import_model.
+// The imported graph. INVALID_ARGUMENT for a --dim that is not NAME=N; else as frontends::import_file.
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments);
 // A CPU: INVALID_ARGUMENT for a GPU, for which single kernels are all that compiles.
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments);

@@ -13,7 +13,7 @@
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
 #include "compiler/driver/loaded_model.h"
-#include "compiler/onnx/tensor_proto.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 
 namespace tf::compiler_cli {
 namespace {

@@ -14,21 +14,21 @@
 #include "base/output_file.h"
 #include "base/text_table.h"
 #include "compiler/cli/commands.h"
-#include "compiler/onnx/zoo.h"
+#include "compiler/frontends/zoo/zoo.h"
 
 namespace tf::compiler_cli {
 namespace {
 
 struct ZooArguments {
   std::string name, output;
-  onnx::ZooOptions options;
+  zoo::Options options;
   bool json = false;
 };
 
 int list(bool json) {
   nlohmann::json all = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows;
-  for (const onnx::ZooNetwork& network : onnx::zoo_networks()) {
+  for (const zoo::Network& network : zoo::networks()) {
     all.push_back({{"name", network.name}, {"description", network.description}});
     rows.push_back({network.name, network.description});
   }
@@ -43,12 +43,11 @@ int list(bool json) {
 
 int run(const ZooArguments& arguments) {
   if (arguments.name == "list") return list(arguments.json);
-  const std::vector<onnx::ZooNetwork> networks = onnx::zoo_networks();
-  const bool is_known =
-      std::ranges::find(networks, arguments.name, &onnx::ZooNetwork::name) != networks.end();
+  const std::vector<zoo::Network> networks = zoo::networks();
+  const bool is_known = std::ranges::find(networks, arguments.name, &zoo::Network::name) != networks.end();
   if (is_known && arguments.output.empty())
     return report_error("compiler zoo", absl::InvalidArgumentError("no output file: give -o FILE.onnx"));
-  absl::StatusOr<std::string> model = onnx::zoo_model(arguments.name, arguments.options);
+  absl::StatusOr<std::string> model = zoo::model(arguments.name, arguments.options);
   if (!model.ok()) return report_error("compiler zoo", absl::InvalidArgumentError(model.status().message()));
   if (absl::Status written = write_output(arguments.output, *model); !written.ok())
     return report_error("compiler zoo", written);

@@ -1,7 +1,7 @@
 #pragma once
 // Owns: the closed set of graph operators, each a struct of its attributes, and the reflection over
 // attributes that printing, parsing and equality share. Does not know: how an operator is computed
-// (compiler/ops, which has the same kinds) or where it came from (compiler/onnx).
+// (compiler/ops, which has the same kinds) or where it came from (compiler/frontends).
 //
 // Every operator has one result. Operands are listed in each struct's comment; those in [] are optional and
 // may be left out from the end. Element-wise operators broadcast like ONNX and NumPy. Axes are never

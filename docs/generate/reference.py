@@ -135,12 +135,12 @@ def refused_forms(body):
 
 
 def onnx_operators(_):
-    importer = source("compiler/onnx/import.cpp")
+    importer = source("compiler/frontends/onnx/import.cpp")
     oldest, newest = (re.search(rf"k{which}Opset = (\d+)", importer).group(1) for which in ("Oldest", "Newest"))
     sections = []
     count = 0
     for name, title in RULES:
-        text = source(f"compiler/onnx/rules_{name}.cpp")
+        text = source(f"compiler/frontends/onnx/rules_{name}.cpp")
         bodies = function_bodies(text)
         rows = []
         for operator, rule in re.findall(r'NamedRule\{"(\w+)",\s*([\w:<>]+)\}', text):

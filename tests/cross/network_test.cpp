@@ -10,9 +10,9 @@
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
+#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/zoo/zoo.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/onnx/import.h"
-#include "compiler/onnx/zoo.h"
 #include "tests/support/foreign_code/foreign_code.h"
 
 namespace tf {
@@ -28,14 +28,14 @@ class BuiltFor : public ::testing::TestWithParam<std::string> {
     auto pool = driver::BuildPool::create({.workers = 2, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
     ASSERT_TRUE(pool.ok()) << pool.status();
     pool_ = *std::move(pool);
-    const absl::StatusOr<std::string> bytes = onnx::zoo_model("squeezenet", {});
+    const absl::StatusOr<std::string> bytes = zoo::model("squeezenet", {});
     ASSERT_TRUE(bytes.ok()) << bytes.status();
     ASSERT_TRUE(write_file(root_ + "/model.onnx", *bytes).ok());
   }
   void TearDown() override { fs::remove_all(root_); }
 
   void build(const target::Target& target) {
-    absl::StatusOr<graph::Graph> network = onnx::import_model(root_ + "/model.onnx", {});
+    absl::StatusOr<graph::Graph> network = frontends::import_file(root_ + "/model.onnx", {});
     ASSERT_TRUE(network.ok()) << network.status();
     const auto program = graph::plan_program(*std::move(network), {.lanes = target.fp32_lanes()});
     ASSERT_TRUE(program.ok()) << program.status();

@@ -1,8 +1,8 @@
 // A model file, with little memory for constants that it only describes.
+#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/onnx/external_data.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
-#include "compiler/onnx/external_data.h"
-#include "compiler/onnx/import.h"
 #include "tests/fuzz/input.h"
 
 namespace {
@@ -26,9 +26,9 @@ void round_trip(const Graph& graph) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  tf::onnx::ImportOptions options;
+  tf::frontends::ImportOptions options;
   options.most_made_bytes = 1 << 20;
-  const auto graph = tf::onnx::import_model_bytes(tf::fuzz::text(data, size), "", options);
+  const auto graph = tf::frontends::import_model(tf::fuzz::text(data, size), options);
   // Of a model without external data the same bytes; without a folder there is none.
   const auto whole = tf::onnx::with_data_inside(tf::fuzz::text(data, size), {}, 1 << 20);
   if (graph.ok()) TF_CHECK(whole.ok() && *whole == tf::fuzz::text(data, size));

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_split.h"
 #include "base/file.h"
-#include "compiler/onnx/tensor_proto.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/target/target.h"
 #include "tests/integration/tuning_fixture.h"
 

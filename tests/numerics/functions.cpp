@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/onnx/import.h"
+#include "compiler/frontends/frontends.h"
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/onnx/model_writer.h"
 
@@ -190,7 +190,7 @@ absl::StatusOr<graph::Graph> network_of(const ElementFunction& function, Element
     attribute.set_s(function.approximate);
   }
   m.output("z");
-  return onnx::import_model_bytes(m.bytes(), "", {});
+  return frontends::import_model(m.bytes(), {});
 }
 
 }  // namespace tf::test

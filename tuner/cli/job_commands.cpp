@@ -12,8 +12,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/text_table.h"
-#include "compiler/onnx/external_data.h"
-#include "compiler/onnx/import.h"
+#include "compiler/frontends/frontends.h"
 #include "rpc/default_endpoints.h"
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
@@ -82,11 +81,10 @@ absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
   const auto of_model = [&arguments](const absl::Status& error) {
     return absl::Status(error.code(), absl::StrCat(arguments.model, ": ", error.message()));
   };
-  TF_ASSIGN_OR_RETURN(const std::string file, onnx::read_model_file(arguments.model));
-  const absl::Status dims = onnx::check_dims(file, made.spec.dims);
+  TF_ASSIGN_OR_RETURN(const std::string file, frontends::read_model_file(arguments.model));
+  const absl::Status dims = frontends::check_dims(file, made.spec.dims);
   if (!dims.ok()) return of_model(dims);
-  absl::StatusOr<std::string> whole =
-      onnx::with_data_inside(file, onnx::data_folders(arguments.model), kMostSentBytes);
+  absl::StatusOr<std::string> whole = frontends::with_data_inside(file, arguments.model, kMostSentBytes);
   if (absl::IsFailedPrecondition(whole.status()))
     return absl::FailedPreconditionError(
         absl::StrCat(of_model(whole.status()).message(), ", which cannot be submitted: use `tuner tune`"));

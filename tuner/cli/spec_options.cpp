@@ -6,13 +6,17 @@
 #include "absl/strings/str_cat.h"
 #include "base/command_line.h"
 #include "base/status.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/schedule/numerics.h"
 
 namespace tf::tuner_cli {
 
 void add_spec_options(CLI::App& command, SpecArguments& arguments) {
   service::JobSpec& spec = arguments.spec;
-  command.add_option("model", arguments.model, "The network, an ONNX file")->required();
+  command
+      .add_option("model", arguments.model,
+                  absl::StrCat("The network, an ", frontends::format_names(), " file"))
+      ->required();
   spec.target = "host";
   command.add_option("--target", spec.target, "Target to compile for: host, x86_64:cpu=znver4, …")
       ->capture_default_str();

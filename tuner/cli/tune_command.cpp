@@ -20,7 +20,7 @@
 #include "base/exit_code.h"
 #include "base/remedy.h"
 #include "base/status.h"
-#include "compiler/onnx/import.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/target/target.h"
 #include "database/open_records.h"
 #include "database/sqlite_store.h"
@@ -185,7 +185,7 @@ struct TrialSetting {
 absl::Status check_builds(const TuneArguments& arguments, const service::JobSpec& spec,
                           const session::SessionOptions& options, const std::atomic<bool>& stop,
                           measure::PoolBuilder& builder, measure::Runner& runner) {
-  TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(arguments.model, {.dims = spec.dims}));
+  TF_ASSIGN_OR_RETURN(graph::Graph network, frontends::import_file(arguments.model, {.dims = spec.dims}));
   TF_ASSIGN_OR_RETURN(records::Plan plan, records::plan_untuned(std::move(network), options.target));
   const auto bench = session::make_network_bench(builder.pool(), runner,
                                                  {.target = options.target,
@@ -290,7 +290,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const Clock::time_point began = Clock::now();
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
   TF_RETURN_IF_ERROR(database::check_writable(arguments.db));
-  TF_ASSIGN_OR_RETURN(std::string model, onnx::read_model_file(arguments.model));
+  TF_ASSIGN_OR_RETURN(std::string model, frontends::read_model_file(arguments.model));
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, service::session_options(spec, 0, spec.device_class));
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));
@@ -338,7 +338,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
       }).get();
   Ending ending;
   if (result.ok() && has_results(*result)) {
-    TF_ASSIGN_OR_RETURN(const graph::Graph graph, onnx::import_model(arguments.model, {.dims = spec.dims}));
+    TF_ASSIGN_OR_RETURN(const graph::Graph graph,
+                        frontends::import_file(arguments.model, {.dims = spec.dims}));
     tries_network = true;
     if (!stop) printer.say("timing the whole network: untuned and tuned builds alternate");
     TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, split.measure, *builder, *runner, *store},

@@ -4,6 +4,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "compiler/frontends/frontends.h"
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/fleet_runner.h"
@@ -39,7 +40,7 @@ absl::StatusOr<session::SessionOptions> options_of(const JobSpec& spec, int64_t 
 }
 
 // The models of all users are in one folder.
-onnx::ImportOptions import_options(const JobSpec& spec) {
+frontends::ImportOptions import_options(const JobSpec& spec) {
   return {.dims = spec.dims, .reads_external_data = false};
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/graph/program.h"
 #include "compiler/schedule/structure.h"
 #include "tuner/search/search.h"
@@ -14,8 +15,8 @@ namespace tf::service {
 
 absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
                                                          const target::Target& target,
-                                                         const onnx::ImportOptions& import) {
-  TF_ASSIGN_OR_RETURN(graph::Graph network, onnx::import_model(model_path, import));
+                                                         const frontends::ImportOptions& import) {
+  TF_ASSIGN_OR_RETURN(graph::Graph network, frontends::import_file(model_path, import));
   TF_ASSIGN_OR_RETURN(graph::Program program,
                       graph::plan_program(std::move(network), {.lanes = target.fp32_lanes()}));
   std::vector<session::Task> tuned;

@@ -1,12 +1,12 @@
 #pragma once
-// Owns: from an ONNX network to the tasks of a tuning session, and from a job's specification to the
+// Owns: from a network's file to the tasks of a tuning session, and from a job's specification to the
 // session's options. Does not know: where tasks are measured.
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/onnx/import.h"
+#include "compiler/frontends/frontends.h"
 #include "tuner/service/job_spec.h"
 #include "tuner/session/session.h"
 
@@ -15,10 +15,10 @@ namespace tf::service {
 // One task for each distinct kernel of the planned network that has elements, in order of first use, weighted
 // by its occurrences: what `compiler tasks` lists and a build for the same target asks the database for.
 // After these, with weight 0, the kernels between other layouts whose times may turn the build's choice of
-// layouts (graph/layout_choice.h). Errors as onnx::import_model's; INVALID_ARGUMENT if nothing is left to tune.
+// layouts (graph/layout_choice.h). Errors as frontends::import_file's; INVALID_ARGUMENT if nothing is left to tune.
 absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
                                                          const target::Target& target,
-                                                         const onnx::ImportOptions& import);
+                                                         const frontends::ImportOptions& import);
 
 // INVALID_ARGUMENT for a target or a strategy that does not exist.
 absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,

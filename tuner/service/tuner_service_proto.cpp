@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "compiler/onnx/external_data.h"
+#include "compiler/frontends/frontends.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/busy.h"
 #include "rpc/grpc_status.h"
@@ -152,7 +152,7 @@ class TunerService final : public pb::Tuner::Service {
     TF_RETURN_IF_ERROR(or_busy(context, place.status()));
     TF_RETURN_IF_ERROR(queue_.check_submission(submitter, spec));
     TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(context, reader, *place));
-    TF_RETURN_IF_ERROR(onnx::check_data_inside(model.bytes));
+    TF_RETURN_IF_ERROR(frontends::check_data_inside(model.bytes));
     const Digest& digest = model.digest;
     TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.bytes));
     absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name,

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/graph/lower_group.h"
 #include "compiler/graph/program.h"
-#include "compiler/onnx/import.h"
 
 namespace tf::peers {
 namespace {
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<bench::Kernel>> network_kernels(const std::string& ne
 }
 
 absl::StatusOr<std::vector<bench::Kernel>> model_kernels(const std::string& model_path, int64_t lanes) {
-  TF_ASSIGN_OR_RETURN(graph::Graph imported, onnx::import_model(model_path, {}));
+  TF_ASSIGN_OR_RETURN(graph::Graph imported, frontends::import_file(model_path, {}));
   return network_kernels(std::filesystem::path(model_path).stem().string(), std::move(imported), lanes);
 }
 

@@ -20,7 +20,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
-#include "compiler/onnx/zoo.h"
+#include "compiler/frontends/zoo/zoo.h"
 #include "compiler/passes/lower.h"
 #include "database/sqlite_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -58,7 +58,7 @@ const std::vector<session::Task>& tasks() {
   static const std::vector<session::Task> all = [] {
     const TemporaryFolder folder = *TemporaryFolder::make();
     const std::string path = folder.path() + "/squeezenet.onnx";
-    TF_CHECK(write_file(path, *onnx::zoo_model("squeezenet", {})).ok());
+    TF_CHECK(write_file(path, *zoo::model("squeezenet", {})).ok());
     return *service::network_tasks(path, target::host_target(), {});
   }();
   return all;

@@ -11,11 +11,11 @@
 #include "base/file.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
+#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/zoo/zoo.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
-#include "compiler/onnx/import.h"
-#include "compiler/onnx/zoo.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/numerics.h"
 #include "tests/support/onnx/model_writer.h"
@@ -85,9 +85,9 @@ TEST_F(BuildModel, ComputesWhatRandomNetworksAreDefinedToBe) {
 }
 
 TEST_F(BuildModel, ComputesAZooNetworkForANamedBatch) {
-  absl::StatusOr<std::string> bytes = onnx::zoo_model("mlp", {.batch_name = "batch"});
+  absl::StatusOr<std::string> bytes = zoo::model("mlp", {.batch_name = "batch"});
   ASSERT_TRUE(bytes.ok());
-  absl::StatusOr<graph::Graph> network = onnx::import_model_bytes(*bytes, "", {{{"batch", 3}}});
+  absl::StatusOr<graph::Graph> network = frontends::import_model(*bytes, {{{"batch", 3}}});
   ASSERT_TRUE(network.ok()) << network.status();
   absl::StatusOr<graph::Program> program = plan(*network);
   ASSERT_TRUE(program.ok()) << program.status();
@@ -176,7 +176,7 @@ TEST_F(BuildModel, MultipliesMatricesWithoutRowsColumnsOrTerms) {
       writer.node("Gemm", {"x", "w", "c"}, "sum");
       writer.node("Relu", {"sum"}, "y");
       writer.output("y");
-      absl::StatusOr<graph::Graph> network = onnx::import_model_bytes(writer.bytes(), "", {});
+      absl::StatusOr<graph::Graph> network = frontends::import_model(writer.bytes(), {});
       ASSERT_TRUE(network.ok()) << network.status();
       absl::StatusOr<graph::Program> program = plan(*network);
       ASSERT_TRUE(program.ok()) << program.status();

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/graph.h"
-#include "compiler/onnx/import.h"
-#include "compiler/onnx/tensor_proto.h"
 #include "tests/integration/compiler/commands.h"
 #include "tests/support/onnx/model_writer.h"
 
@@ -264,7 +264,7 @@ TEST_F(Commands, KernelTellsScriptsWhatItTellsPeople) {
 TEST_F(Commands, RunTakesEachInputOnce) {
   ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
   ASSERT_EQ(run("build " + file("mlp.onnx") + " -o " + file("model")).code, 0);
-  const graph::Graph network = *onnx::import_model(file("mlp.onnx"), {});
+  const graph::Graph network = *frontends::import_file(file("mlp.onnx"), {});
   const graph::NodeId input = network.inputs()[0];
   const std::vector<int64_t> shape = network.shape(input);
   const std::vector<float> zeros(static_cast<size_t>(*graph::element_count(shape)));

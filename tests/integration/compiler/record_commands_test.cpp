@@ -1,8 +1,8 @@
 // What the `compiler` program makes of records in a database.
 #include <fstream>
 
+#include "compiler/frontends/frontends.h"
 #include "compiler/graph/program.h"
-#include "compiler/onnx/import.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/schedule.h"
 #include "database/sqlite_store.h"
@@ -37,7 +37,7 @@ class CommandsOnRecords : public Commands {
   void SetUp() override {
     Commands::SetUp();
     ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
-    task_ = graph::plan_program(*onnx::import_model(file("mlp.onnx"), {}),
+    task_ = graph::plan_program(*frontends::import_file(file("mlp.onnx"), {}),
                                 {.lanes = target::host_target().fp32_lanes()})
                 ->tasks[0];
   }

@@ -11,8 +11,8 @@
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/onnx/import.h"
 #include "tests/integration/onnxruntime/reference.h"
 #include "tests/support/onnx/model_writer.h"
 
@@ -119,7 +119,7 @@ TEST_P(QuantizedAgainstOnnxRuntime, AFullyConnectedLayerAgreesWithinOneStep) {
   ASSERT_TRUE(write_file(root_ + "/model.onnx", model_.bytes()).ok());
   const absl::StatusOr<Reference> reference = ask_onnx_runtime(root_ + "/model.onnx", root_);
   ASSERT_TRUE(reference.ok()) << reference.status();
-  absl::StatusOr<graph::Graph> network = onnx::import_model(root_ + "/model.onnx", {});
+  absl::StatusOr<graph::Graph> network = frontends::import_file(root_ + "/model.onnx", {});
   ASSERT_TRUE(network.ok()) << network.status();
   EXPECT_TRUE(multiplies_integers(*network));
   const auto program = graph::plan_program(*std::move(network), {.lanes = target_.fp32_lanes()});

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/status.h"
-#include "compiler/onnx/tensor_proto.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 
 namespace tf {
 namespace {

@@ -1,6 +1,6 @@
 // Every network of the zoo gives ONNX Runtime's output on random inputs, whatever the schedules. Skipped
 // where ONNX Runtime is not installed (deploy/install_peers.sh).
-#include "compiler/onnx/zoo.h"
+#include "compiler/frontends/zoo/zoo.h"
 
 #include <unistd.h>
 
@@ -15,8 +15,8 @@
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/onnx/import.h"
 #include "tests/integration/onnxruntime/reference.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/space/generate.h"
@@ -114,15 +114,15 @@ class AgainstOnnxRuntime : public testing::TestWithParam<ZooCase> {
   static bool is_a_larger_other() { return GetParam().network == "bert_base"; }
 
   // Writes the network and asks ONNX Runtime; `program_` and `reference_` are then set.
-  void prepare(const onnx::ZooOptions& options, const tensor::Binding& dims) {
-    const absl::StatusOr<std::string> bytes = onnx::zoo_model(GetParam().network, options);
+  void prepare(const zoo::Options& options, const tensor::Binding& dims) {
+    const absl::StatusOr<std::string> bytes = zoo::model(GetParam().network, options);
     ASSERT_TRUE(bytes.ok()) << bytes.status();
     ASSERT_TRUE(write_file(root_ + "/model.onnx", *bytes).ok());
     absl::StatusOr<Reference> answer = ask_onnx_runtime(root_ + "/model.onnx", root_, dims);
     ASSERT_TRUE(answer.ok()) << answer.status();
     reference_ = *std::move(answer);
     expect_telling(reference_);
-    absl::StatusOr<graph::Graph> network = onnx::import_model(root_ + "/model.onnx", {.dims = dims});
+    absl::StatusOr<graph::Graph> network = frontends::import_file(root_ + "/model.onnx", {.dims = dims});
     ASSERT_TRUE(network.ok()) << network.status();
     auto program = graph::plan_program(*std::move(network), {.lanes = target_.fp32_lanes()});
     ASSERT_TRUE(program.ok()) << program.status();
@@ -191,7 +191,7 @@ TEST_P(AgainstOnnxRuntime, RandomSchedulesAgree) {
 std::vector<ZooCase> cases() {
   std::vector<ZooCase> all;
   const bool is_newer = target::host_target().has("avx512f");
-  for (const onnx::ZooNetwork& network : onnx::zoo_networks()) {
+  for (const zoo::Network& network : zoo::networks()) {
     all.push_back({network.name, "host"});
     if (is_newer) all.push_back({network.name, "x86_64:cpu=haswell"});
   }

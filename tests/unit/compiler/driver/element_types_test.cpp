@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/frontends/frontends.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/optimize.h"
-#include "compiler/onnx/import.h"
 #include "tests/support/onnx/model_writer.h"
 #include "tests/unit/compiler/driver/built_model.h"
 
@@ -37,7 +37,7 @@ class ElementTypes : public BuiltModel {
  protected:
   // The only output, by the built model and, which must be the same, by the reference evaluation.
   HostTensor computed(const ModelWriter& model, const std::vector<HostTensor>& inputs) {
-    const absl::StatusOr<graph::Graph> network = onnx::import_model_bytes(model.bytes(), "", {});
+    const absl::StatusOr<graph::Graph> network = frontends::import_model(model.bytes(), {});
     EXPECT_TRUE(network.ok()) << network.status();
     if (!network.ok()) return {};
     const auto built = build(*network);
@@ -242,7 +242,7 @@ TEST_F(ElementTypes, NormalizesHalvesByStatisticsOfTheirOwnTypeOrWider) {
   for (const char* name : {"scale", "bias", "mean", "variance"}) early.input(name, {1}, kFloat);
   early.node("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, "y");
   early.output("y");
-  EXPECT_THAT(std::string(onnx::import_model_bytes(early.bytes(), "", {}).status().message()),
+  EXPECT_THAT(std::string(frontends::import_model(early.bytes(), {}).status().message()),
               testing::HasSubstr("different element types"));
 }
 

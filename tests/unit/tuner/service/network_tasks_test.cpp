@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/zoo/zoo.h"
 #include "compiler/graph/program.h"
-#include "compiler/onnx/import.h"
-#include "compiler/onnx/zoo.h"
 #include "compiler/schedule/structure.h"
 
 namespace tf::service {
@@ -24,7 +24,8 @@ class NetworkTasksTest : public testing::Test {
     const auto network = network_tasks(path_, target_, {});
     ASSERT_TRUE(network.ok()) << network.status();
     network_ = *network;
-    const auto program = graph::plan_program(*onnx::import_model(path_, {}), {.lanes = target_.fp32_lanes()});
+    const auto program =
+        graph::plan_program(*frontends::import_file(path_, {}), {.lanes = target_.fp32_lanes()});
     ASSERT_TRUE(program.ok()) << program.status();
     program_ = *program;
   }
@@ -36,7 +37,7 @@ class NetworkTasksTest : public testing::Test {
 };
 
 TEST_F(NetworkTasksTest, HaveTheKernelsOfOtherLayoutsAtTheEndWithoutWeight) {
-  read(*onnx::zoo_model("squeezenet", {}));
+  read(*zoo::model("squeezenet", {}));
   ASSERT_FALSE(program_.alternatives.empty());
   ASSERT_EQ(network_.size(), program_.tasks.size() + program_.alternatives.size());
   for (size_t i = 0; i < network_.size(); ++i) {
@@ -51,7 +52,7 @@ TEST_F(NetworkTasksTest, HaveTheKernelsOfOtherLayoutsAtTheEndWithoutWeight) {
 
 TEST_F(NetworkTasksTest, LeaveOutKernelsThatComputeNothing) {
   ::onnx::ModelProto model;
-  ASSERT_TRUE(model.ParseFromString(*onnx::zoo_model("squeezenet", {})));
+  ASSERT_TRUE(model.ParseFromString(*zoo::model("squeezenet", {})));
   ::onnx::GraphProto& graph = *model.mutable_graph();
   // Before all others a kernel that computes nothing.
   auto& input = *graph.add_input();

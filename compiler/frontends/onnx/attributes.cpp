@@ -1,0 +1,203 @@
+#include "compiler/frontends/onnx/attributes.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+
+namespace tf::onnx {
+namespace {
+
+using ::onnx::AttributeProto;
+
+// Operators are separated by spaces; a set has the attribute if it lies in [since, until).
+struct AttributeRow {
+  std::string_view operators;
+  std::string_view attribute;
+  AttributeProto::AttributeType type;
+  int since = 1, until = 1000;
+};
+
+constexpr auto kInt = AttributeProto::INT;
+constexpr auto kInts = AttributeProto::INTS;
+constexpr auto kFloat = AttributeProto::FLOAT;
+constexpr auto kFloats = AttributeProto::FLOATS;
+constexpr auto kString = AttributeProto::STRING;
+constexpr auto kStrings = AttributeProto::STRINGS;
+constexpr auto kTensor = AttributeProto::TENSOR;
+constexpr auto kSparse = AttributeProto::SPARSE_TENSOR;
+
+constexpr std::string_view kBroadcasting = "Add And Div Equal Greater Less Mul Or Pow Sub";
+constexpr std::string_view kConsuming =
+    "Abs Add BatchNormalization Ceil Clip Div Dropout Elu Exp Floor HardSigmoid LeakyRelu Log Max Mean Min "
+    "Mul Neg "
+    "PRelu Reciprocal Relu Reshape Sigmoid Sqrt Sub Sum Tanh";
+constexpr std::string_view kConvolutions = "Conv ConvInteger QLinearConv";
+constexpr std::string_view kPools = "AveragePool MaxPool";
+constexpr std::string_view kWindows = "AveragePool Conv ConvInteger MaxPool QLinearConv";
+constexpr std::string_view kReductions = "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum";
+constexpr std::string_view kOtherReductions = "ReduceMax ReduceMean ReduceMin ReduceProd";
+
+// From the operator schemas of ONNX, sets 1 to 22.
+constexpr AttributeRow kAttributes[] = {
+    {"Cast", "to", kString, 1, 6},
+    {"Cast", "to", kInt, 6},
+    {"Cast", "saturate", kInt, 19},
+    {"Clip", "max", kFloat, 1, 11},
+    {"Clip", "min", kFloat, 1, 11},
+    {"Concat Flatten Gather LogSoftmax Softmax Split", "axis", kInt},
+    {"Constant ConstantOfShape", "value", kTensor},
+    {"Constant", "sparse_value", kSparse, 11},
+    {"Constant", "value_float", kFloat, 12},
+    {"Constant", "value_floats", kFloats, 12},
+    {"Constant", "value_int", kInt, 12},
+    {"Constant", "value_ints", kInts, 12},
+    {"Constant", "value_string", kString, 12},
+    {"Constant", "value_strings", kStrings, 12},
+    {"DequantizeLinear QuantizeLinear", "axis", kInt, 13},
+    {"DequantizeLinear QuantizeLinear", "block_size", kInt, 21},
+    {"QuantizeLinear", "output_dtype", kInt, 21},
+    {"QuantizeLinear", "saturate", kInt, 19},
+    {"Dropout", "ratio", kFloat, 1, 12},
+    {"Dropout", "seed", kInt, 12},
+    {"BatchNormalization Dropout", "is_test", kInt, 1, 7},
+    {"BatchNormalization", "epsilon", kFloat},
+    {"BatchNormalization", "momentum", kFloat},
+    {"BatchNormalization", "spatial", kInt, 1, 9},
+    {"BatchNormalization", "training_mode", kInt, 14},
+    {"Elu HardSigmoid LeakyRelu", "alpha", kFloat},
+    {"HardSigmoid", "beta", kFloat},
+    {"Gelu", "approximate", kString},
+    {"Gemm", "alpha", kFloat},
+    {"Gemm", "beta", kFloat},
+    {"Gemm", "broadcast", kInt, 1, 7},
+    {"Gemm", "transA", kInt},
+    {"Gemm", "transB", kInt},
+    {"LRN", "alpha", kFloat},
+    {"LRN", "beta", kFloat},
+    {"LRN", "bias", kFloat},
+    {"LRN", "size", kInt},
+    {"LayerNormalization", "axis", kInt},
+    {"LayerNormalization", "epsilon", kFloat},
+    {"LayerNormalization", "stash_type", kInt},
+    {"Pad", "mode", kString},
+    {"Pad", "paddings", kInts, 1, 2},
+    {"Pad", "pads", kInts, 2, 11},
+    {"Pad", "value", kFloat, 1, 11},
+    {"Reshape", "allowzero", kInt, 14},
+    {"Reshape", "shape", kInts, 1, 5},
+    {"Shape", "end", kInt, 15},
+    {"Shape", "start", kInt, 15},
+    {"Slice", "axes", kInts, 1, 10},
+    {"Slice", "ends", kInts, 1, 10},
+    {"Slice", "starts", kInts, 1, 10},
+    {"Split", "num_outputs", kInt, 18},
+    {"Split", "split", kInts, 1, 13},
+    {"Squeeze Unsqueeze", "axes", kInts, 1, 13},
+    {"Transpose", "perm", kInts},
+    {kBroadcasting, "axis", kInt, 1, 7},
+    {kBroadcasting, "broadcast", kInt, 1, 7},
+    {kConsuming, "consumed_inputs", kInts, 1, 6},
+    {kWindows, "auto_pad", kString},
+    {kWindows, "kernel_shape", kInts},
+    {kWindows, "pads", kInts},
+    {kWindows, "strides", kInts},
+    {kConvolutions, "dilations", kInts},
+    {kConvolutions, "group", kInt},
+    {kPools, "ceil_mode", kInt, 10},
+    {"AveragePool", "count_include_pad", kInt, 7},
+    {"AveragePool", "dilations", kInts, 19},
+    {"MaxPool", "dilations", kInts, 10},
+    {"MaxPool", "storage_order", kInt, 8},
+    {kReductions, "keepdims", kInt},
+    {kOtherReductions, "axes", kInts, 1, 18},
+    {kOtherReductions, "noop_with_empty_axes", kInt, 18},
+    {"ReduceSum", "axes", kInts, 1, 13},
+    {"ReduceSum", "noop_with_empty_axes", kInt, 13},
+};
+
+// The operators that came after set 1.
+struct FirstSet {
+  int opset;
+  std::string_view operators;
+};
+constexpr FirstSet kFirstSets[] = {
+    {7, "Cos Sin"},
+    {8, "Expand"},
+    {9, "ConstantOfShape Erf IsNaN Where"},
+    {10, "ConvInteger DequantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear"},
+    {11, "DynamicQuantizeLinear Range Round"},
+    {12, "GreaterOrEqual LessOrEqual"},
+    {14, "HardSwish"},
+    {17, "LayerNormalization"},
+    {20, "Gelu"},
+};
+
+// Whether the word is one of the list's.
+bool contains(std::string_view list, std::string_view word) {
+  for (size_t at = list.find(word); at != std::string_view::npos; at = list.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || list[at - 1] == ' ') && (end == list.size() || list[end] == ' ')) return !word.empty();
+  }
+  return false;
+}
+
+std::string_view type_words(AttributeProto::AttributeType type) {
+  switch (type) {
+    case kInt:
+      return "a whole number";
+    case kInts:
+      return "a list of whole numbers";
+    case kFloat:
+      return "a floating-point number";
+    case kFloats:
+      return "a list of floating-point numbers";
+    case kString:
+      return "a text";
+    case kStrings:
+      return "a list of texts";
+    case kTensor:
+      return "a tensor";
+    default:
+      return "a sparse tensor";
+  }
+}
+
+std::string mistake(const std::string& op, const AttributeProto& attribute, int opset) {
+  const std::string name = printable(attribute.name());
+  std::string other_sets;
+  for (const AttributeRow& row : kAttributes) {
+    if (row.attribute != attribute.name() || !contains(row.operators, op)) continue;
+    if (opset >= row.since && opset < row.until) {
+      if (attribute.type() == row.type) return "";
+      return absl::StrCat("attribute '", name, "' is not ", std::string(type_words(row.type)));
+    }
+    other_sets = opset < row.since ? absl::StrCat("; it exists from set ", row.since, " on")
+                                   : absl::StrCat("; it existed up to set ", row.until - 1);
+  }
+  return absl::StrCat("attribute '", name, "' does not exist in operator set ", opset, other_sets);
+}
+
+}  // namespace
+
+std::string attribute_mistake(const ::onnx::NodeProto& node, int opset) {
+  for (const FirstSet& first : kFirstSets) {
+    if (opset < first.opset && contains(first.operators, node.op_type()))
+      return absl::StrCat("operator set ", opset, " does not have this operator; set ", first.opset,
+                          " is the first");
+  }
+  std::set<std::string_view> seen;
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (!seen.insert(attribute.name()).second)
+      return absl::StrCat("attribute '", printable(attribute.name()), "' is given twice");
+    if (std::string text = mistake(node.op_type(), attribute, opset); !text.empty()) return text;
+  }
+  return "";
+}
+
+}  // namespace tf::onnx

@@ -1,0 +1,278 @@
+#include "compiler/frontends/onnx/import.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/printable.h"
+#include "base/status.h"
+#include "compiler/frontends/onnx/attributes.h"
+#include "compiler/frontends/onnx/external_data.h"
+#include "compiler/frontends/onnx/node_order.h"
+#include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
+#include "compiler/graph/rewrite.h"
+#include "compiler/graph/verify.h"
+
+namespace tf::onnx {
+namespace {
+
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::NodeProto;
+using ::onnx::ValueInfoProto;
+
+constexpr int kOldestOpset = 1;
+constexpr int kNewestOpset = 22;
+
+std::map<std::string, Rule> all_rules() {
+  std::map<std::string, Rule> rules;
+  for (auto table : {network_rules(), quantized_rules(), arithmetic_rules(), shape_rules(), constant_rules()})
+    for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
+  return rules;
+}
+
+class Importer {
+ public:
+  Importer(DataFolders folders, const ImportOptions& options)
+      : options_(options), state_(std::move(folders)) {
+    state_.makeable_bytes = options.most_made_bytes;
+  }
+
+  absl::StatusOr<graph::Graph> run(const ModelProto& model) {
+    TF_RETURN_IF_ERROR(check_header(model));
+    const GraphProto& proto = model.graph();
+    state_.graph.name = printable(proto.name());
+    TF_ASSIGN_OR_RETURN(const std::vector<const NodeProto*> nodes, ordered_nodes(proto));
+    TF_RETURN_IF_ERROR(initializers(proto));
+    for (const ValueInfoProto& input : proto.input()) {
+      if (state_.values.contains(input.name())) continue;
+      if (auto fixed = options_.fixed.find(input.name()); fixed != options_.fixed.end()) {
+        const graph::HostTensor& value = fixed->second;
+        state_.values[input.name()] = state_.graph.add_constant(
+            graph::tensor_type(value.element, value.shape), value.data, printable(input.name()));
+        continue;
+      }
+      TF_RETURN_IF_ERROR(this->input(input));
+    }
+    TF_RETURN_IF_ERROR(check_dims());
+    for (const NodeProto* node : nodes) TF_RETURN_IF_ERROR(this->node(*node));
+    for (const ValueInfoProto& output : proto.output()) {
+      auto found = state_.values.find(output.name());
+      if (found == state_.values.end())
+        return absl::InvalidArgumentError(
+            absl::StrCat("output '", printable(output.name()), "' is not produced by any node"));
+      state_.graph.outputs.push_back({printable(output.name()), found->second});
+    }
+    TF_RETURN_IF_ERROR(graph::verify(state_.graph));
+    return graph::remove_dead_code(state_.graph);
+  }
+
+  absl::Status check_dims(const GraphProto& proto) {
+    std::set<std::string> constants;
+    for (const ::onnx::TensorProto& tensor : proto.initializer()) constants.insert(tensor.name());
+    for (const ValueInfoProto& input : proto.input())
+      if (!constants.contains(input.name())) TF_RETURN_IF_ERROR(extents_of(input).status());
+    return check_dims();
+  }
+
+ private:
+  absl::Status check_header(const ModelProto& model) {
+    for (const auto& opset : model.opset_import()) {
+      if (opset.domain().empty() || opset.domain() == "ai.onnx")
+        state_.opset = static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1000));
+    }
+    if (state_.opset < kOldestOpset || state_.opset > kNewestOpset)
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model is of operator set ", state_.opset, "; ", kOldestOpset, " to ",
+                       kNewestOpset, " are supported: convert it with onnx.version_converter"));
+    if (model.graph().sparse_initializer_size() > 0)
+      return absl::UnimplementedError("the model has sparse initializers, which are not supported");
+    return absl::OkStatus();
+  }
+
+  absl::Status initializers(const GraphProto& proto) {
+    for (const ::onnx::TensorProto& tensor : proto.initializer()) {
+      absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.external);
+      if (!value.ok())
+        return absl::InvalidArgumentError(
+            absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
+      state_.values[tensor.name()] = state_.graph.add_constant(
+          graph::tensor_type(value->element, value->shape), std::move(value->data), printable(tensor.name()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status input(const ValueInfoProto& info) {
+    TF_ASSIGN_OR_RETURN(auto extents, extents_of(info));
+    absl::StatusOr<tensor::Element> element = element_from_onnx(info.type().tensor_type().elem_type());
+    if (!element.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", printable(info.name()), "': ", element.status().message()));
+    graph::TensorType result{*element, std::move(extents)};
+    if (absl::Status status = graph::element_count(state_.graph.shape(result)).status(); !status.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", printable(info.name()), "': ", status.message()));
+    state_.values[info.name()] = state_.graph.add_input(std::move(result), printable(info.name()));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<tensor::Expr>> extents_of(const ValueInfoProto& info) {
+    if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape())
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", printable(info.name()), "' is not a tensor of known rank"));
+    const auto& shape = info.type().tensor_type().shape();
+    std::vector<tensor::Expr> extents;
+    for (int i = 0; i < shape.dim_size(); ++i) {
+      const auto& dim = shape.dim(i);
+      if (dim.has_dim_value() && dim.dim_value() >= 0) {
+        extents.push_back(tensor::imm(dim.dim_value()));
+      } else {
+        // Exporters write -1, or nothing, where they mean "any".
+        const std::string name =
+            dim.dim_param().empty() ? absl::StrCat(info.name(), "_dim", i) : dim.dim_param();
+        TF_ASSIGN_OR_RETURN(tensor::Var var, dimension(name, info.name(), i));
+        extents.push_back(var);
+      }
+    }
+    return extents;
+  }
+
+  absl::StatusOr<tensor::Var> dimension(const std::string& name, const std::string& input, int axis) {
+    if (auto known = dims_.find(name); known != dims_.end()) return known->second;
+    std::string clean;  // a name of our text form
+    for (char c : name) clean += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+    if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0]))) clean.insert(0, "d_");
+    while (state_.graph.binding.contains(clean)) clean += '_';
+    auto given = options_.dims.find(name);
+    if (given == options_.dims.end()) given = options_.dims.find(clean);
+    if (given == options_.dims.end())
+      return absl::InvalidArgumentError(absl::StrCat("dimension '", printable(name), "' (axis ", axis,
+                                                     " of input '", printable(input),
+                                                     "') has no value: give one, as in --dim ", clean, "=1"));
+    used_.insert(given->first);
+    tensor::Dimension dim{tensor::var(clean)};
+    if (given->second < dim.low || given->second > dim.high)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim ", clean, "=", given->second, " is outside [", dim.low, ", ", dim.high, "]"));
+    state_.graph.binding[clean] = given->second;
+    state_.graph.dims.push_back(dim);
+    return dims_[name] = dim.var;
+  }
+
+  absl::Status check_dims() {
+    std::vector<std::string> names;
+    for (const auto& [name, var] : dims_) names.push_back(printable(name));
+    for (const auto& [name, value] : options_.dims) {
+      if (!used_.contains(name))
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--dim ", name, "=", value, ": the model has no such dimension; ",
+            names.empty() ? "it has no named dimensions" : "it has: " + absl::StrJoin(names, ", ")));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status node(const NodeProto& proto) {
+    static const std::map<std::string, Rule> kRules = all_rules();
+    NodeReader reader(proto, state_);
+    const bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
+    auto rule = kRules.find(proto.op_type());
+    if (!standard)
+      return reader.unsupported(
+          absl::StrCat("operators of domain '", printable(proto.domain()), "' are not supported"));
+    if (rule == kRules.end()) return reader.unsupported("this operator is not supported");
+    if (proto.output_size() == 0) return reader.invalid("it has no output");
+    if (const std::string mistake = attribute_mistake(proto, state_.opset); !mistake.empty())
+      return reader.invalid(mistake);
+    TF_ASSIGN_OR_RETURN(NodeId result, rule->second(reader));
+    reader.set_output(0, result);
+    for (int i = 0; i < proto.output_size(); ++i) {
+      if (reader.has_output(i) && !state_.values.contains(proto.output(i)))
+        return reader.unsupported(
+            absl::StrCat("its output ", i, ", '", printable(proto.output(i)), "', is not supported"));
+    }
+    return absl::OkStatus();
+  }
+
+  const ImportOptions& options_;
+  ImportState state_;
+  std::map<std::string, tensor::Var> dims_;
+  std::set<std::string> used_;
+};
+
+absl::StatusOr<ModelProto> parse(std::string_view bytes) {
+  ModelProto model;
+  if (bytes.size() > INT32_MAX)
+    return absl::InvalidArgumentError("the file is over 2 GiB, ONNX's limit: keep weights as external data");
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return absl::InvalidArgumentError("not a whole ONNX model: truncated, or in another format");
+  if (!model.has_graph() || model.graph().output_size() == 0)
+    return absl::InvalidArgumentError("not a whole ONNX model: it has no graph with outputs");
+  return model;
+}
+
+// A varint of protobuf, taken off the bytes; nullopt where they end before it does.
+std::optional<uint64_t> take_varint(std::string_view& bytes) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= uint64_t{byte & 0x7fU} << shift;
+    if ((byte & 0x80) == 0) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const frontends::Frontend kFrontend = {.name = "ONNX",
+                                       .suffix = ".onnx",
+                                       .accepts = is_model,
+                                       .import_model = import_model,
+                                       .check_dims = check_dims,
+                                       .with_data_inside = with_data_inside,
+                                       .check_data_inside = check_data_inside};
+
+bool is_model(std::string_view bytes) {
+  constexpr uint64_t kNewestField = 100;  // more than ModelProto has, or will soon
+  while (const std::optional<uint64_t> tag = take_varint(bytes)) {
+    const uint64_t field = *tag >> 3, wire_type = *tag & 7;
+    if (field == ModelProto::kGraphFieldNumber) return wire_type == 2;
+    if (field == 0 || field > kNewestField) return false;
+    uint64_t size = wire_type == 1 ? 8 : 4;
+    if (wire_type == 0 || wire_type == 2) {
+      const std::optional<uint64_t> value = take_varint(bytes);
+      if (!value) return false;
+      size = wire_type == 2 ? *value : 0;
+    } else if (wire_type != 1 && wire_type != 5) {
+      return false;
+    }
+    if (size > bytes.size()) return false;
+    bytes.remove_prefix(size);
+  }
+  return false;
+}
+
+absl::StatusOr<graph::Graph> import_model(std::string_view bytes, const DataFolders& folders,
+                                          const ImportOptions& options) {
+  TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
+  return Importer(folders, options).run(model);
+}
+
+absl::Status check_dims(std::string_view bytes, const tensor::Binding& dims) {
+  TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
+  const ImportOptions options{.dims = dims};
+  return Importer({}, options).check_dims(model.graph());
+}
+
+std::vector<std::string> supported_operators() {
+  std::vector<std::string> names;
+  for (const auto& [name, rule] : all_rules()) names.push_back(name);
+  return names;
+}
+
+}  // namespace tf::onnx

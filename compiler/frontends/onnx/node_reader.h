@@ -1,0 +1,132 @@
+#pragma once
+// Owns: NodeReader, one ONNX node as the rules of rules_*.cpp see it: checked access to its operands and
+// attributes, and ways to append graph nodes for it. Does not know: what any operator means.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/frontends/onnx/external_data.h"
+#include "compiler/graph/graph.h"
+
+namespace onnx {
+class NodeProto;
+class AttributeProto;
+}  // namespace onnx
+
+namespace tf::onnx {
+
+using graph::NodeId;
+
+// What DequantizeLinear was given: scale * (values - zero), scales and zero points along `axis` if several.
+struct Dequantized {
+  NodeId values{}, scale{};
+  std::optional<NodeId> zero;
+  int64_t axis = 0;
+};
+
+struct ImportState {
+  explicit ImportState(DataFolders folders) : external(std::move(folders)) {}
+
+  graph::Graph graph;
+  std::map<std::string, NodeId> values;       // by ONNX value name
+  std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
+  int opset = 0;
+  ExternalData external;
+  int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
+};
+
+class NodeReader {
+ public:
+  NodeReader(const ::onnx::NodeProto& node, ImportState& state) : node_(node), state_(state) {}
+
+  int opset() const { return state_.opset; }
+  graph::Graph& graph() { return state_.graph; }
+  ExternalData& external_data() { return state_.external; }
+  std::string name() const;  // the node's, or its first output's
+  std::string op_type() const;
+
+  // Operands. A missing one (left out, or an empty name) is an error in input() and false in has().
+  int input_count() const;
+  bool has(int i) const;
+  absl::StatusOr<NodeId> input(int i) const;
+  // All operands up to the last that is there; INVALID_ARGUMENT if one before it is missing.
+  absl::StatusOr<std::vector<NodeId>> inputs() const;
+  // Operand i as whole numbers or floats known now; `what` is its meaning, for the error.
+  absl::StatusOr<std::vector<int64_t>> constant_ints(int i, std::string_view what) const;
+  absl::StatusOr<std::vector<double>> constant_floats(int i, std::string_view what) const;
+  int output_count() const;
+  bool has_output(int i) const;  // named, so that something may read it
+
+  // Attributes; the default where absent, INVALID_ARGUMENT where of another type.
+  bool has_attribute(std::string_view name) const;
+  absl::StatusOr<int64_t> int_attribute(std::string_view name, int64_t otherwise) const;
+  absl::StatusOr<double> float_attribute(std::string_view name, double otherwise) const;
+  absl::StatusOr<std::string> string_attribute(std::string_view name, std::string_view otherwise) const;
+  absl::StatusOr<std::vector<int64_t>> ints_attribute(std::string_view name,
+                                                      std::vector<int64_t> otherwise) const;
+  absl::StatusOr<std::vector<double>> floats_attribute(std::string_view name) const;
+  const ::onnx::AttributeProto* find_attribute(std::string_view name) const;
+
+  // A possibly negative axis as one of [0, rank); INVALID_ARGUMENT otherwise.
+  absl::StatusOr<int64_t> axis(int64_t axis, int rank) const;
+  absl::StatusOr<std::vector<int64_t>> axes(std::vector<int64_t> axes, int rank) const;
+
+  // Appends a graph node named like this one, folded at once if it is shape arithmetic on constants.
+  absl::StatusOr<NodeId> emit(graph::Op op, std::vector<NodeId> inputs);
+  // The operand converted to that element type, or itself if it has it.
+  absl::StatusOr<NodeId> cast_to(tensor::Element element, NodeId x);
+  // A half as f32, in which halves are summed; others as they are.
+  absl::StatusOr<NodeId> widened(NodeId x);
+  // A constant of that element type and shape.
+  NodeId ints(const std::vector<int64_t>& values);
+  NodeId scalar(double value, tensor::Element element);
+  const graph::TensorType& type(NodeId id) const { return state_.graph.type(id); }
+  int rank(NodeId id) const { return type(id).rank(); }
+
+  // Counts the bytes of a constant that is made, not read; RESOURCE_EXHAUSTED beyond
+  // ImportOptions::most_made_bytes.
+  absl::Status count_made(int64_t bytes);
+
+  // How the real values came about, if by DequantizeLinear; null otherwise.
+  const Dequantized* find_dequantized(NodeId id) const;
+  void set_dequantized(NodeId id, Dequantized from) { state_.dequantized[id] = from; }
+
+  // Says that output i is that node; rules with one output return it instead.
+  void set_output(int i, NodeId id);
+
+  absl::Status invalid(std::string_view message) const;
+  absl::Status unsupported(std::string_view message) const;
+
+ private:
+  const ::onnx::NodeProto& node_;
+  ImportState& state_;
+};
+
+// What one operator type means: appends nodes and returns the first output's.
+using Rule = absl::StatusOr<NodeId> (*)(NodeReader&);
+struct NamedRule {
+  const char* op_type;
+  Rule rule;
+};
+std::span<const NamedRule> network_rules();     // rules_network.cpp: convolution, pooling, normalisation, …
+std::span<const NamedRule> quantized_rules();   // rules_quantized.cpp: integers with scales and zero points
+std::span<const NamedRule> arithmetic_rules();  // rules_arithmetic.cpp: element-wise and reductions
+std::span<const NamedRule> shape_rules();       // rules_shape.cpp: what moves elements
+std::span<const NamedRule> constant_rules();    // rules_constant.cpp: constants and questions about shapes
+
+// A Conv, MatMul or Gemm's product of dequantized operands as a product of integers, scaled afterwards;
+// nothing if it is not one, or if weights, zero points or scales are not such that integers can stand for
+// them (rules_quantized.cpp). Its sums are exact: a result may differ in its last bits from a sum of real
+// products, and so by one after it is quantized.
+absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
+absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const graph::MatMul& op);
+
+// The product of extents, constants gathered into one factor.
+tensor::Expr product(std::span<const tensor::Expr> extents);
+
+}  // namespace tf::onnx

@@ -1,0 +1,307 @@
+// Convolution, matrix products, pooling, normalisation: ONNX's attributes turned into ours.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
+#include "compiler/frontends/onnx/window.h"
+
+namespace tf::onnx {
+namespace {
+
+using namespace graph;  // NOLINT(google-build-using-namespace): these files speak of little else.
+
+using Ints = std::vector<int64_t>;
+using Result = absl::StatusOr<NodeId>;
+
+Result conv(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, conv_of_dequantized(node));
+  if (of_integers) return *of_integers;
+  TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
+  if (inputs.size() < 2) return node.invalid("needs an input and weights");
+  const Ints weights = node.graph().shape(inputs[1]);
+  if (weights.size() < 3) return node.invalid(absl::StrCat("weights ", to_string(node.type(inputs[1]))));
+  TF_ASSIGN_OR_RETURN(Window window, read_window(node, inputs[0], Ints(weights.begin() + 2, weights.end())));
+  Conv op{window.strides, window.dilations, window.pads_begin, window.pads_end, 1};
+  TF_ASSIGN_OR_RETURN(op.groups, node.int_attribute("group", 1));
+  return node.emit(std::move(op), std::move(inputs));
+}
+
+// With ceil_mode a last, partial window is added by more padding at the end, unless it would start there.
+void round_up(const Ints& shape, Window& window) {
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const int64_t reach = window.dilations[i] * (window.kernel[i] - 1) + 1;
+    const int64_t room = shape[i + 2] + window.pads_begin[i] + window.pads_end[i] - reach;
+    const int64_t rest = room < 0 ? 0 : room % window.strides[i];
+    if (rest == 0) continue;
+    const int64_t last_start = room - rest + window.strides[i];
+    if (last_start < shape[i + 2] + window.pads_begin[i]) window.pads_end[i] += window.strides[i] - rest;
+  }
+}
+
+// Averages with ceil_mode and count_include_pad: what padding the attributes give counts, what a last,
+// partial window adds to it does not. So the former becomes a Pad.
+Result padded_average(NodeReader& node, NodeId x, const Window& given, Window rounded) {
+  const auto rank = static_cast<size_t>(node.rank(x));
+  Pad pad{Ints(rank, 0), Ints(rank, 0), 0};
+  for (size_t i = 0; i < given.kernel.size(); ++i) {
+    pad.begin[i + 2] = given.pads_begin[i];
+    pad.end[i + 2] = given.pads_end[i];
+    rounded.pads_begin[i] = 0;
+    rounded.pads_end[i] -= given.pads_end[i];
+  }
+  TF_ASSIGN_OR_RETURN(x, node.emit(std::move(pad), {x}));
+  return node.emit(Pool{PoolKind::kAverage, rounded.kernel, rounded.strides, rounded.dilations,
+                        rounded.pads_begin, rounded.pads_end, false},
+                   {x});
+}
+
+Result pool(NodeReader& node, PoolKind kind) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (node.has_output(1)) return node.unsupported("its second output (indices) is not supported");
+  TF_ASSIGN_OR_RETURN(Window window, read_window(node, x, {}));
+  TF_ASSIGN_OR_RETURN(const int64_t ceil_mode, node.int_attribute("ceil_mode", 0));
+  TF_ASSIGN_OR_RETURN(const int64_t include, node.int_attribute("count_include_pad", 0));
+  if (ceil_mode != 0) {
+    const Window given = window;
+    round_up(node.graph().shape(x), window);
+    if (include != 0 && window.pads_end != given.pads_end) return padded_average(node, x, given, window);
+  }
+  return node.emit(Pool{kind, window.kernel, window.strides, window.dilations, window.pads_begin,
+                        window.pads_end, include != 0},
+                   {x});
+}
+Result max_pool(NodeReader& node) {
+  return pool(node, PoolKind::kMax);
+}
+Result average_pool(NodeReader& node) {
+  return pool(node, PoolKind::kAverage);
+}
+
+Result global_pool(NodeReader& node, ReduceKind kind) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (node.rank(x) < 3) return node.invalid("needs an input with spatial axes");
+  Ints axes(node.rank(x) - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  return node.emit(Reduce{kind, std::move(axes), true}, {x});
+}
+Result global_average_pool(NodeReader& node) {
+  return global_pool(node, ReduceKind::kMean);
+}
+Result global_max_pool(NodeReader& node) {
+  return global_pool(node, ReduceKind::kMax);
+}
+
+Result scaled(NodeReader& node, NodeId x, double factor) {
+  if (factor == 1.0) return x;
+  return node.emit(Binary{BinaryKind::kMul}, {x, node.scalar(factor, node.type(x).element)});
+}
+
+Result gemm(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
+  TF_ASSIGN_OR_RETURN(const double alpha, node.float_attribute("alpha", 1.0));
+  TF_ASSIGN_OR_RETURN(const double beta, node.float_attribute("beta", 1.0));
+  TF_ASSIGN_OR_RETURN(const int64_t transpose_a, node.int_attribute("transA", 0));
+  TF_ASSIGN_OR_RETURN(const int64_t transpose_b, node.int_attribute("transB", 0));
+  if (node.rank(a) != 2 || node.rank(b) != 2) return node.invalid("needs two matrices");
+  const MatMul op{transpose_a != 0, transpose_b != 0};
+  const tensor::Element element = node.type(a).element;
+  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node, op));
+  // A product of halves that is scaled down may not fit in a half before that.
+  if (!of_integers && alpha != 1.0) {
+    TF_ASSIGN_OR_RETURN(a, node.widened(a));
+    TF_ASSIGN_OR_RETURN(b, node.widened(b));
+  }
+  TF_ASSIGN_OR_RETURN(NodeId y, of_integers ? Result(*of_integers) : node.emit(op, {a, b}));
+  TF_ASSIGN_OR_RETURN(y, scaled(node, y, alpha));
+  if (!node.has(2)) return node.cast_to(element, y);
+  TF_ASSIGN_OR_RETURN(NodeId c, node.input(2));
+  if (node.type(c).element != element) return node.invalid("its operands have different element types");
+  TF_ASSIGN_OR_RETURN(c, node.cast_to(node.type(y).element, c));
+  TF_ASSIGN_OR_RETURN(c, scaled(node, c, beta));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kAdd}, {y, c}));
+  return node.cast_to(element, y);
+}
+
+Result matmul(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::optional<NodeId> of_integers, matmul_of_dequantized(node, {}));
+  if (of_integers) return *of_integers;
+  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
+  // A vector is a matrix of one row (left) or one column (right), whose axis is dropped from the result.
+  const bool row = node.rank(a) == 1, column = node.rank(b) == 1;
+  if (row) {
+    TF_ASSIGN_OR_RETURN(a, node.emit(Reshape{{tensor::imm(1), node.type(a).extents[0]}}, {a}));
+  }
+  if (column) {
+    TF_ASSIGN_OR_RETURN(b, node.emit(Reshape{{node.type(b).extents[0], tensor::imm(1)}}, {b}));
+  }
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(MatMul{}, {a, b}));
+  if (!row && !column) return y;
+  std::vector<tensor::Expr> extents = node.type(y).extents;
+  if (row) extents.erase(extents.end() - 2);
+  if (column) extents.pop_back();
+  return node.emit(Reshape{std::move(extents)}, {y});
+}
+
+Result batch_norm(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
+  BatchNorm op;
+  TF_ASSIGN_OR_RETURN(op.epsilon, node.float_attribute("epsilon", 1e-5));
+  TF_ASSIGN_OR_RETURN(const int64_t training, node.int_attribute("training_mode", 0));
+  TF_ASSIGN_OR_RETURN(const int64_t spatial, node.int_attribute("spatial", 1));
+  if (training != 0 || spatial == 0 || node.has_output(1))
+    return node.unsupported("only the inference form, with one statistic per channel, is supported");
+  if (inputs.size() != 5) return node.invalid(absl::StrCat("it has ", inputs.size(), " operands, not 5"));
+  // Since operator set 15 the operands' types may differ. The widest is computed in, and f32 at least: x -
+  // mean may not fit in a half.
+  const tensor::Element element = node.type(inputs[0]).element;
+  tensor::Element widest = tensor::Element::kFloat32;
+  for (NodeId input : inputs) {
+    if (!tensor::is_float(node.type(input).element))
+      return node.invalid(absl::StrCat("it needs floating point, not ", to_string(node.type(input))));
+    if (node.opset() < 14 && node.type(input).element != element)
+      return node.invalid("its operands have different element types");
+    if (node.type(input).element == tensor::Element::kFloat64) widest = tensor::Element::kFloat64;
+  }
+  for (NodeId& input : inputs) {
+    TF_ASSIGN_OR_RETURN(input, node.cast_to(widest, input));
+  }
+  TF_ASSIGN_OR_RETURN(const NodeId y, node.emit(op, std::move(inputs)));
+  return node.cast_to(element, y);
+}
+
+Result lrn(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  if (!node.has_attribute("size")) return node.invalid("attribute 'size' is missing");
+  Lrn op;
+  TF_ASSIGN_OR_RETURN(op.size, node.int_attribute("size", 1));
+  TF_ASSIGN_OR_RETURN(op.alpha, node.float_attribute("alpha", 1e-4));
+  TF_ASSIGN_OR_RETURN(op.beta, node.float_attribute("beta", 0.75));
+  TF_ASSIGN_OR_RETURN(op.bias, node.float_attribute("bias", 1.0));
+  return node.emit(op, {x});
+}
+
+// Before operator set 13 softmax saw its operand as a matrix: all axes from `axis` on are one.
+Result softmax_of_matrix(NodeReader& node, NodeId x, int64_t axis, bool log) {
+  const std::vector<tensor::Expr> extents = node.type(x).extents;
+  const Ints shape = node.graph().shape(x);
+  if (std::all_of(shape.begin() + axis + 1, shape.end(), [](int64_t extent) { return extent == 1; }))
+    return node.emit(Softmax{axis, log}, {x});
+  const std::span<const tensor::Expr> all(extents);
+  TF_ASSIGN_OR_RETURN(NodeId matrix,
+                      node.emit(Reshape{{product(all.first(axis)), product(all.subspan(axis))}}, {x}));
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Softmax{1, log}, {matrix}));
+  return node.emit(Reshape{extents}, {y});
+}
+
+Result softmax(NodeReader& node, bool log) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  const bool flattens = node.opset() < 13;
+  TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", flattens ? 1 : -1));
+  TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
+  return flattens ? softmax_of_matrix(node, x, axis, log) : node.emit(Softmax{axis, log}, {x});
+}
+Result plain_softmax(NodeReader& node) {
+  return softmax(node, false);
+}
+Result log_softmax(NodeReader& node) {
+  return softmax(node, true);
+}
+
+// Inference, which a ratio of 0 makes of training too: nothing is dropped, so the mask is true everywhere.
+Result dropout(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  bool trains = false;
+  if (node.has(2)) {
+    TF_ASSIGN_OR_RETURN(const Ints training, node.constant_ints(2, "training mode"));
+    trains = training.size() != 1 || training[0] != 0;
+  }
+  if (trains && node.has(1)) {
+    TF_ASSIGN_OR_RETURN(const std::vector<double> ratio, node.constant_floats(1, "ratio"));
+    trains = ratio.size() != 1 || ratio[0] != 0;
+  }
+  if (trains) return node.unsupported("training mode is not supported");
+  if (node.has_output(1)) {
+    const NodeId kept = node.scalar(1, node.opset() < 10 ? node.type(x).element : tensor::Element::kBool);
+    TF_ASSIGN_OR_RETURN(const NodeId mask, node.emit(Expand{node.type(x).extents}, {kept}));
+    node.set_output(1, mask);
+  }
+  return node.emit(Unary{UnaryKind::kIdentity}, {x});
+}
+
+// (x - mean) / sqrt(variance + epsilon) * scale [+ bias], over the axes from `axis` on. What stands before
+// the scale is computed, and mean and inverse deviation are given, in the element of attribute stash_type:
+// squares of f16 overflow f16.
+Result layer_norm(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  TF_ASSIGN_OR_RETURN(NodeId scale, node.input(1));
+  TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", -1));
+  TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
+  TF_ASSIGN_OR_RETURN(const double epsilon, node.float_attribute("epsilon", 1e-5));
+  TF_ASSIGN_OR_RETURN(const int64_t stash_type, node.int_attribute("stash_type", 1));
+  const absl::StatusOr<tensor::Element> stash = element_from_onnx(static_cast<int32_t>(stash_type));
+  if (!stash.ok() || !tensor::is_float(*stash))
+    return node.unsupported(absl::StrCat("attribute 'stash_type' is ", stash_type));
+  const tensor::Element element = node.type(x).element;
+  const auto in = [&](tensor::Element wanted, NodeId v) { return node.cast_to(wanted, v); };
+  // Never in less than x's own precision.
+  if (tensor::element_bytes(element) < tensor::element_bytes(*stash)) {
+    TF_ASSIGN_OR_RETURN(x, in(*stash, x));
+  }
+  const Reduce mean{ReduceKind::kMean,
+                    [&] {
+                      Ints axes(node.rank(x) - axis);
+                      std::iota(axes.begin(), axes.end(), axis);
+                      return axes;
+                    }(),
+                    true};
+  TF_ASSIGN_OR_RETURN(NodeId center, node.emit(mean, {x}));
+  TF_ASSIGN_OR_RETURN(NodeId apart, node.emit(Binary{BinaryKind::kSub}, {x, center}));
+  TF_ASSIGN_OR_RETURN(NodeId square, node.emit(Binary{BinaryKind::kMul}, {apart, apart}));
+  TF_ASSIGN_OR_RETURN(NodeId variance, node.emit(mean, {square}));
+  const NodeId small = node.scalar(epsilon, node.type(x).element);
+  TF_ASSIGN_OR_RETURN(variance, node.emit(Binary{BinaryKind::kAdd}, {variance, small}));
+  TF_ASSIGN_OR_RETURN(NodeId deviation, node.emit(Unary{UnaryKind::kSqrt}, {variance}));
+  if (node.has_output(1)) {
+    TF_ASSIGN_OR_RETURN(const NodeId given, in(*stash, center));
+    node.set_output(1, given);
+  }
+  if (node.has_output(2)) {
+    TF_ASSIGN_OR_RETURN(NodeId inverse, node.emit(Unary{UnaryKind::kReciprocal}, {deviation}));
+    TF_ASSIGN_OR_RETURN(inverse, in(*stash, inverse));
+    node.set_output(2, inverse);
+  }
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Binary{BinaryKind::kDiv}, {apart, deviation}));
+  TF_ASSIGN_OR_RETURN(y, in(element, y));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kMul}, {y, scale}));
+  if (!node.has(2)) return y;
+  TF_ASSIGN_OR_RETURN(NodeId bias, node.input(2));
+  return node.emit(Binary{BinaryKind::kAdd}, {y, bias});
+}
+
+constexpr std::array kNetworkRules = {NamedRule{"AveragePool", average_pool},
+                                      NamedRule{"BatchNormalization", batch_norm},
+                                      NamedRule{"Conv", conv},
+                                      NamedRule{"Dropout", dropout},
+                                      NamedRule{"Gemm", gemm},
+                                      NamedRule{"GlobalAveragePool", global_average_pool},
+                                      NamedRule{"GlobalMaxPool", global_max_pool},
+                                      NamedRule{"LRN", lrn},
+                                      NamedRule{"LayerNormalization", layer_norm},
+                                      NamedRule{"LogSoftmax", log_softmax},
+                                      NamedRule{"MatMul", matmul},
+                                      NamedRule{"MaxPool", max_pool},
+                                      NamedRule{"Softmax", plain_softmax}};
+
+}  // namespace
+
+std::span<const NamedRule> network_rules() {
+  return kNetworkRules;
+}
+
+}  // namespace tf::onnx

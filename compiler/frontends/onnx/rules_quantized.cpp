@@ -1,0 +1,240 @@
+// Quantized tensors: a stored integer q stands for scale * (q - zero point). Products are sums of integers,
+// exact in i32, then scaled; ONNX's operator documentation says the same for each operator here.
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/frontends/onnx/integer_products.h"
+#include "compiler/frontends/onnx/quantization.h"
+
+namespace tf::onnx {
+namespace {
+
+using namespace graph;  // NOLINT(google-build-using-namespace): these files speak of little else.
+
+using Ints = std::vector<int64_t>;
+using Result = absl::StatusOr<NodeId>;
+using tensor::Element;
+
+constexpr Element kReal = Element::kFloat32;
+
+absl::StatusOr<std::optional<NodeId>> optional_input(NodeReader& node, int i) {
+  if (!node.has(i)) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(NodeId id, node.input(i));
+  return id;
+}
+
+absl::Status check_blocks(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const int64_t block, node.int_attribute("block_size", 0));
+  return block == 0 ? absl::OkStatus() : node.unsupported("scales for blocks of an axis are not supported");
+}
+
+// What QuantizeLinear and DequantizeLinear both take.
+struct ScaledOperands {
+  NodeId x, scale;
+  std::optional<NodeId> zero;
+  int64_t axis;  // along which scales and zero points stand
+};
+absl::StatusOr<ScaledOperands> scaled_operands(NodeReader& node) {
+  TF_RETURN_IF_ERROR(check_blocks(node));
+  ScaledOperands operands;
+  TF_ASSIGN_OR_RETURN(operands.x, node.input(0));
+  TF_ASSIGN_OR_RETURN(operands.scale, node.input(1));
+  TF_ASSIGN_OR_RETURN(operands.zero, optional_input(node, 2));
+  TF_ASSIGN_OR_RETURN(operands.axis, node.int_attribute("axis", 1));
+  return operands;
+}
+
+Result quantize_linear(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const ScaledOperands operands, scaled_operands(node));
+  auto [x, scale, zero, axis] = operands;
+  if (node.has_attribute("output_dtype") && !zero)
+    return node.unsupported(
+        "output_dtype without a zero point is not supported: give a zero point of that type");
+  const Element element = zero ? node.type(*zero).element : Element::kUInt8;
+  TF_ASSIGN_OR_RETURN(x, cast(node, x, kReal));
+  TF_ASSIGN_OR_RETURN(scale, cast(node, scale, kReal));
+  TF_ASSIGN_OR_RETURN(scale, along(node, scale, node.rank(x), axis));
+  if (zero) {
+    TF_ASSIGN_OR_RETURN(zero, along(node, *zero, node.rank(x), axis));
+  }
+  TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kDiv, x, scale));
+  return to_integers(node, x, zero, element);
+}
+
+Result dequantize_linear(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const ScaledOperands operands, scaled_operands(node));
+  auto [x, scale, zero, axis] = operands;
+  const Element element = node.type(scale).element;
+  const int rank = node.rank(x);
+  const Dequantized from{x, scale, zero, axis};
+  // The difference is a whole number that every float of 16 bits or more holds, but for i32 without zero
+  // point.
+  TF_ASSIGN_OR_RETURN(x, cast(node, x, kReal));
+  if (!all_zero(node, zero)) {
+    TF_ASSIGN_OR_RETURN(NodeId real, cast(node, *zero, kReal));
+    TF_ASSIGN_OR_RETURN(real, along(node, real, rank, axis));
+    TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kSub, x, real));
+  }
+  TF_ASSIGN_OR_RETURN(scale, cast(node, scale, kReal));
+  TF_ASSIGN_OR_RETURN(scale, along(node, scale, rank, axis));
+  TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kMul, x, scale));
+  TF_ASSIGN_OR_RETURN(x, cast(node, x, element));
+  if (element == kReal) node.set_dequantized(x, from);
+  return x;
+}
+
+// sum * (a_scale * b_scale / y_scale), rounded to y's elements. Operands: the scales' numbers.
+struct Scales {
+  int a, b, y, y_zero;
+};
+Result requantized(NodeReader& node, NodeId sum, const Scales& at, int64_t b_axis) {
+  const int rank = node.rank(sum);
+  TF_ASSIGN_OR_RETURN(NodeId a_scale, node.input(at.a));
+  TF_ASSIGN_OR_RETURN(NodeId b_scale, node.input(at.b));
+  TF_ASSIGN_OR_RETURN(NodeId y_scale, node.input(at.y));
+  TF_ASSIGN_OR_RETURN(NodeId zero, node.input(at.y_zero));
+  // Scales of rows of a stand along the last axis but one.
+  TF_ASSIGN_OR_RETURN(a_scale, along(node, a_scale, rank, rank - 2));
+  TF_ASSIGN_OR_RETURN(b_scale, along(node, b_scale, rank, b_axis));
+  TF_ASSIGN_OR_RETURN(y_scale, along(node, y_scale, rank, rank - 2));
+  const Element element = node.type(zero).element;
+  TF_ASSIGN_OR_RETURN(zero, along(node, zero, rank, rank - 2));
+  TF_ASSIGN_OR_RETURN(NodeId factor, binary(node, BinaryKind::kMul, a_scale, b_scale));
+  TF_ASSIGN_OR_RETURN(factor, binary(node, BinaryKind::kDiv, factor, y_scale));
+  TF_ASSIGN_OR_RETURN(factor, cast(node, factor, kReal));
+  TF_ASSIGN_OR_RETURN(NodeId y, cast(node, sum, kReal));
+  TF_ASSIGN_OR_RETURN(y, binary(node, BinaryKind::kMul, y, factor));
+  return to_integers(node, y, zero, element);
+}
+
+absl::StatusOr<Factors> factors(NodeReader& node, int a, int a_zero, int b, int b_zero) {
+  TF_ASSIGN_OR_RETURN(NodeId first, node.input(a));
+  TF_ASSIGN_OR_RETURN(NodeId second, node.input(b));
+  TF_RETURN_IF_ERROR(check_quantized(node, node.type(first).element));
+  TF_RETURN_IF_ERROR(check_quantized(node, node.type(second).element));
+  TF_ASSIGN_OR_RETURN(std::optional<NodeId> first_zero, optional_input(node, a_zero));
+  TF_ASSIGN_OR_RETURN(std::optional<NodeId> second_zero, optional_input(node, b_zero));
+  return Factors{first, second, first_zero, second_zero, 0};
+}
+
+Result qlinear_conv(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const Factors f, factors(node, 0, 2, 3, 5));
+  TF_ASSIGN_OR_RETURN(NodeId sum, conv_of(node, f));
+  if (node.has(8)) {
+    TF_ASSIGN_OR_RETURN(NodeId bias, node.input(8));
+    TF_ASSIGN_OR_RETURN(bias, along(node, bias, node.rank(sum), 1));
+    TF_ASSIGN_OR_RETURN(sum, binary(node, BinaryKind::kAdd, sum, bias));
+  }
+  return requantized(node, sum, {1, 4, 6, 7}, 1);
+}
+
+Result qlinear_matmul(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const Factors f, factors(node, 0, 2, 3, 5));
+  TF_ASSIGN_OR_RETURN(const NodeId sum, matmul_of(node, f));
+  return requantized(node, sum, {1, 4, 6, 7}, node.rank(sum) - 1);
+}
+
+Result conv_integer(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const Factors f, factors(node, 0, 2, 1, 3));
+  return conv_of(node, f);
+}
+
+Result matmul_integer(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const Factors f, factors(node, 0, 2, 1, 3));
+  return matmul_of(node, f);
+}
+
+// scale = (max - min) / 255 over x and 0, zero point = -min / scale, all of them at run time.
+Result dynamic_quantize_linear(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
+  Ints axes;
+  for (int64_t d = 0; d < node.rank(x); ++d) axes.push_back(d);
+  const NodeId nothing = node.scalar(0, kReal);
+  TF_ASSIGN_OR_RETURN(NodeId high, node.emit(Reduce{ReduceKind::kMax, axes, false}, {x}));
+  TF_ASSIGN_OR_RETURN(high, binary(node, BinaryKind::kMax, high, nothing));
+  TF_ASSIGN_OR_RETURN(NodeId low, node.emit(Reduce{ReduceKind::kMin, axes, false}, {x}));
+  TF_ASSIGN_OR_RETURN(low, binary(node, BinaryKind::kMin, low, nothing));
+  TF_ASSIGN_OR_RETURN(NodeId scale, binary(node, BinaryKind::kSub, high, low));
+  TF_ASSIGN_OR_RETURN(scale, binary(node, BinaryKind::kDiv, scale, node.scalar(255, kReal)));
+  // All zeros: any scale will do but none.
+  TF_ASSIGN_OR_RETURN(const NodeId flat, binary(node, BinaryKind::kEqual, high, low));
+  TF_ASSIGN_OR_RETURN(scale, node.emit(Where{}, {flat, node.scalar(1, kReal), scale}));
+  TF_ASSIGN_OR_RETURN(NodeId zero, binary(node, BinaryKind::kDiv, low, scale));
+  TF_ASSIGN_OR_RETURN(zero, node.emit(Unary{UnaryKind::kNeg}, {zero}));
+  TF_ASSIGN_OR_RETURN(zero, to_integers(node, zero, std::nullopt, Element::kUInt8));
+  node.set_output(1, scale);
+  node.set_output(2, zero);
+  TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kDiv, x, scale));
+  return to_integers(node, x, zero, Element::kUInt8);
+}
+
+// Real factors that integers can stand for: weights known, one scale and known zero point of the other.
+struct ScaledFactors {
+  Factors factors;
+  NodeId a_scale, b_scale;
+};
+enum class Channels : uint8_t { kFirst, kLast };  // axis of b, along which its scales may stand
+absl::StatusOr<std::optional<ScaledFactors>> scaled_factors(NodeReader& node, Channels along) {
+  if (!node.has(0) || !node.has(1)) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const NodeId first, node.input(0));
+  TF_ASSIGN_OR_RETURN(const NodeId second, node.input(1));
+  const Dequantized *a = node.find_dequantized(first), *b = node.find_dequantized(second);
+  if (a == nullptr || b == nullptr || node.rank(first) < 2 || node.rank(second) < 2) return std::nullopt;
+  const bool bytes = is_byte(node.type(a->values).element) && is_byte(node.type(b->values).element);
+  if (!bytes || !known_integers(node, b->values) || !is_one_number(node, a->scale)) return std::nullopt;
+  if (a->zero && (!known_integers(node, *a->zero) || !is_one_number(node, *a->zero))) return std::nullopt;
+  if (b->zero && !known_integers(node, *b->zero)) return std::nullopt;
+  const int64_t channels = along == Channels::kFirst ? 0 : node.rank(second) - 1;
+  TF_ASSIGN_OR_RETURN(const int64_t axis, node.axis(b->axis, node.rank(second)));
+  const bool several = !is_one_number(node, b->scale) || (b->zero && !is_one_number(node, *b->zero));
+  if (several && axis != channels) return std::nullopt;
+  return ScaledFactors{{a->values, b->values, a->zero, b->zero, channels}, a->scale, b->scale};
+}
+
+// sum * (a_scale * b_scale), whose channels stand along `axis`.
+Result scaled(NodeReader& node, NodeId sum, const ScaledFactors& f, int64_t axis) {
+  TF_ASSIGN_OR_RETURN(const NodeId a_scale, along(node, f.a_scale, node.rank(sum), axis));
+  TF_ASSIGN_OR_RETURN(const NodeId b_scale, along(node, f.b_scale, node.rank(sum), axis));
+  TF_ASSIGN_OR_RETURN(const NodeId factor, binary(node, BinaryKind::kMul, a_scale, b_scale));
+  TF_ASSIGN_OR_RETURN(sum, cast(node, sum, kReal));
+  return binary(node, BinaryKind::kMul, sum, factor);
+}
+
+constexpr std::array kQuantizedRules = {NamedRule{"ConvInteger", conv_integer},
+                                        NamedRule{"DequantizeLinear", dequantize_linear},
+                                        NamedRule{"DynamicQuantizeLinear", dynamic_quantize_linear},
+                                        NamedRule{"MatMulInteger", matmul_integer},
+                                        NamedRule{"QLinearConv", qlinear_conv},
+                                        NamedRule{"QLinearMatMul", qlinear_matmul},
+                                        NamedRule{"QuantizeLinear", quantize_linear}};
+
+}  // namespace
+
+absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node) {
+  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f, scaled_factors(node, Channels::kFirst));
+  if (!f) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const NodeId sum, conv_of(node, f->factors));
+  TF_ASSIGN_OR_RETURN(NodeId y, scaled(node, sum, *f, 1));
+  if (!node.has(2)) return y;
+  TF_ASSIGN_OR_RETURN(NodeId bias, node.input(2));
+  TF_ASSIGN_OR_RETURN(bias, along(node, bias, node.rank(y), 1));
+  TF_ASSIGN_OR_RETURN(y, binary(node, BinaryKind::kAdd, y, bias));
+  return y;
+}
+
+absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const MatMul& op) {
+  TF_ASSIGN_OR_RETURN(const std::optional<ScaledFactors> f,
+                      scaled_factors(node, op.transpose_b ? Channels::kFirst : Channels::kLast));
+  if (!f) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(const NodeId sum, matmul_of(node, f->factors, op));
+  TF_ASSIGN_OR_RETURN(const NodeId y, scaled(node, sum, *f, node.rank(sum) - 1));
+  return y;
+}
+
+std::span<const NamedRule> quantized_rules() {
+  return kQuantizedRules;
+}
+
+}  // namespace tf::onnx
