@@ -220,6 +220,15 @@ absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const 
   return counts;
 }
 
+const StoreScheme kJsonLines = {
+    .name = "jsonl",
+    .form = "FILE.jsonl",
+    .suffix = ".jsonl",
+    .open_records = [](const std::string& path, const ReadOptions&) { return open_jsonl_records(path); },
+    .open_store = nullptr,
+    .why_only_read = "this command writes a database, but .jsonl means JSON lines",
+    .instead = "give it another name, such as tune.db; `tuner export` writes JSON lines"};
+
 absl::StatusOr<std::unique_ptr<Records>> open_jsonl_records(const std::string& path) {
   std::unique_ptr<Store> store = make_memory_store();
   TF_RETURN_IF_ERROR(import_jsonl(path, *store).status());

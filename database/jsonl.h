@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "database/store.h"
+#include "database/store_scheme.h"
 
 namespace tf::database {
 
@@ -38,6 +39,8 @@ absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const 
                                                  Store& store);
 // Whether that would succeed with a store that is empty, as far as the text goes.
 absl::Status check_jsonl_text(const std::string& path, const std::string& text);
+
+extern const StoreScheme kJsonLines;
 
 // The file's records, in memory.
 absl::StatusOr<std::unique_ptr<Records>> open_jsonl_records(const std::string& path);

@@ -118,7 +118,7 @@ class SqliteStore final : public SqliteView<Store> {
         queue_(std::move(writer), {.window = options.commit_window,
                                    .log_bytes = options.log_bytes,
                                    .checkpoint_interval = options.checkpoint_interval,
-                                   .keep_trying = options.keep_trying}) {}
+                                   .keep_trying = options.write.keep_trying}) {}
 
   // The writer closes last: the last connection of a file is the one that empties the log, and a reader must
   // not.
@@ -236,13 +236,21 @@ absl::Status missing(const std::string& path) {
 
 }  // namespace
 
+const StoreScheme kSqlite = {
+    .name = "sqlite",
+    .form = "FILE or sqlite:FILE",
+    .suffix = "",
+    .open_records = [](const std::string& path, const ReadOptions&) { return open_sqlite_records(path); },
+    .open_store = [](const std::string& path,
+                     const WriteOptions& write) { return open_sqlite_store(path, {.write = write}); }};
+
 absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
                                                          const SqliteOptions& options) {
   // SQLite takes it for a database that nobody keeps.
   if (path.empty()) return absl::InvalidArgumentError("the path of the database is empty: give --db FILE");
   TF_RETURN_IF_ERROR(check_local_file_system(path));
   TF_RETURN_IF_ERROR(check_ours(path));
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, FileLock::acquire(path, options.locked_remedy));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, FileLock::acquire(path, options.write.locked_remedy));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> writer, Connection::open(path, Access::kWrite));
   TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*writer));
   TF_RETURN_IF_ERROR(failpoint("database.opened"));

@@ -4,7 +4,6 @@
 // gRPC; what schedules mean.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "database/store.h"
+#include "database/store_scheme.h"
 
 namespace tf::database {
 
@@ -22,12 +22,10 @@ struct SqliteOptions {
   // file alone lacks what was committed since.
   int64_t log_bytes = 64 << 20;
   absl::Duration checkpoint_interval = absl::Minutes(1);
-  // Called, on another thread, each time a write has waited 5 s because another program holds the file locked
-  // (not the writer of FILE.lock); false gives up with UNAVAILABLE.
-  std::function<bool(const absl::Status& locked)> keep_trying = [](const absl::Status&) { return false; };
-  // What to do if another process writes the file: the end of that message.
-  std::string locked_remedy = "wait for it or stop it";
+  WriteOptions write = {};  // where a lock is waited for, it is SQLite's, not FILE.lock
 };
+
+extern const StoreScheme kSqlite;
 
 // Opens the file for writing, making or migrating it as needed. One clear line for each refusal, and the file
 // is left as it was: FAILED_PRECONDITION locked (with the holder's pid), not a database, of another program,

@@ -29,8 +29,7 @@
 #include "compiler/records/other_records.h"
 #include "compiler/records/plan.h"
 #include "compiler/records/records_source.h"
-#include "database/open_records.h"
-#include "tuner/remote/remote_records.h"
+#include "database/stores/open_store.h"
 
 namespace tf::compiler_cli {
 namespace {
@@ -142,8 +141,7 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lo
   const int threads = arguments.threads;
   std::unique_ptr<database::Records> records;
   if (!arguments.database.empty()) {
-    TF_ASSIGN_OR_RETURN(records,
-                        database::open_records(arguments.database, remote::remote_opener(arguments.tls)));
+    TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database, {.tls_folder = arguments.tls}));
   }
   if (lock) {
     LockedSource times(std::move(lock->layouts), records.get(), arguments.allowed,
@@ -365,8 +363,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
                       "Name of the model: functions begin with NAME_, and the library is libNAME.so [from "
                       "the network's file name; with --locked, from the lock]");
   auto* records = command->add_option(
-      "--db", arguments->database,
-      "Database with tuned schedules: FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT");
+      "--db", arguments->database, absl::StrCat("Database with tuned schedules: ", database::store_forms()));
   command
       ->add_option("--tls", arguments->tls, "Folder of your certificate (`tuner join`), for a secured tuner")
       ->needs(records);

@@ -27,9 +27,8 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
-#include "database/open_records.h"
+#include "database/stores/open_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
-#include "tuner/remote/remote_records.h"
 
 namespace tf::compiler_cli {
 namespace {
@@ -136,7 +135,7 @@ std::string kernel_options(const database::Problem& problem) {
 absl::Status run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(const auto records,
-                      database::open_records(arguments.database, remote::remote_opener(arguments.tls)));
+                      database::open_records(arguments.database, {.tls_folder = arguments.tls}));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
   const bool lowered = arguments.ir || arguments.assembly || !arguments.print_after.empty();
   const bool code = lowered || arguments.schedule;
@@ -208,9 +207,7 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("show", "Print the best record of a workload: text, schedule, code");
   command->add_option("key", arguments->key, "The workload's key, or at least its first 6 digits")
       ->required();
-  command
-      ->add_option("--db", arguments->database,
-                   "Database: FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT")
+  command->add_option("--db", arguments->database, absl::StrCat("Database: ", database::store_forms()))
       ->required();
   command->add_option("--tls", arguments->tls,
                       "Folder of your certificate (`tuner join`), for a secured tuner");

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "database/memory_store.h"
-#include "database/open_records.h"
+#include "database/stores/open_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/integration/tuning_fixture.h"

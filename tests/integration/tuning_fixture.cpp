@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "database/open_records.h"
+#include "database/stores/open_store.h"
 
 namespace tf::integration_test {
 

@@ -10,7 +10,7 @@
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/status.h"
-#include "database/open_records.h"
+#include "database/stores/open_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/service/backup.h"
 
@@ -23,13 +23,14 @@ struct BackupArguments {
 };
 
 absl::Status back_up(const BackupArguments& arguments) {
-  for (const std::string* path : {&arguments.db, &arguments.to}) {
-    if (database::is_file(*path)) continue;
+  const std::optional<std::string> from = database::sqlite_file(arguments.db),
+                                   to = database::sqlite_file(arguments.to);
+  if (!from || !to) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot back up ", arguments.db, " to ", arguments.to,
                      ": both must be database files; for JSON lines or a remote tuner use `tuner export`"));
   }
-  TF_ASSIGN_OR_RETURN(const service::BackupContents contents, service::back_up(arguments.db, arguments.to));
+  TF_ASSIGN_OR_RETURN(const service::BackupContents contents, service::back_up(*from, *to));
   if (arguments.json) {
     std::printf("%s\n",
                 json_text(nlohmann::json{{"jobs", contents.jobs}, {"models", contents.models}}).c_str());

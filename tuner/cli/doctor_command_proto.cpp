@@ -18,8 +18,8 @@
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 #include "database/examine.h"
-#include "database/open_records.h"
 #include "database/sqlite_store.h"
+#include "database/stores/open_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "rpc/doctor/doctor.h"
 #include "rpc/endpoint.h"
@@ -28,7 +28,6 @@
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
 #include "tuner/measure/pool_builder.h"
-#include "tuner/remote/remote_records.h"
 #include "tuner/service/farm_devices.h"
 
 namespace tf::tuner_cli {
@@ -85,7 +84,7 @@ Finding examine_runner(CheckList& checks) {
 }
 
 Finding database_contents(const std::string& spec, const std::string& tls) {
-  TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, remote::remote_opener(tls)));
+  TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, {.tls_folder = tls}));
   TF_ASSIGN_OR_RETURN(std::vector<database::Workload> workloads, records->workloads());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
   return absl::StrCat(counted(std::ssize(workloads), "workload"), ", ",
@@ -120,13 +119,14 @@ Check examine_file(const std::string& path) {
 }
 
 Check examine_database(const std::string& spec, const std::string& tls) {
-  if (database::is_new_file(spec)) {
-    absl::Status makeable = database::check_makeable(spec);
+  const std::optional<std::string> file = database::sqlite_file(spec);
+  if (file && database::is_missing(*file)) {
+    absl::Status makeable = database::check_makeable(*file);
     if (!makeable.ok()) return check_of("database", makeable, kOtherDatabase);
     return {.what = "database",
             .detail = absl::StrCat("there is no ", spec, " yet; `tuner tune` or `tuner serve` creates it")};
   }
-  if (database::is_file(spec)) return examine_file(spec);
+  if (file) return examine_file(*file);
   return check_of("database", database_contents(spec, tls), kOtherDatabase);
 }
 

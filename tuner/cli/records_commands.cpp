@@ -26,11 +26,10 @@
 #include "compiler/target/target.h"
 #include "compiler/tensor/layout_name.h"
 #include "database/jsonl.h"
-#include "database/open_records.h"
 #include "database/sqlite_store.h"
+#include "database/stores/open_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress_text.h"
-#include "tuner/remote/remote_records.h"
 #include "tuner/service/job_spec.h"
 #include "tuner/session/calibration_kernels.h"
 
@@ -196,8 +195,7 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
     target = parsed.text();
   }
   TF_ASSIGN_OR_RETURN(std::vector<std::string> allowed, schedule::parse_numerics(arguments.allow));
-  TF_ASSIGN_OR_RETURN(auto records,
-                      database::open_records(arguments.db, remote::remote_opener(arguments.tls)));
+  TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, {.tls_folder = arguments.tls}));
   if (!arguments.key.empty()) TF_RETURN_IF_ERROR(records->find_workload(arguments.key).status());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
   std::vector<Answer> answers;
@@ -267,8 +265,7 @@ absl::Status check_job(database::Records& records, int64_t job, const std::strin
 }
 
 absl::Status export_records(const TransferArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(auto records,
-                      database::open_records(arguments.db, remote::remote_opener(arguments.tls)));
+  TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, {.tls_folder = arguments.tls}));
   using enum database::Filter::Which;
   database::Filter filter;
   if (arguments.job != 0) {
@@ -285,18 +282,19 @@ absl::Status export_records(const TransferArguments& arguments) {
 }
 
 absl::Status import_records(const TransferArguments& arguments) {
-  if (!database::is_file(arguments.db)) {
+  const std::optional<std::string> file = database::sqlite_file(arguments.db);
+  if (!file) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot import into ", arguments.db,
                      ": give a database FILE; to import into a tuner's file, stop the tuner first"));
   }
   TF_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.file));
   // A file that is none makes no database.
-  if (std::error_code error; !std::filesystem::exists(arguments.db, error))
+  if (std::error_code error; !std::filesystem::exists(*file, error))
     TF_RETURN_IF_ERROR(database::check_jsonl_text(arguments.file, text));
   TF_ASSIGN_OR_RETURN(
       std::unique_ptr<database::Store> store,
-      database::open_sqlite_store(
+      database::open_store(
           arguments.db,
           {.locked_remedy =
                "wait until it ends; or stop it, import and restart it (a tuner's jobs then continue)"}));
@@ -311,13 +309,15 @@ int finish(const char* program, const absl::Status& status) {
 }
 
 constexpr char kTlsHelp[] = "Folder of your certificate (`tuner join`), for a secured tuner";
-constexpr char kDbHelp[] = "A database FILE, FILE.jsonl, or a running tuner as tuner://HOST:PORT";
+std::string db_help() {
+  return absl::StrCat("Database: ", database::store_forms());
+}
 
 void add_best(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BestArguments>();
   CLI::App* command =
       app.add_subcommand("best", "Show the best known schedule of each kernel, which `compiler build` uses");
-  command->add_option("--db", arguments->db, kDbHelp)->required();
+  command->add_option("--db", arguments->db, db_help())->required();
   command->add_option("--tls", arguments->tls, kTlsHelp);
   command->add_option("key", arguments->key, "Only this workload: its key, or at least its first 6 digits");
   command->add_option("--target", arguments->target, "Only this target, such as host or x86_64:cpu=znver4");
@@ -345,7 +345,7 @@ void add_best(CLI::App& app, Invocation& invocation) {
 void add_export(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<TransferArguments>();
   CLI::App* command = app.add_subcommand("export", "Write records as JSON lines");
-  command->add_option("--db", arguments->db, kDbHelp)->required();
+  command->add_option("--db", arguments->db, db_help())->required();
   command->add_option("--tls", arguments->tls, kTlsHelp);
   command->add_option("-o,--output", arguments->file, "File to write; - is stdout")->capture_default_str();
   command->add_flag("--only-ok", arguments->only_ok,

@@ -13,7 +13,7 @@
 #include "base/exit_code.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
-#include "database/open_records.h"
+#include "database/stores/open_store.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/daemon_log.h"
 #include "rpc/identity/credentials.h"
@@ -50,7 +50,7 @@ std::string holder_name(const service::Installation& installation) {
 
 absl::Status serve(const ServeArguments& arguments) {
   TF_ASSIGN_OR_RETURN(Tuner config, serve_config(arguments.config_path, arguments.flags));
-  TF_RETURN_IF_ERROR(database::check_writable(config.db()));
+  TF_ASSIGN_OR_RETURN(const std::string database, database::writable_sqlite_file(config.db()));
   TF_RETURN_IF_ERROR(
       rpc::log_to_stderr("tuner", {.level = config.log_level(), .format = config.log_format()}));
   rpc::StopSignals signals;
@@ -67,7 +67,7 @@ absl::Status serve(const ServeArguments& arguments) {
   TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
   measure::TrialTally trials;
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
-    TF_ASSIGN_OR_RETURN(const service::Installation installation, service::begin_run(config.db()));
+    TF_ASSIGN_OR_RETURN(const service::Installation installation, service::begin_run(database));
     return std::make_unique<service::FarmExecutor>(
         service::FarmExecutorOptions{.tracker = tracker,
                                      .credentials = credentials,
@@ -88,7 +88,7 @@ absl::Status serve(const ServeArguments& arguments) {
                  ended = why;
                  signals.stop_waiting();
                },
-           .database_path = config.db(),
+           .database_path = database,
            .most_model_bytes = uint64_t{config.max_model_mib()} << 20,
            .queue = {.limits = {.in_all = config.max_waiting(), .of_each = config.max_waiting_each()}}},
           make_executor));

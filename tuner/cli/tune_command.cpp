@@ -22,8 +22,7 @@
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/target/target.h"
-#include "database/open_records.h"
-#include "database/sqlite_store.h"
+#include "database/stores/open_store.h"
 #include "rpc/stop_signals.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/cpu_split.h"
@@ -96,8 +95,8 @@ absl::StatusOr<database::Job> open_job(database::Store& store, const service::Jo
 }
 
 // Opens the database. While another program holds it locked, this waits, now and at each write, until `stop`.
-absl::StatusOr<std::unique_ptr<database::Store>> open_store(const std::string& path,
-                                                            const std::atomic<bool>& stop) {
+absl::StatusOr<std::unique_ptr<database::Store>> open_or_wait(const std::string& url,
+                                                              const std::atomic<bool>& stop) {
   const auto wait = [&stop, told = Clock::time_point()](const absl::Status& locked) mutable {
     if (stop) return false;
     if (Clock::now() - told > std::chrono::minutes(1)) {
@@ -106,11 +105,11 @@ absl::StatusOr<std::unique_ptr<database::Store>> open_store(const std::string& p
     }
     return true;
   };
-  database::SqliteOptions options{
+  database::WriteOptions options{
       .keep_trying = wait,
       .locked_remedy = "wait until it ends or stop it; if it is `tuner serve`, use `tuner submit`"};
   for (;;) {
-    absl::StatusOr<std::unique_ptr<database::Store>> store = database::open_sqlite_store(path, options);
+    absl::StatusOr<std::unique_ptr<database::Store>> store = database::open_store(url, options);
     if (!absl::IsUnavailable(store.status()) || !options.keep_trying(store.status())) return store;
   }
 }
@@ -298,7 +297,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                       service::network_tasks(arguments.model, options.target, {.dims = spec.dims}));
   std::atomic<bool> stop = false, tries_network = false;
   StopOnSignal signals(stop, tries_network);
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, open_store(arguments.db, stop));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, open_or_wait(arguments.db, stop));
 
   const CpuSplit split = split_cpus(cpus, spec.threads);
   TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy sandbox,

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "database/sqlite_store.h"
+#include "database/stores/open_store.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/membership.h"
@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   TF_RETURN_IF_ERROR(rpc::require_protection(options.listen, "--listen", options.credentials));
   TF_RETURN_IF_ERROR(rpc::check_bindable(options.listen, "--listen"));  // before it makes a database
   auto parts = std::make_unique<Parts>();
-  TF_ASSIGN_OR_RETURN(parts->store, database::open_sqlite_store(options.database_path));
+  TF_ASSIGN_OR_RETURN(parts->store, database::open_store(options.database_path));
   TF_ASSIGN_OR_RETURN(parts->executor, make_executor(*parts->store));
   parts->models = std::make_unique<ModelFiles>(options.database_path);
   TF_ASSIGN_OR_RETURN(const std::vector<database::Job> jobs, parts->store->jobs());

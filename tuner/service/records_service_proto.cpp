@@ -2,9 +2,9 @@
 
 #include "base/status.h"
 #include "database/record_json.h"
+#include "database/remote/records_proto.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/grpc_status.h"
-#include "tuner/remote/records_proto.h"
 #include "tuner/service/services.h"
 
 namespace tf::service {

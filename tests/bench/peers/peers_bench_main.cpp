@@ -19,7 +19,7 @@
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/schedule/numerics.h"
-#include "database/open_records.h"
+#include "database/stores/open_store.h"
 #include "tests/bench/kernels/kernel_task.h"
 #include "tests/bench/peers/blas_peers.h"
 #include "tests/bench/peers/memory_floor.h"

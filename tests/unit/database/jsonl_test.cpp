@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "database/memory_store.h"
-#include "database/open_records.h"
 #include "database/record_json.h"
 #include "database/sqlite_store.h"
+#include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {

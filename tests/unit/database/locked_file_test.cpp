@@ -23,11 +23,11 @@ TEST(LockedFile, AWriteWaitsAsLongAsItIsToldToForAProgramThatHoldsTheFileLocked)
   std::unique_ptr<Connection> other;
   std::vector<std::string> told;
   bool waits = true;
-  auto store = open_sqlite_store(path, {.keep_trying = [&](const absl::Status& locked) {
-                                   told.emplace_back(locked.message());
-                                   if (waits) other = nullptr;  // it ends
-                                   return waits;
-                                 }});
+  auto store = open_sqlite_store(path, {.write = {.keep_trying = [&](const absl::Status& locked) {
+                                          told.emplace_back(locked.message());
+                                          if (waits) other = nullptr;  // it ends
+                                          return waits;
+                                        }}});
   ASSERT_TRUE(store.ok()) << store.status();
   ASSERT_TRUE((*store)->add_workload(conv_workload()).ok());
   const auto lock = [&] {

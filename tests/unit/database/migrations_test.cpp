@@ -2,10 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/temporary_folder.h"
-#include "database/open_records.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 #include "database/sqlite_store.h"
+#include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {

@@ -17,10 +17,10 @@
 #include "base/temporary_folder.h"
 #include "database/file_lock.h"
 #include "database/migrations.h"
-#include "database/open_records.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 #include "database/store_errors.h"
+#include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {
@@ -275,16 +275,6 @@ TEST(SqliteStore, AnEmptyPathIsRefused) {
   EXPECT_THAT(message(refused), HasSubstr("give --db FILE"));
 }
 
-TEST(OpenRecords, OnlyAFileIsWrittenTo) {
-  EXPECT_TRUE(check_writable("tune.db").ok());
-  EXPECT_TRUE(check_writable("lines.jsonl.db").ok());
-  const absl::Status lines = check_writable("tune.jsonl"), tuner = check_writable("tuner://127.0.0.1:7191");
-  EXPECT_EQ(lines.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(tuner.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(message(lines), HasSubstr(".jsonl means JSON lines; give it another name"));
-  EXPECT_THAT(message(tuner), HasSubstr("`tuner submit` to that tuner"));
-}
-
 TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
@@ -453,7 +443,6 @@ TEST(SqliteStore, AReaderCannotWrite) {
 TEST(SqliteStore, IsSaidToBeMakeableWhereItCouldBeMade) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("new.db");
-  EXPECT_TRUE(is_new_file(path));
   EXPECT_TRUE(check_makeable(path).ok());
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it was only asked";
   EXPECT_EQ(check_makeable(folder.file("none/new.db")).code(), absl::StatusCode::kNotFound);
@@ -463,43 +452,6 @@ TEST(SqliteStore, IsSaidToBeMakeableWhereItCouldBeMade) {
     std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
   }
   ASSERT_TRUE(open_sqlite_store(path).ok());
-  EXPECT_FALSE(is_new_file(path));
-  EXPECT_FALSE(is_new_file("tuner://localhost:99"));
-  EXPECT_FALSE(is_new_file(folder.file("new.jsonl")));
-}
-
-TEST(OpenRecords, ATunersAddressThatIsNotWrittenAsOneIsNamed) {
-  const std::vector<std::pair<std::string, std::string>> specs = {
-      {"127.0.0.1:7191", "write tuner://127.0.0.1:7191"},
-      {"farm.lab:7191", "write tuner://farm.lab:7191"},
-      {"[::1]:7191", "write tuner://[::1]:7191"},
-      {"http://127.0.0.1:7191/", "write tuner://127.0.0.1:7191"},
-      {"https://farm.lab", "write tuner://farm.lab:7191"}};
-  for (const auto& [spec, remedy] : specs) {
-    const absl::Status refused = open_records(spec).status();
-    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << spec;
-    EXPECT_THAT(message(refused), HasSubstr(remedy));
-    EXPECT_FALSE(check_writable(spec).ok()) << "no database is made of that name: " << spec;
-  }
-  for (const char* file : {"tune.db", "results:v2", "a:1/b.db", "at-12:30.db"}) {
-    EXPECT_THAT(message(open_records(file).status()), testing::Not(HasSubstr("tuner://"))) << file;
-    EXPECT_TRUE(check_writable(file).ok()) << file;
-  }
-  const TemporaryFolder folder = *TemporaryFolder::make();
-  ASSERT_TRUE(open_sqlite_store(folder.file("host:1")).ok());
-  EXPECT_TRUE(open_records(folder.file("host:1")).ok()) << "a file of that name is one";
-}
-
-TEST(OpenRecords, ATunerIsOpenedByWhatTheCallerBrings) {
-  std::string asked;
-  auto remote = [&](const std::string& host_port) -> absl::StatusOr<std::unique_ptr<Records>> {
-    asked = host_port;
-    return absl::UnavailableError("not there");
-  };
-  EXPECT_EQ(open_records("tuner://localhost:99", remote).status().message(), "not there");
-  EXPECT_EQ(asked, "localhost:99");
-  EXPECT_THAT(message(open_records("tuner://localhost").status()), HasSubstr("write tuner://HOST:PORT"));
-  EXPECT_THAT(message(open_records("tuner://localhost:99").status()), HasSubstr("cannot use tuner://"));
 }
 
 }  // namespace

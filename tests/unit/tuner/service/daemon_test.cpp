@@ -15,14 +15,13 @@
 #include "absl/time/clock.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "database/open_records.h"
+#include "database/stores/open_store.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/grpc_status.h"
 #include "tests/support/onnx/model_writer.h"
 #include "tests/unit/database/sample_records.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
-#include "tuner/remote/remote_records.h"
 #include "tuner/service/job_client.h"
 
 namespace tf::service {
@@ -353,7 +352,7 @@ TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {
   ASSERT_TRUE(start().ok());
   ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
   for (int64_t ns : {300, 100, 200}) ASSERT_TRUE(store_->insert(measured(ns)).ok());
-  auto remote = open_records("tuner://" + address(), remote::remote_opener(""));
+  auto remote = open_records("tuner://" + address());
   ASSERT_TRUE(remote.ok()) << remote.status();
   const BestQuery query{.problem = conv_problem(), .device_class = "desk", .semantics_version = 3};
   EXPECT_EQ(record_digest(**(*remote)->best(query)), record_digest(**store_->best(query)));
@@ -380,11 +379,11 @@ TEST_F(DaemonTest, ATunerThatIsNotThereIsNamed) {
   ASSERT_TRUE(start().ok());
   const std::string gone = address();
   daemon_.reset();
-  absl::Status status = remote::open_remote_records(gone).status();
+  absl::Status status = database::open_records("tuner://" + gone).status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("no tuner answers at " + gone));
   EXPECT_EQ((*make_job_client(gone))->list().status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(make_job_client("nonsense").status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(remote::open_remote_records("example.org:99").status().code(),
+  EXPECT_EQ(database::open_records("tuner://example.org:99").status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

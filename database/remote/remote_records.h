@@ -1,13 +1,13 @@
 #pragma once
 // Owns: the records of a running tuner as a Records: what `--db tuner://HOST:PORT` opens. Does not know:
-// jobs, tuning; who uses it links to nothing else of the tuner.
+// jobs, tuning.
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "database/open_records.h"
 #include "database/store.h"
+#include "database/store_scheme.h"
 
 namespace tf::remote {
 
@@ -17,7 +17,6 @@ namespace tf::remote {
 absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std::string& host_port,
                                                                        const std::string& tls_folder = "");
 
-// The same as database::open_records wants it.
-database::RemoteOpener remote_opener(const std::string& tls_folder);
+extern const database::StoreScheme kTuner;
 
 }  // namespace tf::remote

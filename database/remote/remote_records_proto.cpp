@@ -1,13 +1,15 @@
 #include <grpcpp/grpcpp.h>
 
+#include "absl/strings/str_cat.h"
+#include "base/remedy.h"
 #include "base/status.h"
+#include "database/remote/records_proto.h"
+#include "database/remote/remote_records.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/endpoint.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/membership.h"
-#include "tuner/remote/records_proto.h"
-#include "tuner/remote/remote_records.h"
 
 namespace tf::remote {
 namespace {
@@ -147,8 +149,20 @@ absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std
   return records;
 }
 
-database::RemoteOpener remote_opener(const std::string& tls_folder) {
-  return [tls_folder](const std::string& host_port) { return open_remote_records(host_port, tls_folder); };
-}
+const database::StoreScheme kTuner = {
+    .name = "tuner",
+    .form = "tuner://HOST:PORT (a running tuner)",
+    .suffix = nullptr,
+    .open_records = [](const std::string& place, const database::ReadOptions& options)
+        -> absl::StatusOr<std::unique_ptr<database::Records>> {
+      if (place.find(':') == std::string::npos || place.ends_with(':'))
+        return with_remedy(absl::StatusCode::kInvalidArgument,
+                           absl::StrCat("\"tuner://", place, "\" does not name a tuner"),
+                           "write tuner://HOST:PORT", Between::kSemicolon);
+      return open_remote_records(place, options.tls_folder);
+    },
+    .open_store = nullptr,
+    .why_only_read = "this command writes a database file, not a tuner's",
+    .instead = "give a FILE, or `tuner submit` to that tuner"};
 
 }  // namespace tf::remote
