@@ -73,8 +73,6 @@ const char* phase_name(session::Phase phase) {
   switch (phase) {
     case session::Phase::kMeasuring:
       return "measuring";
-    case session::Phase::kRecalling:
-      return "recalling";
     case session::Phase::kFinals:
       return "play-off";
     case session::Phase::kOver:
@@ -85,7 +83,6 @@ const char* phase_name(session::Phase phase) {
 
 // How fast it tries new ones, or why it tries none.
 std::string pace_text(const session::Progress& progress) {
-  if (progress.phase == session::Phase::kRecalling) return "loading earlier results";
   if (progress.phase == session::Phase::kFinals) return "re-measuring finalists";
   const std::string devices = progress.slots > 1 ? absl::StrCat(" on ", progress.slots, " devices") : "";
   return absl::StrFormat("%.1f/s%s", progress.trials_per_second, devices);

@@ -50,8 +50,6 @@ pb::Phase to_proto(session::Phase phase) {
   switch (phase) {
     case session::Phase::kMeasuring:
       return pb::PHASE_MEASURING;
-    case session::Phase::kRecalling:
-      return pb::PHASE_RECALLING;
     case session::Phase::kFinals:
       return pb::PHASE_PLAY_OFF;
     case session::Phase::kOver:
@@ -62,8 +60,6 @@ pb::Phase to_proto(session::Phase phase) {
 
 session::Phase phase_from_proto(pb::Phase phase) {
   switch (phase) {
-    case pb::PHASE_RECALLING:
-      return session::Phase::kRecalling;
     case pb::PHASE_PLAY_OFF:
       return session::Phase::kFinals;
     case pb::PHASE_OVER:

@@ -16,11 +16,6 @@ namespace {
 
 using database::JobState;
 
-// What the next run of a job that came so far is at, until that tells: the last one's phase is over.
-session::Phase phase_at_begin(const session::Progress& progress) {
-  return progress.trials > 0 ? session::Phase::kRecalling : session::Phase::kMeasuring;
-}
-
 }  // namespace
 
 void JobQueue::drain() {
@@ -244,7 +239,7 @@ void JobQueue::become(Entry& entry, database::Job next) {
   unsaved_.erase(entry.job.id);
   const bool goes_on = entry.job.state == JobState::kQueued || entry.job.state == JobState::kRunning;
   if (!goes_on) entry.lacks.clear();
-  if (goes_on && entry.progress) entry.progress->phase = phase_at_begin(*entry.progress);
+  if (goes_on && entry.progress) entry.progress->phase = session::Phase::kMeasuring;
   // One that only tries again is worth no line until it has what it lacks.
   if (entry.job.state != JobState::kRunning || entry.lacks.empty()) log_state(entry);
   if (database::is_final(entry.job.state) && options_.on_end) options_.on_end(entry.job);

@@ -3,8 +3,6 @@
 // or by measuring them first. Does not know: what the kernels are, what is made of the rates.
 
 #include <atomic>
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -29,9 +27,8 @@ struct MachineKind {
 // value.
 class CalibrationRecords {
  public:
-  // Only those with lower numbers count. Errors: the records'.
-  static absl::StatusOr<CalibrationRecords> read(database::Records& records,
-                                                 int64_t before_record = std::numeric_limits<int64_t>::max());
+  // Errors: the records'.
+  static absl::StatusOr<CalibrationRecords> read(database::Records& records);
 
   // The first record of it on such a machine, while that was not throttled: what is read once stays. What did
   // not compile counts on all; what says more, or less, than any core reaches, as a file may, counts on none.
@@ -47,9 +44,6 @@ class CalibrationRecords {
 // What counts, and how it is got.
 struct CalibrationOptions {
   MachineKind machine;
-  // A job that has records goes on with what it knew when it began: only records below its first count, and
-  // nothing is measured.
-  int64_t before_record = std::numeric_limits<int64_t>::max();
   // So long at most who estimates waits for them, but for the one that a device has begun.
   absl::Duration grace_period = absl::Seconds(10);
 };

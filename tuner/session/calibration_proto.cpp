@@ -129,12 +129,11 @@ class Measurer {
 
 }  // namespace
 
-absl::StatusOr<CalibrationRecords> CalibrationRecords::read(database::Records& records,
-                                                            int64_t before_record) {
+absl::StatusOr<CalibrationRecords> CalibrationRecords::read(database::Records& records) {
   CalibrationRecords found;
   for (const database::WorkloadKey& workload : calibration_workloads()) {
     TF_RETURN_IF_ERROR(records.scan({.workload = workload}, [&](const database::Measurement& record) {
-      if (record.id < before_record) found.records_.push_back(record);
+      found.records_.push_back(record);
       return absl::OkStatus();
     }));
   }
@@ -186,9 +185,8 @@ Calibration::~Calibration() = default;
 
 absl::StatusOr<Calibration> Calibration::begin(const CalibrationOptions& options, measure::Builder& builder,
                                                database::Store& store) {
-  TF_ASSIGN_OR_RETURN(const CalibrationRecords known, CalibrationRecords::read(store, options.before_record));
+  TF_ASSIGN_OR_RETURN(const CalibrationRecords known, CalibrationRecords::read(store));
   Calibration calibration(options, known.rates_of(options.machine));
-  if (options.before_record != std::numeric_limits<int64_t>::max()) return calibration;
   const std::string target = options.machine.target.text();
   for (CalibrationKernel& kernel : calibration_kernels_of(options.machine.target)) {
     if (known.find(kernel, options.machine) != nullptr) continue;

@@ -74,10 +74,9 @@ absl::StatusOr<ByMachine> by_machine_of(database::Records& records, const databa
   ByMachine by_machine;
   TF_RETURN_IF_ERROR(records.scan(filter, [&](const database::Measurement& record) {
     const auto& [device_class, fingerprint] = std::tie(record.device.device_class, record.device.fingerprint);
-    const bool is_recalled =
-        is_own && device_class == viewpoint.device_class && is_from_here(record, viewpoint.fingerprint);
-    if (record.id < viewpoint.before_record && !is_of_network(record) && !is_recalled)
-      by_machine[{device_class, fingerprint}].push_back(record);
+    const bool is_of_session = is_own && device_class == viewpoint.device_class &&
+                               is_from_here(record, viewpoint.fingerprint, viewpoint.job_id);
+    if (!is_of_network(record) && !is_of_session) by_machine[{device_class, fingerprint}].push_back(record);
     return absl::OkStatus();
   }));
   for (auto& [machine, measured] : by_machine) {
@@ -114,8 +113,7 @@ std::vector<size_t> few_of(size_t examples, size_t most) {
 
 absl::Status History::read(database::Records& records, const Viewpoint& viewpoint) {
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records.problems());
-  TF_ASSIGN_OR_RETURN(const CalibrationRecords calibration,
-                      CalibrationRecords::read(records, viewpoint.before_record));
+  TF_ASSIGN_OR_RETURN(const CalibrationRecords calibration, CalibrationRecords::read(records));
   std::erase_if(problems, [](const database::Problem& problem) { return is_calibration(problem.workload); });
   const std::string target_text = viewpoint.target.text();
   std::reverse(problems.begin(), problems.end());

@@ -4,7 +4,6 @@
 // which of them are used.
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -25,14 +24,13 @@ struct Viewpoint {
   target::Target target;
   int threads = 1;
   std::string device_class;
-  std::string fingerprint;  // of the machine that measured when the session's job began
+  std::string fingerprint;  // of the machine that measures
+  int64_t job_id = 0;       // of the session's job; 0: none
   // Of that machine; also of others with its target, of which the records do not say what they reach.
   model::MeasuredRates measured = {};
   schedule::Numerics allowed_numerics;
-  // Of which only what is not from here is history: the rest the session recalls itself.
+  // Of which only what is not from here is history (is_from_here): the rest the session adds to its tasks.
   std::vector<database::Problem> own;
-  // Only records with lower numbers count, so that an interrupted session starts again from what it knew.
-  int64_t before_record = std::numeric_limits<int64_t>::max();
 };
 
 // Of so many examples, the fastest first, which to learn from where there are too many: the fastest half, and

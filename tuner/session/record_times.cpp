@@ -8,9 +8,10 @@ bool is_of_network(const database::Measurement& record) {
   return record.cache_mode == database::CacheMode::kNetwork;
 }
 
-bool is_from_here(const database::Measurement& record, std::string_view fingerprint) {
+bool is_from_here(const database::Measurement& record, std::string_view fingerprint, int64_t job_id) {
+  if (record.job_id == 0) return false;
   const std::string& machine = record.device.fingerprint;
-  return record.job_id != 0 && (machine == fingerprint || (machine.empty() && is_failure(record.outcome)));
+  return record.job_id == job_id || machine == fingerprint || (machine.empty() && is_failure(record.outcome));
 }
 
 double seconds_in_samples(const database::Measurement& record) {

@@ -1,6 +1,7 @@
 #pragma once
 // Owns: what the times in a record say of its candidate.
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,10 @@ struct Time {
 // a search learns nothing from them.
 bool is_of_network(const database::Measurement& record);
 
-// Whether a session of this database measured it on a machine with that fingerprint, so that its time stands
-// beside those that are measured there now. What an import brings is of elsewhere, whatever it says. A
-// failure that names no machine, as of the compiler, is of all.
-bool is_from_here(const database::Measurement& record, std::string_view fingerprint);
+// Whether its time compares with those that are measured now on a machine with that fingerprint: a session of
+// this database measured it on such a machine, or the given job did on any (0: no job). An import never
+// compares, whatever it says. A failure that names no machine, as of the compiler, counts on all.
+bool is_from_here(const database::Measurement& record, std::string_view fingerprint, int64_t job_id = 0);
 
 // How long the device was timing it, whatever came of that.
 double seconds_in_samples(const database::Measurement& record);

@@ -72,8 +72,7 @@ struct TaskProgress {
 // What a session is at.
 enum class Phase {
   kMeasuring = 0,
-  kRecalling,  // goes through what earlier runs of the job measured
-  kFinals,     // what is too close to call is measured again: no trials
+  kFinals,  // what is too close to call is measured again: no trials
   kOver,
 };
 

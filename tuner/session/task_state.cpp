@@ -5,11 +5,13 @@
 #include <functional>
 #include <iterator>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
+#include "database/which_count.h"
 
 namespace tf::session {
 namespace {
@@ -73,7 +75,7 @@ std::unique_ptr<TaskState> TaskState::create(const Task& task, const SessionOpti
   return state;
 }
 
-std::optional<space::Candidate> TaskState::next(int64_t before) {
+std::optional<space::Candidate> TaskState::next() {
   for (;;) {
     if (std::exchange(stale_, false)) rank_again();
     if (seeds_.empty() && proposals_.empty() && !exhausted_) propose();
@@ -83,21 +85,15 @@ std::optional<space::Candidate> TaskState::next(int64_t before) {
     from.pop_back();
     const schedule::Schedule schedule = space_.space().schedule_of(candidate);
     const auto [known, is_new] = programs_.try_emplace(space_.loops_of(schedule));
-    const Digest text = text_digest(schedule);
     bool is_known = !is_new;
-    if (auto recalled = recalled_.extract(text); is_new && !recalled.empty()) {
-      known->second = recalled.mapped();
+    if (auto recorded = recorded_.extract(text_digest(schedule)); is_new && !recorded.empty()) {
+      known->second = recorded.mapped();
       is_known = true;
     }
     const bool is_baseline = candidate == untuned_ && !std::exchange(is_untuned_timed_, true);
     if (!is_known || is_baseline) {
       known_in_a_row_ = 0;
-      const auto of_other = of_other_jobs_.find(text);
-      const bool is_due = of_other != of_other_jobs_.end() && of_other->second.number < before;
-      if (is_baseline || !is_due) return candidate;
-      observe(candidate, of_other->second.time);
-      of_other_jobs_.erase(of_other);
-      continue;
+      return candidate;
     }
     if (!known->second.in_flight) learn(candidate, known->second.time, /*again=*/false);
     if (++known_in_a_row_ < kMaxKnownInARow) continue;
@@ -166,8 +162,8 @@ double TaskState::best_seconds_after(int64_t results) const {
 double TaskState::untuned_seconds() const {
   if (!untuned_loops_) return 0;
   const auto known = programs_.find(*untuned_loops_);
-  const auto recalled = recalled_.find(untuned_schedule_);
-  const std::optional<Time> time = recalled != recalled_.end() ? recalled->second.time
+  const auto recorded = recorded_.find(untuned_schedule_);
+  const std::optional<Time> time = recorded != recorded_.end() ? recorded->second.time
                                    : known != programs_.end()  ? known->second.time
                                                                : std::nullopt;
   return time && !time->lower_bound ? time->seconds : 0;
@@ -268,8 +264,8 @@ void TaskState::observe(const space::Candidate& candidate, std::optional<Time> t
 // What was measured again counts by its last measurement.
 bool TaskState::note(const schedule::Schedule& schedule, std::optional<Time> time) {
   Tried& tried = programs_[space_.loops_of(schedule)];
-  if (auto recalled = recalled_.extract(text_digest(schedule)); !recalled.empty() && tried.in_flight)
-    tried = recalled.mapped();
+  if (auto recorded = recorded_.extract(text_digest(schedule)); !recorded.empty() && tried.in_flight)
+    tried = recorded.mapped();
   const bool again = tried.time.has_value() && !tried.time->lower_bound;
   if (tried.in_flight) ++results_;
   if (time) sampled_seconds_ += time->sampled_seconds;
@@ -278,7 +274,7 @@ bool TaskState::note(const schedule::Schedule& schedule, std::optional<Time> tim
     best_seconds_ = 0;
     incumbent_ = {};
     for (const auto& [other, each] : programs_) note_best(each.time);
-    for (const auto& [other, each] : recalled_) note_best(each.time);
+    for (const auto& [other, each] : recorded_) note_best(each.time);
   } else {
     note_best(time);
   }
@@ -301,35 +297,37 @@ void TaskState::observe(const database::Measurement& record, std::optional<Time>
   if (record.untuned && time && !time->lower_bound)
     is_untuned_timed_ = text_digest(*schedule) == untuned_schedule_;
   const bool again = note(*schedule, time);
-  know_code(record.code_digest, time);
   if (const std::optional<space::Candidate> candidate = space_.candidate_of(record))
     learn(*candidate, time, again);
 }
 
-int64_t TaskState::recall(const std::vector<Recalled>& records) {
+int64_t TaskState::add_records(const std::vector<database::Measurement>& records) {
+  std::map<std::string_view, int64_t> first_tried;
+  for (const database::Measurement& record : records) first_tried.try_emplace(record.schedule, record.id);
+  std::vector<const database::Measurement*> counting = database::which_count(records);
+  std::ranges::stable_sort(counting, {},
+                           [&](const auto* record) { return first_tried.at(record->schedule); });
   int64_t lessons = 0;
-  for (const Recalled& record : records) {
-    if (record.untuned) is_untuned_timed_ = record.schedule == untuned_schedule_;
-    recalled_[record.schedule] = {.in_flight = false, .time = record.time};
+  for (const database::Measurement* record : counting) {
+    const std::optional<Time> time = time_of(*record);
+    const Tried tried{.in_flight = false, .time = time};
+    recorded_[sha256(record->schedule)] = tried;
     ++results_;
-    if (record.time) sampled_seconds_ += record.time->sampled_seconds;
-    know_code(record.code_digest, record.time);
-    note_best(record.time);
-    if (!record.candidate) continue;
-    learn(*record.candidate, record.time, /*again=*/false);
+    if (time) sampled_seconds_ += time->sampled_seconds;
+    if (!record->code_digest.empty()) codes_.try_emplace(record->code_digest, tried);
+    note_best(time);
+    const std::optional<space::Candidate> candidate = space_.candidate_of(*record);
+    if (!candidate) continue;
+    learn(*candidate, time, /*again=*/false);
     ++lessons;
   }
+  // What is called untuned last is taken for it.
+  for (const database::Measurement& record : records) {
+    const std::optional<Time> time = record.untuned ? time_of(record) : std::nullopt;
+    if (time && !time->lower_bound) is_untuned_timed_ = sha256(record.schedule) == untuned_schedule_;
+  }
+  is_untuned_timed_ = is_untuned_timed_ && untuned_seconds() > 0;
   return lessons;
-}
-
-void TaskState::recall_when_proposed(const Recalled& record) {
-  if (codes_.contains(record.code_digest)) return;
-  of_other_jobs_.emplace(record.schedule, record);
-  know_code(record.code_digest, record.time);
-}
-
-void TaskState::know_code(const std::string& code_digest, std::optional<Time> time) {
-  if (!code_digest.empty()) codes_.try_emplace(code_digest, Tried{.in_flight = false, .time = time});
 }
 
 void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time, bool again) {

@@ -1,10 +1,10 @@
 #pragma once
 // Owns: one task inside a running session: its design space, its search, what is known of its candidates.
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,16 +23,6 @@
 #include "tuner/session/transfer_source.h"
 
 namespace tf::session {
-
-// What an earlier job's record says.
-struct Recalled {
-  Digest schedule;                            // of its text
-  std::optional<space::Candidate> candidate;  // if it is a point of the space
-  std::string code_digest;
-  std::optional<Time> time;
-  bool untuned = false;
-  int64_t number = 0;  // the record's
-};
 
 class TaskState {
  public:
@@ -55,8 +45,7 @@ class TaskState {
   // (passes::loops_hash) are one program, which is handed out once; the search learns its time for each of
   // them. The untuned schedule is handed out first, known or not, unless it is the one whose time the store
   // has as the untuned one's: it may have had no such name when it was measured.
-  // `before` is the number of a record (recall_when_proposed).
-  std::optional<space::Candidate> next(int64_t before = std::numeric_limits<int64_t>::max());
+  std::optional<space::Candidate> next();
   // Of candidates that were handed out and wait to be tried: in which order, by what the model knows now,
   // without those that it finds hopeless. Other strategies' order is their own.
   std::vector<size_t> rank(std::span<const space::Candidate> waiting) const;
@@ -73,22 +62,15 @@ class TaskState {
   const Tried* result_of_code(const std::string& code_digest) const;
   std::vector<std::string> known_code() const;
 
-  // What came of code that an earlier run measured for this task; what is said first stays.
-  void know_code(const std::string& code_digest, std::optional<Time> time);
-
   // Takes one result. Failures have no time.
   void observe(const space::Candidate& candidate, std::optional<Time> time);
   // The same for a record of a program that may be no point of this space.
   void observe(const database::Measurement& record, std::optional<Time> time);
-  // What the store knew before, of each schedule the record that counts, in the order in which schedules were
-  // tried. Nothing of it is lowered, for there may be very many: a candidate of the same loops but another
-  // schedule is found out by its code. Returns how many taught something.
-  int64_t recall(const std::vector<Recalled>& records);
-  // What another job measured since this one began, unless its code is known already. The search is told when
-  // it proposes that schedule, which is then no trial, but not before the record is due: while trials of an
-  // earlier run of this job are recalled, only older records are known, so that what it proposed then stays
-  // as it was.
-  void recall_when_proposed(const Recalled& record);
+  // Learns from the task's records in the store, given in order of insertion, before the first candidate is
+  // handed out. Of each schedule the record that counts is used (database::which_count), in the order in
+  // which schedules were first tried. Nothing is lowered, because there may be very many: a candidate of the
+  // same loops but another schedule is recognised by its code. Returns how many taught something.
+  int64_t add_records(const std::vector<database::Measurement>& records);
   size_t examples() const { return known_.size(); }
   // What the cost model may learn from this task, which is another than those before: its fastest and, of the
   // others, so many evenly.
@@ -158,10 +140,9 @@ class TaskState {
   std::vector<Known> known_;
   std::map<std::string, Tried> codes_;  // of records
   Incumbent incumbent_;
-  std::map<uint64_t, Tried> programs_;        // by the hash of their loops
-  std::map<Digest, Tried> recalled_;          // by the text of their schedules; none of the programs
-  std::map<Digest, Recalled> of_other_jobs_;  // the same, of which the search is not told yet
-  int known_in_a_row_ = 0;                    // points whose program was there already
+  std::map<uint64_t, Tried> programs_;  // by the hash of their loops
+  std::map<Digest, Tried> recorded_;    // by the text of their schedules; none of the programs
+  int known_in_a_row_ = 0;              // points whose program was there already
   double best_seconds_ = 0;
   std::optional<space::Candidate> best_, untuned_;
   std::optional<uint64_t> untuned_loops_;

@@ -72,11 +72,9 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
     if (now - reported >= kReportEvery) {
       reported = now;
       update_progress();
-      report_(as_shown());
+      report_(progress_);
     }
   }
-  // Of a run that fails, too: what is told of the job counts all its trials.
-  observe_rest();
   update_progress();  // nothing new is tried from here on
   const bool has_finals = ends_with_finals() && !stop.load();
   if (has_finals && failure.ok() && in_flight_.empty()) {
@@ -91,7 +89,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   }
   progress_.phase = Phase::kOver;
   update_progress();
-  report_(as_shown());
+  report_(progress_);
   TF_RETURN_IF_ERROR(failure);
   TF_RETURN_IF_ERROR(save_tasks());
   return progress_;
@@ -104,14 +102,14 @@ absl::Status TuningLoop::run_finals(Pipeline& pipeline, const std::atomic<bool>&
   if (std::ranges::all_of(tried, [](int64_t trials) { return trials == 0; })) return absl::OkStatus();
   progress_.phase = Phase::kFinals;
   update_progress();
-  report_(as_shown());
+  report_(progress_);
   // What is expected of tasks costs more, and is not asked any more.
   const auto tell_time = [this, told = Clock::now()]() mutable {
     if (Clock::now() - told < kReportEvery) return;
     told = Clock::now();
     meter_.note_slots(runner_.slots());
     meter_.describe(progress_);
-    report_(as_shown());
+    report_(progress_);
   };
   TF_ASSIGN_OR_RETURN(const FinalsOutcome played,
                       decide_best({tasks_, tried, runs}, options_, pipeline, runner_, store_,
@@ -160,8 +158,7 @@ bool TuningLoop::is_next_here() const {
 // the model has learned, by what it knows then. Each makes room for one more: whatever the threads do, a
 // proposal knows the same results.
 absl::Status TuningLoop::take_arrived(Pipeline& pipeline, bool draining) {
-  constexpr int kMost = 64;  // of an earlier run there may be very many: there are reports to be made
-  for (int i = 0; i < kMost && is_next_here(); ++i) {
+  while (is_next_here()) {
     auto arrival = arrived_.extract(in_flight_.begin()->second.ticket);
     TF_RETURN_IF_ERROR(take(pipeline, std::move(arrival.mapped())));
     if (trials_left() > 0) fill(pipeline, draining);
@@ -170,36 +167,31 @@ absl::Status TuningLoop::take_arrived(Pipeline& pipeline, bool draining) {
 }
 
 // Of the first one in flight.
-absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
+absl::Status TuningLoop::take(Pipeline& pipeline, Finished finished) {
   InFlight flight = std::move(in_flight_.begin()->second);
   in_flight_.erase(in_flight_.begin());
   --under_way_[static_cast<size_t>(flight.task)];
-  if (const auto* earlier = std::get_if<database::Measurement>(&arrival)) {
-    observe(flight, *earlier);
-  } else {
-    Finished& finished = std::get<Finished>(arrival);
-    if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
-    if (is_duplicate(flight, finished)) {
-      pipeline.let_go(finished);  // where it was measured all the same
-      take_duplicate(flight, finished);
-      return absl::OkStatus();
-    }
-    if (throttling_.spoils(finished)) {
-      runner_.acknowledge(*finished.result);
-      finished.status = absl::UnavailableError(kThrottled);
-      unmeasured_in_a_row_ = 0;  // the device answers, however hot
-      TF_RETURN_IF_ERROR(note_attempt(flight, finished));
-      try_again(std::move(flight), std::move(finished));
-      return absl::OkStatus();
-    }
-    absl::Status recorded = record(flight, finished);
-    if (absl::IsAborted(recorded)) {
-      // Its lease is fenced off: what was measured does not count, so it is measured again.
-      finished.status = std::move(recorded);
-      return not_measured(std::move(flight), std::move(finished));
-    }
-    TF_RETURN_IF_ERROR(recorded);
+  if (!finished.status.ok()) return not_measured(std::move(flight), std::move(finished));
+  if (is_duplicate(flight, finished)) {
+    pipeline.let_go(finished);  // where it was measured all the same
+    take_duplicate(flight, finished);
+    return absl::OkStatus();
   }
+  if (throttling_.spoils(finished)) {
+    runner_.acknowledge(*finished.result);
+    finished.status = absl::UnavailableError(kThrottled);
+    unmeasured_in_a_row_ = 0;  // the device answers, however hot
+    TF_RETURN_IF_ERROR(note_attempt(flight, finished));
+    try_again(std::move(flight), std::move(finished));
+    return absl::OkStatus();
+  }
+  absl::Status recorded = record(flight, finished);
+  if (absl::IsAborted(recorded)) {
+    // Its lease is fenced off: what was measured does not count, so it is measured again.
+    finished.status = std::move(recorded);
+    return not_measured(std::move(flight), std::move(finished));
+  }
+  TF_RETURN_IF_ERROR(recorded);
   pipeline.set_incumbent(flight.task, tasks_[static_cast<size_t>(flight.task)]->incumbent());
   const int64_t due = model_.is_learning() ? std::max(kTrainFor, results_at_training_ / kTrainForShare)
                                            : std::max(kTrainEvery, results_ / kTrainShare);
@@ -207,11 +199,13 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Arrival arrival) {
   return absl::OkStatus();
 }
 
-// A trial of this run or of an earlier one.
 void TuningLoop::observe(const InFlight& flight, const database::Measurement& measurement) {
   tasks_[static_cast<size_t>(flight.task)]->observe(flight.candidate, time_of(measurement));
   if (!measurement.code_digest.empty()) told_codes_.emplace(flight.task, measurement.code_digest);
-  count(flight.task, measurement);
+  ++results_;
+  const auto index = static_cast<size_t>(flight.task);
+  duplicates_in_a_row_[index] = 0;
+  count(index, measurement);
 }
 
 // Of those with the same code it is the first one to be told whose trial it was, whichever of them a device
@@ -221,28 +215,14 @@ bool TuningLoop::is_duplicate(const InFlight& flight, const Finished& finished) 
   return told_codes_.contains({flight.task, finished.work.built->code_digest()});
 }
 
-void TuningLoop::count(int task, const database::Measurement& measurement) {
-  const auto index = static_cast<size_t>(task);
-  ++results_;
+// A trial of this run or of an earlier one of the job.
+void TuningLoop::count(size_t task, const database::Measurement& measurement) {
   ++progress_.trials;
-  ++progress_.tasks[index].trials;
-  ++tried_[index];
-  duplicates_in_a_row_[index] = 0;
+  ++progress_.tasks[task].trials;
+  ++tried_[task];
   if (!is_failure(measurement.outcome)) return;
   ++progress_.failures;
   ++progress_.failed_by[measurement.outcome];
-}
-
-// What an earlier run of the job measured and this one does not propose.
-void TuningLoop::observe_rest() {
-  for (const EarlierResults::Left& left : earlier_.rest()) {
-    tasks_[static_cast<size_t>(left.problem)]->observe(left.record, time_of(left.record));
-    if (left.again) {
-      tried_[static_cast<size_t>(left.problem)] = 0;  // there was a final re-measurement since
-    } else {
-      count(left.problem, left.record);
-    }
-  }
 }
 
 // No trial: nothing was measured, and the budget pays for nothing.
@@ -275,9 +255,6 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
   unmeasured_in_a_row_ = 0;
   refusals_[index] = 0;
   if (inserted.duplicate) return absl::OkStatus();
-
-  observe_rest();
-  has_recorded_ = true;
   observe(flight, measurement);
   meter_.count_trial(measurement);
   return absl::OkStatus();

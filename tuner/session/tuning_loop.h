@@ -10,14 +10,11 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tuner/session/background_model.h"
 #include "tuner/session/calibration.h"
-#include "tuner/session/earlier_results.h"
 #include "tuner/session/history.h"
-#include "tuner/session/job_rates.h"
 #include "tuner/session/pipeline.h"
 #include "tuner/session/progress_meter.h"
 #include "tuner/session/scheduler.h"
@@ -51,14 +48,12 @@ class TuningLoop {
     std::shared_ptr<Place> place = nullptr;
   };
 
-  // What came of a candidate: of this run, or of an earlier one of the job.
-  using Arrival = std::variant<Finished, database::Measurement>;
-
-  // `fingerprint` is the machine's that measures.
-  absl::Status begin_calibration(const std::string& fingerprint);
-  absl::Status end_calibration(const std::atomic<bool>& stop);
-  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own);
-  absl::Status recall(TaskState& task);
+  absl::Status count_earlier_runs(const std::vector<database::Problem>& problems);
+  absl::Status begin_calibration();
+  absl::StatusOr<model::MeasuredRates> end_calibration(const std::atomic<bool>& stop);
+  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own,
+                                       const model::MeasuredRates& measured);
+  absl::Status add_records(TaskState& task);
   bool is_of_this_kind(const database::Measurement& record) const;
   std::vector<model::Example> learned() const;
   absl::StatusOr<bool> step(Pipeline& pipeline, bool draining);
@@ -75,10 +70,9 @@ class TuningLoop {
   void arrive(Pipeline& pipeline, Finished finished);
   absl::Status take_arrived(Pipeline& pipeline, bool draining);
   bool is_next_here() const;
-  absl::Status take(Pipeline& pipeline, Arrival arrival);
+  absl::Status take(Pipeline& pipeline, Finished finished);
   void observe(const InFlight& flight, const database::Measurement& measurement);
-  void count(int task, const database::Measurement& measurement);
-  void observe_rest();
+  void count(size_t task, const database::Measurement& measurement);
   absl::Status note_attempt(const InFlight& flight, const Finished& finished);
   void try_again(InFlight flight, Finished finished);
   absl::Status not_measured(InFlight flight, Finished finished);
@@ -95,7 +89,6 @@ class TuningLoop {
   bool is_enough() const;
   void expect();
   void update_progress();
-  Progress as_shown() const;
   absl::Status save_tasks();
 
   const SessionOptions& options_;
@@ -110,15 +103,13 @@ class TuningLoop {
   std::vector<std::unique_ptr<TaskState>> tasks_;
   std::vector<int64_t> under_way_;          // candidates handed out a task whose results have not come
   std::map<uint64_t, InFlight> in_flight_;  // by place
-  std::map<uint64_t, Arrival> arrived_;     // of those, by ticket, until the ones before them have arrived
-  std::set<std::pair<int, std::string>> told_codes_;  // of each task, those with a trial of this job
-  EarlierResults earlier_;
-  FirstMachine machine_;                    // of the job
-  std::optional<Calibration> calibration_;  // of a new one; what it builds may take longer than anybody waits
+  std::map<uint64_t, Finished> arrived_;    // of those, by ticket, until the ones before them have arrived
+  std::set<std::pair<int, std::string>> told_codes_;  // of each task, those with a trial of this run
+  std::string fingerprint_;                           // of the machine that measures
+  std::optional<Calibration> calibration_;            // what it builds may take longer than anybody waits
   uint64_t next_ticket_ = 1;
   int64_t results_at_training_ = 0, results_ = 0;
   Progress progress_;
-  bool has_recorded_ = false;  // a trial of this run
   ProgressMeter meter_;
   struct Waiting {
     InFlight flight;

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <limits>
 
-#include "database/record.h"
 #include "tuner/session/expected_improvement.h"
 #include "tuner/session/tuning_loop.h"
 
@@ -79,29 +78,6 @@ void TuningLoop::update_progress() {
     progress_.tasks[i].exhausted = tasks_[i]->exhausted();
   }
   if (options_.budget.reserve_s) reserve_s_ = options_.budget.reserve_s(progress_);
-}
-
-// What an earlier run of the job measured counts for whoever looks on, whether the search has come by it or
-// not: who goes on does not begin at nothing.
-Progress TuningLoop::as_shown() const {
-  Progress shown = progress_;
-  const auto add = [&](int task, const database::Measurement& record) {
-    ++shown.trials;
-    ++shown.tasks[static_cast<size_t>(task)].trials;
-    if (!is_failure(record.outcome)) return;
-    ++shown.failures;
-    ++shown.failed_by[record.outcome];
-  };
-  earlier_.visit_trials(add);
-  for (const auto& [place, flight] : in_flight_) {  // who waits for what was handed out before
-    const auto arrival = arrived_.find(flight.ticket);
-    if (arrival == arrived_.end()) continue;
-    const auto* earlier = std::get_if<database::Measurement>(&arrival->second);
-    if (earlier != nullptr) add(flight.task, *earlier);
-  }
-  const bool is_left = shown.trials > progress_.trials;
-  if (shown.phase == Phase::kMeasuring && is_left && !has_recorded_) shown.phase = Phase::kRecalling;
-  return shown;
 }
 
 }  // namespace tf::session

@@ -31,23 +31,17 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     const int index = next_task(improvements());
     if (index < 0) return false;
     TaskState& task = *tasks_[static_cast<size_t>(index)];
-    std::optional<space::Candidate> candidate = task.next(earlier_.oldest_left());
-    pipeline.set_incumbent(index, task.incumbent());  // another job's may be faster
-    if (!candidate) continue;                         // just exhausted: the next round leaves it out
+    std::optional<space::Candidate> candidate = task.next();
+    if (!candidate) continue;  // just exhausted: the next round leaves it out
     InFlight flight{.task = index, .candidate = *candidate, .subject = task.subject_of(*candidate)};
     Work work;
     if (search::is_baseline(options_.strategy)) work.priority = Priority::kRepeat;
     // It has to have a time, whatever is known already.
     if (flight.subject.untuned && task.best_seconds() > 0) work.priority = Priority::kInFull;
     progress_.current_task = index;
-    std::optional<database::Measurement> earlier = earlier_.take(index, flight.subject.schedule);
-    if (!earlier) work.request = candidate_request(task.task(), target_, flight.subject.schedule);
+    work.request = candidate_request(task.task(), target_, flight.subject.schedule);
     hand_out(std::move(flight), work);
-    if (earlier) {
-      arrived_.emplace(work.ticket, *std::move(earlier));
-    } else {
-      pipeline.submit(std::move(work));
-    }
+    pipeline.submit(std::move(work));
     return true;
   }
 }
@@ -104,13 +98,8 @@ void TuningLoop::withdraw(Pipeline& pipeline, InFlight flight) {
   tasks_[task]->take_back(flight.candidate);
   --under_way_[task];
   ++progress_.withdrawn;
-  auto arrival = arrived_.extract(flight.ticket);
-  if (arrival.empty()) return;
-  if (auto* earlier = std::get_if<database::Measurement>(&arrival.mapped())) {
-    earlier_.put_back(flight.task, std::move(*earlier));
-  } else {
-    pipeline.let_go(std::get<Finished>(arrival.mapped()));
-  }
+  const auto arrival = arrived_.extract(flight.ticket);
+  if (!arrival.empty()) pipeline.let_go(arrival.mapped());
 }
 
 // Whoever stops waits only for what is on a device, or was measured.

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
-#include "base/digest.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tuner/session/record_times.h"
-#include "tuner/session/taken_over.h"
 #include "tuner/session/tuning_loop.h"
 
 namespace tf::session {
@@ -54,17 +54,17 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
 absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop) {
   std::vector<database::Problem> problems;
   for (const Task& task : tasks) problems.push_back(problem_of(task, target_, options_.threads));
-  TF_ASSIGN_OR_RETURN(earlier_, EarlierResults::read(store_, options_.job_id, problems));
-  meter_.add_earlier_runs(earlier_.finished_unix_ns(), earlier_.sampled_s());
+  TF_RETURN_IF_ERROR(count_earlier_runs(problems));
   TF_ASSIGN_OR_RETURN(const tunefarm::farm::v1::DeviceState here, runner_.device());
-  TF_RETURN_IF_ERROR(begin_calibration(here.fingerprint()));
+  fingerprint_ = here.fingerprint();
+  TF_RETURN_IF_ERROR(begin_calibration());
   // Beside its builds.
   TF_ASSIGN_OR_RETURN(const std::vector<TaskSpace> spaces, spaces_of(tasks, options_));
-  TF_RETURN_IF_ERROR(end_calibration(stop));
-  TF_ASSIGN_OR_RETURN(History history, read_history(problems));
+  TF_ASSIGN_OR_RETURN(const model::MeasuredRates rates, end_calibration(stop));
+  TF_ASSIGN_OR_RETURN(History history, read_history(problems, rates));
   for (size_t i = 0; i < tasks.size(); ++i) {
-    std::unique_ptr<TaskState> state = TaskState::create(tasks[i], options_, spaces[i].on(machine_.rates),
-                                                         &model_, options_.seed * 1'000'003 + i, &history);
+    std::unique_ptr<TaskState> state = TaskState::create(tasks[i], options_, spaces[i].on(rates), &model_,
+                                                         options_.seed * 1'000'003 + i, &history);
     const double flops = state->space().flops();
     TF_RETURN_IF_ERROR(
         store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
@@ -73,7 +73,7 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
     shown.weight = tasks[i].weight;
     shown.flops = flops;
     tasks_.push_back(std::move(state));
-    TF_RETURN_IF_ERROR(recall(*tasks_[i]));
+    TF_RETURN_IF_ERROR(add_records(*tasks_[i]));
   }
   results_at_training_ = results_;
   std::vector<model::Example> examples = learned();
@@ -96,44 +96,61 @@ std::vector<model::Example> TuningLoop::learned() const {
   return examples;
 }
 
-// What a job began with it goes on with: estimates by other rates, or seen from another machine, it would
-// propose otherwise.
-absl::Status TuningLoop::begin_calibration(const std::string& fingerprint) {
-  TF_ASSIGN_OR_RETURN(const std::optional<FirstMachine> kept, first_machine(store_, options_.job_id));
-  machine_ = kept.value_or(FirstMachine{.fingerprint = fingerprint});
-  if (kept || !options_.calibration) return absl::OkStatus();
+// What earlier runs of the job measured is paid for: its trials and minutes count for the budget.
+absl::Status TuningLoop::count_earlier_runs(const std::vector<database::Problem>& problems) {
+  if (options_.job_id == 0) return absl::OkStatus();
+  std::set<std::pair<size_t, std::string>> tried;
+  std::vector<int64_t> finished_unix_ns;
+  double sampled_s = 0;
+  database::Filter filter;
+  filter.job_id = options_.job_id;
+  TF_RETURN_IF_ERROR(store_.scan(filter, [&](const database::Measurement& record) {
+    finished_unix_ns.push_back(record.finished_unix_ns);
+    const auto problem = std::ranges::find(problems, record.problem);
+    if (is_of_network(record) || problem == problems.end()) return absl::OkStatus();
+    const auto task = static_cast<size_t>(problem - problems.begin());
+    if (record.interleaved || !tried.emplace(task, record.schedule).second) {
+      tried_[task] = 0;  // there was a final re-measurement, which is no trial
+    } else {
+      sampled_s += seconds_in_samples(record);
+      count(task, record);
+    }
+    return absl::OkStatus();
+  }));
+  meter_.add_earlier_runs(std::move(finished_unix_ns), sampled_s);
+  return absl::OkStatus();
+}
+
+absl::Status TuningLoop::begin_calibration() {
+  if (!options_.calibration) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(Calibration calibration,
-                      Calibration::begin({.machine = {options_.target, options_.device_class, fingerprint},
-                                          .before_record = earlier_.first_record(),
+                      Calibration::begin({.machine = {options_.target, options_.device_class, fingerprint_},
                                           .grace_period = options_.calibration_wait},
                                          builder_, store_));
   calibration_.emplace(std::move(calibration));
   return absl::OkStatus();
 }
 
-// Before there are candidates at work, so that nothing disturbs it. Whoever is stopped meanwhile has no trial
-// yet, and begins anew. That nothing was measured is kept, too.
-absl::Status TuningLoop::end_calibration(const std::atomic<bool>& stop) {
-  if (calibration_) {
-    TF_ASSIGN_OR_RETURN(machine_.rates, calibration_->finish(runner_, store_, stop));
-  }
-  if (stop) return absl::OkStatus();
-  return keep_first_machine(store_, options_.job_id, machine_);
+// Before there are candidates at work, so that nothing disturbs it.
+absl::StatusOr<model::MeasuredRates> TuningLoop::end_calibration(const std::atomic<bool>& stop) {
+  if (!calibration_) return model::MeasuredRates();
+  return calibration_->finish(runner_, store_, stop);
 }
 
 // What the store knows of other tasks and other machines. The baseline like Ansor learns from its own tasks
 // alone.
-absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own) {
+absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own,
+                                                 const model::MeasuredRates& measured) {
   History history;
   if (search::is_baseline(options_.strategy)) return history;
   TF_RETURN_IF_ERROR(history.read(store_, {.target = options_.target,
                                            .threads = options_.threads,
                                            .device_class = options_.device_class,
-                                           .fingerprint = machine_.fingerprint,
-                                           .measured = machine_.rates,
+                                           .fingerprint = fingerprint_,
+                                           .job_id = options_.job_id,
+                                           .measured = measured,
                                            .allowed_numerics = options_.allowed_numerics,
-                                           .own = own,
-                                           .before_record = earlier_.first_record()}));
+                                           .own = own}));
   return history;
 }
 
@@ -145,30 +162,18 @@ bool TuningLoop::is_of_this_kind(const database::Measurement& record) const {
          database::numerics_allowed(record.numerics, options_.allowed_numerics);
 }
 
-// What this database's sessions measured of the task here; what others measured is history. The job's own
-// results come when the search proposes them again, and so do those that other jobs had since. Only their
-// code is known before, by who had it first: that is whose duplicates others are.
-absl::Status TuningLoop::recall(TaskState& task) {
+// What this database's sessions measured of the task here, and what its job measured anywhere; what others
+// measured elsewhere is history.
+absl::Status TuningLoop::add_records(TaskState& task) {
   database::Filter filter;
   filter.problem = task.problem();
   std::vector<database::Measurement> records;
   TF_RETURN_IF_ERROR(store_.scan(filter, [&](const database::Measurement& record) {
-    const bool is_own = options_.job_id != 0 && record.job_id == options_.job_id;
-    if (is_of_this_kind(record) && (is_own || is_from_here(record, machine_.fingerprint)))
+    if (is_of_this_kind(record) && is_from_here(record, fingerprint_, options_.job_id))
       records.push_back(record);
     return absl::OkStatus();
   }));
-  const TakenOver taken = take_over(records, options_.job_id, earlier_.first_record());
-  const auto recalled = [&](const database::Measurement& record) {
-    return Recalled{sha256(record.schedule), task.space().candidate_of(record),
-                    record.code_digest,      time_of(record),
-                    record.untuned,          record.id};
-  };
-  std::vector<Recalled> before;
-  for (const database::Measurement& record : taken.before) before.push_back(recalled(record));
-  results_ += task.recall(before);
-  for (const database::Measurement& record : taken.own) task.know_code(record.code_digest, time_of(record));
-  for (const database::Measurement& record : taken.since) task.recall_when_proposed(recalled(record));
+  results_ += task.add_records(records);
   return absl::OkStatus();
 }
 

@@ -67,13 +67,11 @@ TEST(ProgressLine, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(progress_line(progress, 0), "1 trial  12.3/s");
 }
 
-TEST(ProgressLine, SaysInPlaceOfTheRateWhyNothingNewIsTried) {
+TEST(ProgressLine, SaysInPlaceOfTheRateThatFinalistsAreReMeasured) {
   session::Progress progress = some_progress();
   progress.remaining_s.reset();
   progress.expected_gain.reset();
   progress.current_task = -1;
-  progress.phase = session::Phase::kRecalling;
-  EXPECT_EQ(progress_line(progress, 0), "412 trials  loading earlier results");
   progress.phase = session::Phase::kFinals;
   EXPECT_EQ(progress_line(progress, 412), "412/412 trials  re-measuring finalists");
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["phase"], "play-off");

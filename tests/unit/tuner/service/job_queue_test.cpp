@@ -111,7 +111,7 @@ TEST_F(JobQueueTest, OfAJobThatIsToGoOnItIsNotSaidThatItIsOver) {
   executor_.wait_for_starts(2);
   const absl::StatusOr<JobView> resumed = queue_->resume(id);  // and waits for the other
   ASSERT_TRUE(resumed.ok()) << resumed.status();
-  EXPECT_EQ(resumed->progress->phase, session::Phase::kRecalling);
+  EXPECT_EQ(resumed->progress->phase, session::Phase::kMeasuring);
   EXPECT_GT(resumed->progress->trials, 0);
   executor_.end(other, absl::OkStatus());
   EXPECT_EQ(wait_for(other, JobState::kDone).progress->phase, session::Phase::kOver);

@@ -71,10 +71,9 @@ class CalibrationTest : public TuneTest {
                      rates.memory_bytes_per_s}) > 0;
   }
 
-  // Of the job with that first record.
-  MeasuredRates rates(int64_t before_record = std::numeric_limits<int64_t>::max()) {
-    return measured_rates({{options_.target, options_.device_class, runner_.fingerprint}, before_record},
-                          builder_, runner_, *store_, stop_)
+  MeasuredRates rates() {
+    return measured_rates({{options_.target, options_.device_class, runner_.fingerprint}}, builder_, runner_,
+                          *store_, stop_)
         .value();
   }
 
@@ -137,116 +136,16 @@ TEST_F(CalibrationTest, AreByTheShortestSample) {
   EXPECT_DOUBLE_EQ(rates().flops_per_s, peak.amount * 2e3);
 }
 
-TEST_F(CalibrationTest, OfAnInterruptedJobAreThoseThatItBeganWith) {
-  ASSERT_TRUE(run().ok());
-  const std::vector<database::Measurement> all = records();
-  const auto first = std::ranges::find(all, options_.job_id, &database::Measurement::job_id);
-  ASSERT_NE(first, all.end());
-  EXPECT_TRUE(is_measured(rates(first->id)));
-  // A job of before there were any.
-  store_ = database::make_memory_store();
-  options_.calibration = false;
-  options_.job_id = store_->add_job({}).value();
-  ASSERT_TRUE(run().ok());
-  const int64_t first_record = records().front().id;
-  const int runs = runner_.runs;
-  EXPECT_EQ(rates(first_record), MeasuredRates()) << "as it began";
-  EXPECT_EQ(runner_.runs, runs);
-  EXPECT_TRUE(is_measured(rates())) << "for the next job";
-  EXPECT_EQ(rates(first_record), MeasuredRates()) << "whatever was measured since";
-}
-
-TEST_F(CalibrationTest, LeaveAnInterruptedJobAsIfItHadNotBeenInterrupted) {
-  const auto order = [&] {
-    std::vector<std::string> all;
-    for (const auto& record : records()) all.push_back(record.problem.workload.hex() + record.schedule);
-    return all;
-  };
-  options_.budget.trials = 60;
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> expected = order();
-  store_ = database::make_memory_store();
-  options_.job_id = store_->add_job({}).value();
-  runner_.runs = 0;
-  for (const int stop_after : {2, 3, 30, 1000}) {  // the first two among the calibration kernels
-    stop_ = false;
-    runner_.stop_after = stop_after;
-    runner_.stop = &stop_;
-    ASSERT_TRUE(run().ok());
-  }
-  EXPECT_EQ(runner_.runs, 60 + static_cast<int>(kCalibrationKernels))
-      << "what was measured was measured again";
-  EXPECT_EQ(order(), expected);
-}
-
-// A core of some terahertz, whose estimates are times too short to tell apart: the trees say more.
-TEST_F(CalibrationTest, AreThoseThatAJobBeganWithThoughTheMachineReadsOtherwiseWhenItGoesOn) {
-  let_times_depend_on_schedules();
-  options_.budget.trials = 120;  // several trainings
-  options_.calibration = false;
-  begin_after_another();
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> without = proposals();
-  options_.calibration = true;
-  runner_.warm_ns = 300;
-  begin_after_another();
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> expected = proposals();
-  EXPECT_NE(expected, without) << "else this test shows nothing";
-
-  begin_after_another();
-  runner_.stop_after = 44;
+TEST_F(CalibrationTest, OfAResumedJobAreThoseOfTheMachineThatMeasures) {
+  options_.budget.trials = 40;
+  runner_.stop_after = 20;
   runner_.stop = &stop_;
   ASSERT_TRUE(run().ok());
-  const auto began_with = store_->job_rates(options_.job_id).value();
-  ASSERT_TRUE(began_with.has_value());
-  EXPECT_GT(began_with->flops_per_s, 1e13);
-  ASSERT_LT(proposals().size(), 120u);
-  // As after an upgrade of its system, or on the next board of its class.
+  stop_ = false;
   runner_.fingerprint = "another desk";
-  runner_.warm_ns = 0;
-  runner_.stop_after = 0;
-  stop_ = false;
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(proposals(), expected);
-  EXPECT_EQ(calibration_records().size(), kCalibrationKernels) << "it has its rates";
-  EXPECT_EQ(began_with->fingerprint, "desk") << "from where the other job's times are of here";
-  EXPECT_EQ(store_->job_rates(options_.job_id).value(), began_with);
-}
-
-TEST_F(CalibrationTest, AreNoneForAJobThatBeganWithoutThem) {
-  runner_.refuses_warm = true;
-  options_.budget.trials = 60;
-  runner_.stop_after = 30;
-  runner_.stop = &stop_;
-  ASSERT_TRUE(run().ok());
-  const auto began_with = store_->job_rates(options_.job_id).value();
-  ASSERT_TRUE(began_with.has_value());
-  EXPECT_EQ(*began_with, (database::JobRates{.job_id = options_.job_id, .fingerprint = "desk"}));
-  runner_.refuses_warm = stop_ = false;
-  ASSERT_TRUE(run().ok());
-  EXPECT_EQ(proposals().size(), 60u);
-  EXPECT_TRUE(calibration_records().empty());
-}
-
-// Though the store knew them when it began.
-TEST_F(CalibrationTest, AreNoneForAJobThatAProgramWithoutThemBegan) {
-  runner_.warm_ns = 300;
-  ASSERT_TRUE(is_measured(rates()));
-  let_times_depend_on_schedules();
-  options_.calibration = false;
-  options_.budget.trials = 60;
-  runner_.runs = 0;
-  runner_.stop_after = 30;
-  runner_.stop = &stop_;
-  ASSERT_TRUE(run().ok());
-  const database::JobRates none{.job_id = options_.job_id, .fingerprint = "desk"};
-  EXPECT_EQ(store_->job_rates(options_.job_id).value(), none);
-  options_.calibration = true;
-  stop_ = false;
-  ASSERT_TRUE(run().ok());
-  EXPECT_EQ(proposals().size(), 60u);
-  EXPECT_EQ(store_->job_rates(options_.job_id).value(), none);
+  EXPECT_EQ(calibration_records().size(), 2 * kCalibrationKernels);
+  EXPECT_EQ(records().size(), 40 + 2 * kCalibrationKernels);
 }
 
 TEST_F(CalibrationTest, AreLeftOutWhereTheDeviceOnlyRotates) {

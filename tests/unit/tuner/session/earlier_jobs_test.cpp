@@ -92,22 +92,16 @@ TEST_F(EarlierJobs, DoesNothingWhenTheJobsBudgetIsSpentAlready) {
 }
 
 TEST_F(EarlierJobs, TellsFromTheBeginningWhatIsKnownOfTheJob) {
-  options_.strategy = search::Kind::kAnsorLike;  // which begins with nothing that each run begins with
   ASSERT_TRUE(run().ok());
   options_.budget.trials = 25;
-  options_.seed = 2;                  // so that the search comes by other candidates first
-  std::atomic<bool> is_first = true;  // which takes long enough to be told of
-  runner_.delay = [&] { return std::chrono::microseconds(is_first.exchange(false) ? 1'500'000 : 0); };
   std::vector<Progress> told;
   ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
                 told.push_back(progress);
               }).ok());
-  ASSERT_GE(told.size(), 2u);
-  EXPECT_EQ(told.front().phase, Phase::kRecalling);
-  EXPECT_EQ(told.front().trials, 24);
-  EXPECT_EQ(told.front().tasks[0].trials + told.front().tasks[1].trials, 24);
-  EXPECT_EQ(told.back().phase, Phase::kOver);
-  EXPECT_TRUE(std::ranges::is_sorted(told, {}, &Progress::trials));
+  ASSERT_FALSE(told.empty());
+  EXPECT_GE(told.front().trials, 24);
+  EXPECT_EQ(told.front().tasks[0].trials + told.front().tasks[1].trials, told.front().trials);
+  EXPECT_EQ(told.back().trials, 25);
 }
 
 TEST_F(EarlierJobs, TellsTheRateOfAllTrialsOfTheJobWhenThisRunFails) {
@@ -172,20 +166,8 @@ TEST_F(EarlierJobs, CountsTheMinutesOfEarlierRunsOfTheJob) {
   EXPECT_EQ(runner_.runs, runs);
 }
 
-TEST_F(EarlierJobs, GoesOnAfterARestartAsIfItHadNotBeenInterrupted) {
-  const auto order = [&] {
-    std::vector<std::string> all;
-    for (const auto& record : records()) all.push_back(record.problem.workload.hex() + record.schedule);
-    return all;
-  };
+TEST_F(EarlierJobs, MeasuresNothingTwiceHoweverOftenItIsInterrupted) {
   options_.budget.trials = 120;  // several trainings
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> expected = order();
-  ASSERT_EQ(expected.size(), 120u);
-
-  store_ = database::make_memory_store();
-  options_.job_id = store_->add_job({}).value();
-  runner_.runs = 0;
   for (const int stop_after : {20, 70, 1000}) {
     stop_ = false;
     runner_.stop_after = stop_after;
@@ -194,129 +176,37 @@ TEST_F(EarlierJobs, GoesOnAfterARestartAsIfItHadNotBeenInterrupted) {
     ASSERT_TRUE(progress.ok()) << progress.status();
     EXPECT_EQ(progress->trials, static_cast<int64_t>(records().size()));
   }
-  EXPECT_EQ(runner_.runs, 120) << "what an earlier run measured was measured again";
-  EXPECT_EQ(order(), expected);
+  EXPECT_EQ(runner_.runs, 120);
+  std::set<std::string> schedules;
+  for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
+  EXPECT_EQ(schedules.size(), 120u);
 }
 
-// A job that was paused, another one of the same tasks, and the first again.
-class PausedJob : public TuneTest {
- protected:
-  std::vector<std::string> order_of(int64_t job) {
-    std::vector<std::string> all;
-    for (const auto& record : records())
-      if (record.job_id == job) all.push_back(record.problem.workload.hex() + record.schedule);
-    return all;
-  }
-  void run_until(int runs) {
-    stop_ = false;
-    runner_.runs = 0;
-    runner_.stop_after = runs;
-    runner_.stop = &stop_;
-    ASSERT_TRUE(run().ok());
-    stop_ = false;
-    runner_.stop_after = 0;
-  }
-  // As the other job, of another seed.
-  void run_other() {
-    const int64_t paused = std::exchange(options_.job_id, store_->add_job({}).value());
-    options_.seed = 2;
-    ASSERT_TRUE(run().ok());
-    options_.seed = 1;
-    other_ = std::exchange(options_.job_id, paused);
-  }
-  // With the same rows and jobs.
-  std::unique_ptr<database::Store> copy_of_store() {
-    std::unique_ptr<database::Store> copy = database::make_memory_store();
-    for (const Task& task : tasks_)
-      EXPECT_TRUE(copy->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
-    const std::vector<database::Job> jobs = *store_->jobs();
-    for (const database::Job& job : jobs) {
-      EXPECT_EQ(*copy->add_job(job), job.id);
-      if (const auto rates = *store_->job_rates(job.id)) {
-        EXPECT_TRUE(copy->save_job_rates(*rates).ok());
-      }
-    }
-    for (const database::Measurement& record : records()) EXPECT_TRUE(copy->insert(record).ok());
-    return copy;
-  }
-  int64_t other_ = 0;
-};
-
-TEST_F(PausedJob, MeasuresNothingThatAnotherHasMeanwhile) {
+TEST_F(EarlierJobs, WhatAnotherJobMeasuredWhileThisOneWasPausedIsNotMeasuredAgain) {
   options_.budget.trials = 80;
-  run_until(20);
-  ASSERT_LT(order_of(options_.job_id).size(), 80u);
-  std::unique_ptr<database::Store> alone = copy_of_store();
-  run_other();
-  const std::vector<std::string> others = order_of(other_);
-  const auto shared = [&] {
-    const std::vector<std::string> own = order_of(options_.job_id);
-    EXPECT_EQ(own.size(), 80u) << "what the other measured is no trial of this one";
-    const std::set<std::string> by_other(others.begin(), others.end());
-    return std::ranges::count_if(own, [&](const std::string& each) { return by_other.contains(each); });
-  };
-  const auto shared_before = [&] {
-    return std::ranges::count_if(order_of(options_.job_id), [&](const std::string& each) {
-      return std::ranges::find(others, each) != others.end();
-    });
-  }();
+  runner_.stop_after = 20;
+  runner_.stop = &stop_;
   ASSERT_TRUE(run().ok());
-  EXPECT_EQ(shared(), shared_before);
-
-  store_ = std::move(alone);
+  stop_ = false;
+  const int64_t paused = std::exchange(options_.job_id, store_->add_job({}).value());
   ASSERT_TRUE(run().ok());
-  EXPECT_GT(shared(), shared_before) << "they come by the same ones";
-}
-
-TEST_F(PausedJob, GoesOnWithWhatAnotherMeasuredAsIfItHadNotBeenInterruptedAgain) {
-  options_.budget.trials = 80;
-  run_until(20);
-  run_other();
-  std::unique_ptr<database::Store> same = copy_of_store();
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> expected = order_of(options_.job_id);
-  ASSERT_EQ(expected.size(), 80u);
-
-  store_ = std::move(same);
-  run_until(30);
-  ASSERT_LT(order_of(options_.job_id).size(), 80u);
-  // Somebody measures again what this job was told of by then.
-  const int64_t third = store_->add_job({}).value();
-  for (database::Measurement row : records()) {
-    if (row.job_id != other_) continue;
-    row.job_id = third;
-    row.samples = {{1'000'000, 1}};
-    row.finished_unix_ns += 1'000'000'000;
-    ASSERT_TRUE(store_->insert(row).ok());
-  }
-  ASSERT_TRUE(run().ok());
-  EXPECT_EQ(order_of(options_.job_id), expected);
-}
-
-// Of a schedule that was a duplicate in this job: it had, and has, the time of that trial.
-TEST_F(PausedJob, TakesItsOwnTrialOfTheSameCode) {
-  options_.budget.trials = 24;
-  ASSERT_TRUE(run().ok());
-  const std::vector<database::Measurement> of_any = records();
-
-  store_ = database::make_memory_store();
-  options_.job_id = store_->add_job({}).value();
-  builder_.same_code = true;
-  ASSERT_TRUE(run().ok());
-  const std::vector<std::string> own = order_of(options_.job_id);
-  ASSERT_LT(own.size(), 24u);
-  const int64_t other = store_->add_job({}).value();
-  for (database::Measurement row : of_any) {
-    if (std::ranges::find(own, row.problem.workload.hex() + row.schedule) != own.end()) continue;
-    row.job_id = other;
-    row.code_digest = "the one";
-    row.samples = {{1000, 1}};
-    ASSERT_TRUE(store_->insert(row).ok());
-  }
+  options_.job_id = paused;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  for (const TaskProgress& task : progress->tasks) EXPECT_GE(task.best_ns, 100'000);
-  EXPECT_EQ(order_of(options_.job_id), own);
+  EXPECT_EQ(progress->trials, 80) << "the other's are no trials of this job";
+  std::set<std::string> schedules;
+  for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
+  EXPECT_EQ(schedules.size(), 160u);
+}
+
+TEST_F(EarlierJobs, OfTheJobCountWhateverMachineMeasured) {
+  ASSERT_TRUE(run().ok());
+  runner_.fingerprint = "the next board of its class";
+  options_.budget.trials = 40;
+  const absl::StatusOr<Progress> progress = run();
+  ASSERT_TRUE(progress.ok()) << progress.status();
+  EXPECT_EQ(progress->trials, 40);
+  EXPECT_EQ(runner_.runs, 40) << "what the job measured on the first board was measured again";
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ TEST(IsFromHere, IsWhatASessionOfThisDatabaseMeasuredOnSuchAMachine) {
   m.job_id = 1;
   EXPECT_TRUE(is_from_here(m, "this"));
   EXPECT_FALSE(is_from_here(m, "that"));
+  EXPECT_TRUE(is_from_here(m, "that", 1)) << "of the job that asks";
   m.device.fingerprint = "";
   EXPECT_FALSE(is_from_here(m, "this"));
   m.outcome = Outcome::kCompileError;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "compiler/schedule/schedule.h"
@@ -15,16 +16,26 @@ namespace {
 
 using testing::ElementsAre;
 
-class Recalling : public testing::Test {
+class TaskStateTest : public testing::Test {
  protected:
-  Recalling() {
+  TaskStateTest() {
     state_ = TaskState::create(task_, options_, nullptr, 1).value();
     other_ = TaskState::create(task_, options_, nullptr, 1).value();
   }
 
-  Recalled recalled(const space::Candidate& candidate, double seconds) const {
-    return {sha256(schedule::to_string(state_->space().space().schedule_of(candidate))), candidate, "",
-            Time{.seconds = seconds, .sampled_seconds = 0.01}};
+  // The next row of the store.
+  database::Measurement record(const space::Candidate& candidate, double seconds, int64_t job_id = 1) {
+    database::Measurement row;
+    row.id = ++rows_;
+    row.problem = state_->problem();
+    row.schedule = schedule::to_string(state_->space().space().schedule_of(candidate));
+    row.semantics_version = schedule::kSemanticsVersion;
+    row.sketch_hash = state_->space().hash_of(candidate);
+    row.choices.assign(candidate.point.begin(), candidate.point.end());
+    row.job_id = job_id;
+    row.outcome = database::Outcome::kOk;
+    row.samples = {{std::llround(seconds * 1e9), 1}};
+    return row;
   }
   size_t lessons() const {
     std::vector<model::Example> examples;
@@ -35,6 +46,7 @@ class Recalling : public testing::Test {
   const Task task_{.label = "product", .workload = test::matmul_bias_relu(64, 64, 64)};
   SessionOptions options_{.target = target::parse_target("x86_64:cpu=znver4").value()};
   std::unique_ptr<TaskState> state_, other_;
+  int64_t rows_ = 0;
 };
 
 // Says what the test wants, of as many rows as it is asked.
@@ -50,7 +62,7 @@ class Scripted final : public model::CostModel {
   std::vector<float> scores, unsure;
 };
 
-TEST_F(Recalling, RanksWhatWaitsWithoutWhatTheModelFindsHopeless) {
+TEST_F(TaskStateTest, RanksWhatWaitsWithoutWhatTheModelFindsHopeless) {
   Scripted model;
   state_ = TaskState::create(task_, options_, &model, 1).value();
   const space::Candidate best = state_->next().value();
@@ -66,7 +78,7 @@ TEST_F(Recalling, RanksWhatWaitsWithoutWhatTheModelFindsHopeless) {
   EXPECT_THAT(state_->rank(waiting), ElementsAre(3, 0, 1, 2)) << "of one that does not say how unsure it is";
 }
 
-TEST_F(Recalling, HandsOutAgainWhatItHasTakenBack) {
+TEST_F(TaskStateTest, HandsOutAgainWhatItHasTakenBack) {
   Scripted model;
   state_ = TaskState::create(task_, options_, &model, 1).value();
   std::vector<space::Candidate> first;
@@ -83,15 +95,15 @@ TEST_F(Recalling, HandsOutAgainWhatItHasTakenBack) {
   EXPECT_TRUE(comes_again());
 }
 
-TEST_F(Recalling, HandsOutNothingThatAnEarlierJobMeasured) {
+TEST_F(TaskStateTest, HandsOutNothingThatAnEarlierJobMeasured) {
   std::vector<space::Candidate> first;
-  std::vector<Recalled> records;
+  std::vector<database::Measurement> records;
   for (int i = 0; i < 5; ++i) {
     first.push_back(other_->next().value());
-    records.push_back(recalled(first.back(), 1e-3));
+    records.push_back(record(first.back(), 1e-3));
   }
   records.front().untuned = true;
-  EXPECT_EQ(state_->recall(records), 5);
+  EXPECT_EQ(state_->add_records(records), 5);
   EXPECT_EQ(state_->results(), 5);
   for (int i = 0; i < 20; ++i) {
     const std::optional<space::Candidate> next = state_->next();
@@ -100,42 +112,45 @@ TEST_F(Recalling, HandsOutNothingThatAnEarlierJobMeasured) {
   }
 }
 
-TEST_F(Recalling, IsToldWhatOthersMeasuredWhenItProposesItAndThatIsDue) {
-  other_->next();  // the untuned one
-  const space::Candidate first = other_->next().value(), second = other_->next().value();
-  Recalled early = recalled(first, 1e-3), late = recalled(second, 2e-3);
-  early.number = 10, late.number = 20;
-  for (const Recalled& each : {early, late}) state_->recall_when_proposed(each);
-  EXPECT_EQ(state_->results(), 0) << "it has not come by them";
-  state_->next(15);
-  const std::optional<space::Candidate> next = state_->next(15);
-  EXPECT_EQ(next, second) << "of the first it is told, of the other not yet";
-  EXPECT_EQ(state_->best_seconds(), 1e-3);
-  EXPECT_EQ(state_->results(), 1);
-}
-
-TEST_F(Recalling, KeepsWhatIsSaidFirstOfACode) {
-  other_->next();  // the untuned one
+TEST_F(TaskStateTest, KeepsWhatIsSaidFirstOfACode) {
   const space::Candidate measured = other_->next().value(), duplicate = other_->next().value();
-  Recalled one = recalled(measured, 1e-3), same = recalled(duplicate, 3e-3);
+  database::Measurement one = record(measured, 1e-3), same = record(duplicate, 3e-3);
   one.code_digest = same.code_digest = "the same";
-  for (const Recalled& each : {one, same}) state_->recall_when_proposed(each);
+  state_->add_records({one, same});
   ASSERT_NE(state_->result_of_code("the same"), nullptr);
   EXPECT_EQ(state_->result_of_code("the same")->time->seconds, 1e-3);
-  state_->next();
-  EXPECT_EQ(state_->next(), duplicate) << "it is handed out, and found to be a duplicate once it is built";
 }
 
-TEST_F(Recalling, KnowsTheBestAndTheUntunedTime) {
+TEST_F(TaskStateTest, TakesOfEachScheduleTheRecordThatCounts) {
+  const space::Candidate champion = other_->next().value(), slow = other_->next().value();
+  state_->add_records({record(champion, 1e-3), record(slow, 3e-3), record(champion, 2e-3)});
+  EXPECT_EQ(state_->best_seconds(), 2e-3);
+  EXPECT_EQ(state_->results(), 2);
+}
+
+TEST_F(TaskStateTest, HandsOutTheUntunedScheduleUnlessItWasCalledSoLastAndHasATime) {
+  const space::Candidate untuned = other_->next().value(), old = other_->next().value();
+  database::Measurement named = record(untuned, 1e-3), before = record(old, 2e-3), failed = record(old, 0);
+  named.untuned = before.untuned = failed.untuned = true;
+  failed.outcome = database::Outcome::kCrashed;
+  state_->add_records({named, before});
+  EXPECT_EQ(state_->next(), untuned) << "another was called so since";
+  state_ = TaskState::create(task_, options_, nullptr, 1).value();
+  before.id = 1, named.id = 2;
+  state_->add_records({before, named, failed});
+  EXPECT_NE(state_->next(), untuned);
+}
+
+TEST_F(TaskStateTest, KnowsTheBestAndTheUntunedTime) {
   const space::Candidate untuned = other_->next().value(), fast = other_->next().value();
-  state_->recall({recalled(untuned, 3e-3), recalled(fast, 1e-3)});
+  state_->add_records({record(untuned, 3e-3), record(fast, 1e-3)});
   EXPECT_EQ(state_->best_seconds(), 1e-3);
   EXPECT_EQ(state_->untuned_seconds(), 3e-3);
 }
 
-TEST_F(Recalling, TakesALaterMeasurementInsteadOfWhatItRecalls) {
+TEST_F(TaskStateTest, TakesALaterMeasurementInsteadOfWhatItRecalls) {
   const space::Candidate untuned = other_->next().value(), lucky = other_->next().value();
-  state_->recall({recalled(untuned, 3e-3), recalled(lucky, 1e-3)});
+  state_->add_records({record(untuned, 3e-3), record(lucky, 1e-3)});
   state_->observe(lucky, Time{.seconds = 2e-3});
   EXPECT_EQ(state_->best_seconds(), 2e-3) << "it was lucky once";
   state_->observe(untuned, Time{.seconds = 2.5e-3});
@@ -144,10 +159,10 @@ TEST_F(Recalling, TakesALaterMeasurementInsteadOfWhatItRecalls) {
   EXPECT_EQ(lessons(), 2u) << "nor another lesson";
 }
 
-TEST_F(Recalling, GoesByAnotherBestOnceItsOwnWasLucky) {
+TEST_F(TaskStateTest, GoesByAnotherBestOnceItsOwnWasLucky) {
   const space::Candidate steady = other_->next().value(), lucky = other_->next().value();
   ASSERT_NE(steady.point, lucky.point);
-  state_->recall({recalled(steady, 2e-3), recalled(lucky, 1e-3)});
+  state_->add_records({record(steady, 2e-3), record(lucky, 1e-3)});
   ASSERT_TRUE(state_->take_new_best().has_value());
   state_->observe(lucky, Time{.seconds = 3e-3});
   const std::optional<TransferSource> best = state_->take_new_best();
@@ -161,10 +176,10 @@ TEST_F(Recalling, GoesByAnotherBestOnceItsOwnWasLucky) {
   EXPECT_FALSE(state_->take_new_best().has_value());
 }
 
-TEST_F(Recalling, LearnsFromTheFastestAndSomeOthersWhereThereAreTooMany) {
-  std::vector<Recalled> records;
-  for (int i = 0; i < 40; ++i) records.push_back(recalled(other_->next().value(), 1e-3 * (40 - i)));
-  state_->recall(records);
+TEST_F(TaskStateTest, LearnsFromTheFastestAndSomeOthersWhereThereAreTooMany) {
+  std::vector<database::Measurement> records;
+  for (int i = 0; i < 40; ++i) records.push_back(record(other_->next().value(), 1e-3 * (40 - i)));
+  state_->add_records(records);
   EXPECT_EQ(lessons(), 40u);
   std::vector<model::Example> few;
   state_->append_examples(few, 10);
