@@ -235,20 +235,6 @@ class MemoryStore final : public Store {
     return out;
   }
 
-  absl::Status save_job_rates(const JobRates& rates) override {
-    if (const absl::Status possible = check(rates); !possible.ok()) return refused(rates, possible);
-    std::lock_guard lock(mutex_);
-    if (std::ranges::find(jobs_, rates.job_id, &Job::id) == jobs_.end()) return unknown_job(rates.job_id);
-    rates_.try_emplace(rates.job_id, rates);
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<std::optional<JobRates>> job_rates(int64_t job_id) override {
-    std::lock_guard lock(mutex_);
-    const auto found = rates_.find(job_id);
-    return found == rates_.end() ? std::optional<JobRates>() : found->second;
-  }
-
  private:
   // The programs that answer queries, where they are asked for.
   std::set<Program> answering(Filter::Which which) {
@@ -282,7 +268,6 @@ class MemoryStore final : public Store {
   std::vector<Attempt> attempts_;
   std::vector<Job> jobs_;
   std::map<std::pair<int64_t, int32_t>, JobTask> tasks_;
-  std::map<int64_t, JobRates> rates_;  // by job
 };
 
 }  // namespace

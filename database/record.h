@@ -230,19 +230,8 @@ struct JobTask {
   std::string state;   // opaque to the database
 };
 
-// The machine that measured when the job began, and what one core of it was found to reach a second; nothing:
-// not measured. The job goes on with that wherever it is resumed.
-struct JobRates {
-  int64_t job_id = 0;
-  std::string fingerprint = {};
-  std::optional<double> flops_per_s, l2_bytes_per_s, shared_bytes_per_s, memory_bytes_per_s;
-  bool operator==(const JobRates&) const = default;
-};
 // Whether a core can reach so many operations or bytes a second, of whatever kind it is: what says otherwise
 // was made up, or is damaged.
 bool is_rate(double per_s);
-// Whether they are rates, those that were measured, of a machine whose name is no longer than texts are.
-// INVALID_ARGUMENT with what is wrong.
-absl::Status check(const JobRates& rates);
 
 }  // namespace tf::database

@@ -117,21 +117,4 @@ bool is_rate(double per_s) {
   return per_s >= kLeastRate && per_s <= kMostRate;  // which NaN is not
 }
 
-absl::Status check(const JobRates& rates) {
-  if (rates.fingerprint.size() > kMaxTextBytes)
-    return absl::InvalidArgumentError(
-        absl::StrCat("its fingerprint has ", rates.fingerprint.size(), " bytes"));
-  const std::pair<std::string_view, std::optional<double>> all[] = {
-      {"flops_per_s", rates.flops_per_s},
-      {"l2_bytes_per_s", rates.l2_bytes_per_s},
-      {"shared_bytes_per_s", rates.shared_bytes_per_s},
-      {"memory_bytes_per_s", rates.memory_bytes_per_s}};
-  for (const auto& [name, per_s] : all) {
-    if (!per_s || is_rate(*per_s)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("its ", std::string(name), " is ", *per_s, ", which no core reaches"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace tf::database

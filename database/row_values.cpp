@@ -47,10 +47,6 @@ const char kSelectJobTask[] =
     "p.in_layouts, p.out_layouts, p.target, p.threads, p.reuse_distance_bytes FROM job_tasks t JOIN problems "
     "p ON p.id = t.problem_id JOIN workloads w ON w.id = p.workload_id ";
 
-const char kSelectJobRates[] =
-    "SELECT job_id, fingerprint, flops_per_s, l2_bytes_per_s, shared_bytes_per_s, memory_bytes_per_s "
-    "FROM job_rates ";
-
 namespace {
 
 // The types of a row's columns, a letter each: i, t, b: an integer, text, a blob; T, I: or NULL; r: a number
@@ -60,7 +56,6 @@ constexpr char kProblemTypes[] = "bttttii";
 constexpr char kWorkloadTypes[] = "ttrbi";
 constexpr char kJobTypes[] = "ittttttitiiiit";
 constexpr char kJobTaskTypes[] = "iitrirb";
-constexpr char kJobRatesTypes[] = "itrrrr";
 
 WorkloadKey read_key(const std::string& blob) {
   WorkloadKey key;
@@ -242,22 +237,6 @@ absl::StatusOr<JobTask> read_job_task(const Statement& row) {
                  .trials = row.integer(4),
                  .best_ns = row.real(5),
                  .state = row.blob(6)};
-}
-
-absl::StatusOr<JobRates> read_job_rates(const Statement& row) {
-  const auto rate = [&](int column) {
-    return row.is_null(column) ? std::optional<double>() : row.real(column);
-  };
-  absl::Status status = check_types(row, kJobRatesTypes);
-  const JobRates rates{.job_id = row.integer(0),
-                       .fingerprint = row.text(1),
-                       .flops_per_s = rate(2),
-                       .l2_bytes_per_s = rate(3),
-                       .shared_bytes_per_s = rate(4),
-                       .memory_bytes_per_s = rate(5)};
-  if (status.ok()) status = check(rates);
-  if (!status.ok()) return damaged_row(row, "job_rates", row.integer(0), status);
-  return rates;
 }
 
 std::string encode_samples(const std::vector<Sample>& samples) {

@@ -18,7 +18,6 @@ extern const char kSelectProblem[];
 extern const char kSelectWorkload[];
 extern const char kSelectJob[];
 extern const char kSelectJobTask[];
-extern const char kSelectJobRates[];
 
 // DATA_LOSS, with the table, the row and what is wrong with it, for a value of another type than its
 // column's, one out of its range, a median that is not that of the samples, a workload whose key is not that
@@ -28,7 +27,6 @@ absl::StatusOr<Problem> read_problem(const Statement& row);
 absl::StatusOr<Workload> read_workload(const Statement& row);
 absl::StatusOr<Job> read_job(const Statement& row);
 absl::StatusOr<JobTask> read_job_task(const Statement& row);
-absl::StatusOr<JobRates> read_job_rates(const Statement& row);
 
 // The error of such a row.
 absl::Status damaged_row(const Statement& row, std::string_view table, int64_t id, const absl::Status& why);

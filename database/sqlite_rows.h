@@ -52,7 +52,6 @@ absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id);
 absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id);
 absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id);
 absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id);
-absl::StatusOr<std::optional<JobRates>> job_rates(Connection& db, int64_t job_id);
 
 // Writing, inside a transaction of the caller's.
 absl::Status add_workload(Connection& db, const Workload& workload);
@@ -61,7 +60,6 @@ absl::Status add_attempt(Connection& db, const Attempt& attempt);
 absl::StatusOr<int64_t> add_job(Connection& db, const Job& job);
 absl::Status update_job(Connection& db, const Job& job);
 absl::Status save_job_tasks(Connection& db, const std::vector<JobTask>& tasks);
-absl::Status save_job_rates(Connection& db, const JobRates& rates);
 
 }  // namespace rows
 }  // namespace tf::database

@@ -266,12 +266,4 @@ absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id) {
   }
 }
 
-absl::StatusOr<std::optional<JobRates>> job_rates(Connection& db, int64_t job_id) {
-  TF_ASSIGN_OR_RETURN(Statement find, db.prepare(absl::StrCat(kSelectJobRates, "WHERE job_id = ?")));
-  find.bind(job_id);
-  TF_ASSIGN_OR_RETURN(const bool found, find.step());
-  if (!found) return std::nullopt;
-  return read_job_rates(find);
-}
-
 }  // namespace tf::database::rows

@@ -261,19 +261,4 @@ absl::Status save_job_tasks(Connection& db, const std::vector<JobTask>& tasks) {
   return absl::OkStatus();
 }
 
-absl::Status save_job_rates(Connection& db, const JobRates& rates) {
-  if (const absl::Status possible = check(rates); !possible.ok()) return refused(rates, possible);
-  TF_ASSIGN_OR_RETURN(const std::vector<Job> found, jobs(db, rates.job_id));
-  if (found.empty()) return unknown_job(rates.job_id);
-  TF_ASSIGN_OR_RETURN(Statement save,
-                      db.prepare("INSERT INTO job_rates (job_id, fingerprint, flops_per_s, l2_bytes_per_s, "
-                                 "shared_bytes_per_s, memory_bytes_per_s) VALUES (?, ?, ?, ?, ?, ?) "
-                                 "ON CONFLICT (job_id) DO NOTHING"));
-  save.bind(rates.job_id).bind_text(rates.fingerprint);
-  for (const std::optional<double>& per_s :
-       {rates.flops_per_s, rates.l2_bytes_per_s, rates.shared_bytes_per_s, rates.memory_bytes_per_s})
-    per_s ? save.bind(*per_s) : save.bind_null();
-  return save.run();
-}
-
 }  // namespace tf::database::rows

@@ -171,12 +171,6 @@ class SqliteStore final : public SqliteView<Store> {
   absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) override {
     return reader_.read([&](Connection& db) { return rows::job_tasks(db, job_id); });
   }
-  absl::Status save_job_rates(const JobRates& rates) override {
-    return queue_.run([&](Connection& db) { return rows::save_job_rates(db, rates); });
-  }
-  absl::StatusOr<std::optional<JobRates>> job_rates(int64_t job_id) override {
-    return reader_.read([&](Connection& db) { return rows::job_rates(db, job_id); });
-  }
 
  private:
   // Runs a write that yields a value.

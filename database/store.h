@@ -138,11 +138,6 @@ class Store : public Records {
   // Inserts or replaces the tasks by (job_id, index), all or none.
   virtual absl::Status save_job_tasks(const std::vector<JobTask>& tasks) = 0;
   virtual absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) = 0;
-  // Of a job once and for all: what it has already stays. NOT_FOUND if there is no such job, INVALID_ARGUMENT
-  // if no core reaches that (record.h).
-  virtual absl::Status save_job_rates(const JobRates& rates) = 0;
-  // Nothing if none were saved.
-  virtual absl::StatusOr<std::optional<JobRates>> job_rates(int64_t job_id) = 0;
 };
 
 // Whether everything used is allowed.

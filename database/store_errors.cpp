@@ -48,11 +48,6 @@ absl::Status refused(const absl::Status& why) {
                                                  "; store only that it is implausible"));
 }
 
-absl::Status refused(const JobRates& rates, const absl::Status& why) {
-  return absl::InvalidArgumentError(absl::StrCat("the rates of job ", rates.job_id, " are implausible: ",
-                                                 std::string(why.message()), "; store them as not measured"));
-}
-
 absl::Status unknown_record(const Digest& digest) {
   return absl::NotFoundError(absl::StrCat("the database has no record ", digest.hex(), "; import it"));
 }

@@ -17,9 +17,8 @@ absl::Status workload_missing(const WorkloadKey& key);
 // DATA_LOSS, with what SQLite says of the file, and how to save what is left.
 absl::Status damaged_file(const std::string& path, const std::string& reason,
                           const std::string& use = "a tuning database");
-// Of a measurement, or a job's rates, that check() finds impossible.
+// Of a measurement that check() finds impossible.
 absl::Status refused(const absl::Status& why);
-absl::Status refused(const JobRates& rates, const absl::Status& why);
 absl::Status unknown_record(const Digest& digest);
 absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch);
 absl::Status unknown_job(int64_t id);

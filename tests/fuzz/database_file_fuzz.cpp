@@ -24,8 +24,6 @@ void change(Store& store) {
   if (!jobs.ok()) return;
   for (const Job& job : *jobs) {
     (void)store.job_tasks(job.id);
-    (void)store.job_rates(job.id);
-    (void)store.save_job_rates({.job_id = job.id, .flops_per_s = 1e11});
     (void)store.count_trials(job.id);
     (void)store.update_job(job);
   }

@@ -57,12 +57,6 @@ class ForwardingStore : public database::Store {
   absl::StatusOr<std::vector<database::JobTask>> job_tasks(int64_t job_id) override {
     return store_.job_tasks(job_id);
   }
-  absl::Status save_job_rates(const database::JobRates& rates) override {
-    return store_.save_job_rates(rates);
-  }
-  absl::StatusOr<std::optional<database::JobRates>> job_rates(int64_t job_id) override {
-    return store_.job_rates(job_id);
-  }
 
  private:
   database::Store& store_;

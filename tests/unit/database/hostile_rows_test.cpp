@@ -142,36 +142,6 @@ TEST_F(HostileRows, OfOtherTablesAreRefused) {
   EXPECT_THAT(std::string(open_sqlite_store(path_).status().message()), HasSubstr("it is damaged"));
 }
 
-TEST_F(HostileRows, OfRatesThatNoCoreReachesAreRefused) {
-  {
-    auto store = open_sqlite_store(path_);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)->save_job_rates({.job_id = 1, .flops_per_s = 1e11}).ok());
-  }
-  const Fault faults[] = {
-      {"flops_per_s = 0", "its flops_per_s is 0"},
-      {"flops_per_s = -5e9", "its flops_per_s is -5e+09"},
-      {"l2_bytes_per_s = 9e999", "its l2_bytes_per_s is inf"},
-      {"shared_bytes_per_s = 1e30", "its shared_bytes_per_s is 1e+30"},
-      {"memory_bytes_per_s = 1e-300", "its memory_bytes_per_s is 1e-300"},
-      {"memory_bytes_per_s = 'fast'", "its memory_bytes_per_s has an invalid type"},
-      {"fingerprint = x'00ff'", "its fingerprint has an invalid type"},
-      {"fingerprint = printf('%.*c', 5000000, 'x')", "its fingerprint has 5000000 bytes"},
-  };
-  const std::string clean = *read_file(path_);
-  for (const auto& [change, said] : faults) {
-    ASSERT_TRUE(write_file(path_, clean).ok());
-    execute(kAnyType);
-    execute(std::string("UPDATE job_rates SET ") + change);
-    const auto store = open_sqlite_store(path_);
-    ASSERT_TRUE(store.ok()) << store.status();
-    const absl::Status status = (*store)->job_rates(1).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << change << ": " << status;
-    EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr("row 1 of job_rates"), HasSubstr(said), Not(HasSubstr("\n"))));
-  }
-}
-
 TEST_F(HostileRows, ThatNameNoProblemAreNoAnswer) {
   execute(std::string(kDisarm) + "UPDATE measurements SET problem_id = 99");
   auto records = open_records(path_);

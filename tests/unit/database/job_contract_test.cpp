@@ -81,40 +81,6 @@ TEST_P(JobContract, TasksOfAnUnknownJobAreRefusedAsAWhole) {
   EXPECT_TRUE(store_->job_tasks(job)->empty());
 }
 
-TEST_P(JobContract, AJobKeepsTheRatesThatItBeganWith) {
-  const int64_t job = *store_->add_job({.model_name = "net.onnx"});
-  ASSERT_TRUE(store_->job_rates(job).ok());
-  EXPECT_EQ(*store_->job_rates(job), std::nullopt);
-  const JobRates rates{
-      .job_id = job, .fingerprint = "desk", .flops_per_s = 1.25e11, .memory_bytes_per_s = 2e10};
-  ASSERT_TRUE(store_->save_job_rates(rates).ok());
-  ASSERT_TRUE(store_->save_job_rates({.job_id = job, .fingerprint = "board", .flops_per_s = 9e11}).ok());
-  EXPECT_EQ(*store_->job_rates(job), rates) << "whatever was read since";
-  EXPECT_EQ(*store_->job_rates(job + 1), std::nullopt);
-  EXPECT_EQ(store_->save_job_rates({.job_id = job + 1}).code(), absl::StatusCode::kNotFound);
-}
-
-TEST_P(JobContract, RatesThatNoCoreReachesAreRefusedInOneLine) {
-  const int64_t job = *store_->add_job({.model_name = "net.onnx"});
-  const double infinity = std::numeric_limits<double>::infinity();
-  for (const double bad : {0.0, -1e9, 1.0, 1e16, infinity, -infinity, std::nan("")}) {
-    for (const auto rate : {&JobRates::flops_per_s, &JobRates::l2_bytes_per_s, &JobRates::shared_bytes_per_s,
-                            &JobRates::memory_bytes_per_s}) {
-      JobRates rates{.job_id = job, .flops_per_s = 1e11};
-      rates.*rate = bad;
-      const absl::Status status = store_->save_job_rates(rates);
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
-      EXPECT_THAT(std::string(status.message()), testing::AllOf(testing::HasSubstr("which no core reaches"),
-                                                                testing::Not(testing::HasSubstr("\n"))));
-    }
-  }
-  const absl::Status endless =
-      store_->save_job_rates({.job_id = job, .fingerprint = std::string(5'000'000, 'x')});
-  EXPECT_EQ(endless.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(endless.message()), testing::HasSubstr("its fingerprint has 5000000 bytes"));
-  EXPECT_EQ(*store_->job_rates(job), std::nullopt);
-}
-
 INSTANTIATE_TEST_SUITE_P(Kinds, JobContract, every_kind_of_store(), name_of_kind);
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(Migrations, EveryEarlierVersionBecomesCurrent) {
   }
 }
 
-TEST(Migrations, AJobOfBeforeHasNoSubmitterAndNoRates) {
+TEST(Migrations, AJobOfBeforeHasNoSubmitter) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
   {
@@ -101,9 +101,6 @@ TEST(Migrations, AJobOfBeforeHasNoSubmitterAndNoRates) {
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->submitter, "");
   EXPECT_EQ(job->created_unix_ns, 5);
-  const auto rates = (*store)->job_rates(3);
-  ASSERT_TRUE(rates.ok()) << rates.status();
-  EXPECT_EQ(*rates, std::nullopt);
 }
 
 // The fifth schema had an index of them.
