@@ -78,10 +78,9 @@ absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& argu
   TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(arguments.binding));
   request.mutable_binding()->insert(binding.begin(), binding.end());
   TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
-  TF_RETURN_IF_ERROR(check_pass(arguments.print_after, passes::pass_names(passes::processor_of(target))));
   request.set_target(target.text());
   request.set_entry("kernel");
-  request.set_output(target.is_gpu() ? proto::BLOB_KIND_CUBIN : proto::BLOB_KIND_ELF_SHARED);
+  request.set_use(proto::KERNEL_USE_DEVICE);
   request.mutable_in_layouts()->Assign(arguments.in_layouts.begin(), arguments.in_layouts.end());
   request.mutable_out_layouts()->Assign(arguments.out_layouts.begin(), arguments.out_layouts.end());
   const absl::StatusOr<tensor::Workload> bound = tensor::bind(*workload, binding);

@@ -48,10 +48,11 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
 
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
-  if (target.is_gpu())
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--target ", arguments.target,
-        ": networks cannot be built for GPUs, only single kernels: see `compiler kernel --help`"));
+  if (!target.is_hosted())
+    return absl::InvalidArgumentError(absl::StrCat("--target ", arguments.target,
+                                                   ": a network is built as a shared library, which this "
+                                                   "target does not have; single kernels can be compiled: "
+                                                   "see `compiler kernel --help`"));
   return target;
 }
 

@@ -85,8 +85,6 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
 absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const database::Workload& workload,
                                               const database::Measurement& record,
                                               const ShowArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(record.problem.target));
-  TF_RETURN_IF_ERROR(check_pass(arguments.print_after, passes::pass_names(passes::processor_of(target))));
   proto::BuildRequest request;
   request.mutable_show()->set_print_after(arguments.print_after);
   request.mutable_show()->set_ir(arguments.ir);
@@ -101,6 +99,8 @@ absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const dat
   for (const std::string& layout : record.problem.out_layouts) kernel.add_out_layouts(layout);
   kernel.set_entry("kernel");
   TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool.build(request));
+  if (reply.code() == static_cast<int>(absl::StatusCode::kInvalidArgument) && !arguments.print_after.empty())
+    return absl::InvalidArgumentError(reply.message());
   if (reply.code() != 0) {
     return absl::FailedPreconditionError(absl::StrCat("the schedule of record ",
                                                       database::record_digest(record).hex().substr(0, 12),

@@ -13,7 +13,7 @@
 
 namespace tf::driver {
 
-class BuildPool;
+class Builder;
 
 // A tuned schedule and the record that vouches for it.
 struct ScheduleChoice {
@@ -81,15 +81,15 @@ struct ModelReport {
   uint64_t arena_bytes = 0;
 };
 
-// Builds every kernel in the pool, packs constants into the layouts that the kernels ask for, plans memory
+// Builds every kernel by the builder, packs constants into the layouts that the kernels ask for, plans memory
 // (results over dead operands where the kernels bear it) and links FOLDER/model.so; writes FOLDER/model.h,
 // and FOLDER/libNAME.so as a link to model.so: programs that were linked with it look for that name. A task
 // without a choice gets the default schedule, as does one whose chosen schedule cannot be built (it does not
-// compile, or not in the pool's time), unless the options make that an error: FAILED_PRECONDITION with the
+// compile, or not in the builder's time), unless the options make that an error: FAILED_PRECONDITION with the
 // task and why, and FOLDER's model stays as it was. The same program and choices give the same bytes. Other
-// errors: the pool's; INVALID_ARGUMENT for the name; INTERNAL if a default schedule does not compile.
+// errors: the builder's; INVALID_ARGUMENT for the name; INTERNAL if a default schedule does not compile.
 absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                                         const std::vector<std::optional<ScheduleChoice>>& choices,
-                                        BuildPool& pool, const BuildModelOptions& options);
+                                        Builder& builder, const BuildModelOptions& options);
 
 }  // namespace tf::driver

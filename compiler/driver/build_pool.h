@@ -10,11 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-
-namespace tunefarm::kernel::v1 {
-class BuildReply;
-class BuildRequest;
-}  // namespace tunefarm::kernel::v1
+#include "compiler/driver/builder.h"
 
 namespace tf::driver {
 
@@ -29,26 +25,27 @@ struct BuildPoolOptions {
 };
 
 // Thread-safe. Children are started on first use and again after a crash; they end with the pool.
-class BuildPool {
+class BuildPool final : public Builder {
  public:
   // NOT_FOUND if there is no worker program.
   static absl::StatusOr<std::unique_ptr<BuildPool>> create(BuildPoolOptions options);
-  ~BuildPool();
+  ~BuildPool() override;
 
   // Builds in a worker; waits while all are busy. A worker that crashes, or that is killed at the timeout,
   // gives a reply with that code (ABORTED, DEADLINE_EXCEEDED) and message: a property of the request, like
   // any other reply whose code is not 0. A status means that no worker could be asked: UNAVAILABLE, or
   // CANCELLED after cancel().
-  absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(const tunefarm::kernel::v1::BuildRequest& request);
+  absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(
+      const tunefarm::kernel::v1::BuildRequest& request) override;
 
-  int workers() const;
+  int slots() const override;  // its workers
 
   // Stops every worker where it is, and lets all go on. Time goes on counting against the builds' limits.
-  void pause();
-  void resume();
+  void pause() override;
+  void resume() override;
 
   // Kills running builds; running and later build() calls return CANCELLED.
-  void cancel();
+  void cancel() override;
 
  private:
   struct Impl;

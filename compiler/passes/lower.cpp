@@ -5,10 +5,8 @@
 #include "compiler/analysis/simplify.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/physical.h"
-#include "compiler/ir/verify.h"
 #include "compiler/passes/build_loops.h"
 #include "compiler/passes/merge_unrolled.h"
-#include "compiler/passes/pipeline.h"
 
 namespace tf::passes {
 namespace {
@@ -20,19 +18,11 @@ absl::Status verify_after(const char* pass, const ir::Function& function, const 
   return absl::InternalError(absl::StrCat("after pass ", pass, ": ", std::string(legal.message())));
 }
 
-std::span<const Pass> pipeline(Processor processor) {
-  return processor == Processor::kGpu ? gpu_pipeline() : cpu_pipeline();
-}
-
 }  // namespace
 
-Processor processor_of(const target::Target& target) {
-  return target.is_gpu() ? Processor::kGpu : Processor::kCpu;
-}
-
-std::vector<std::string> pass_names(Processor processor) {
+std::vector<std::string> pass_names(const Pipeline& pipeline) {
   std::vector<std::string> names = {"build_loops"};
-  for (const Pass& pass : pipeline(processor)) names.emplace_back(pass.name);
+  for (const Pass& pass : pipeline.passes) names.emplace_back(pass.name);
   return names;
 }
 
@@ -57,15 +47,13 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
   }
   if (options.after) options.after("build_loops", lowered.function);
   if (options.verify_each) TF_RETURN_IF_ERROR(verify_after("build_loops", lowered.function));
-  for (const Pass& pass : pipeline(options.processor)) {
+  for (const Pass& pass : options.pipeline.passes) {
     lowered.function = pass.run(lowered.function);
     if (options.after) options.after(pass.name, lowered.function);
     if (options.verify_each) TF_RETURN_IF_ERROR(verify_after(pass.name, lowered.function));
   }
   if (options.verify_each)
-    TF_RETURN_IF_ERROR(verify_after(
-        "the last one", lowered.function,
-        {.flat = true, .explicit_vectors = true, .for_cpu = options.processor == Processor::kCpu}));
+    TF_RETURN_IF_ERROR(verify_after("the last one", lowered.function, options.pipeline.promises));
   return lowered;
 }
 

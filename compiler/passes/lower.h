@@ -10,28 +10,24 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/stmt.h"
+#include "compiler/passes/pipeline.h"
 #include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/target/target.h"
 
 namespace tf::passes {
 
 using schedule::PortLayouts;
 
-enum class Processor : uint8_t { kCpu, kGpu };
-
 struct LowerOptions {
   std::string name = "kernel";
-  Processor processor = Processor::kCpu;
+  Pipeline pipeline = cpu_pipeline();
   bool verify_each = false;  // run the IR verifier after each pass
   // Called with the function that build_loops made, then after each pass of the pipeline; must not throw.
   std::function<void(std::string_view pass, const ir::Function&)> after;
 };
 
-Processor processor_of(const target::Target& target);
-
-// The names that `after` is called with, in order: build_loops, then the passes of the processor's pipeline.
-std::vector<std::string> pass_names(Processor processor);
+// The names that `after` is called with, in order: build_loops, then the passes.
+std::vector<std::string> pass_names(const Pipeline& pipeline);
 
 // What lowering yields: the function (every buffer flat, vectors explicit, no annotated loop but parallel
 // ones, for a GPU grid and thread loops), and of every parameter in call order its physical layout and

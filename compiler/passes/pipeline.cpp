@@ -21,7 +21,7 @@ ir::Function simplify(const ir::Function& function) {
 
 }  // namespace
 
-std::span<const Pass> cpu_pipeline() {
+Pipeline cpu_pipeline() {
   static constexpr Pass kPasses[] = {
       {"simplify", simplify},
       // While indices are logical: whether one is inside is a question of single axes.
@@ -45,10 +45,10 @@ std::span<const Pass> cpu_pipeline() {
       {"hoist_loads", hoist_loads},
       {"expand_math", expand_math},
   };
-  return kPasses;
+  return {kPasses, {.flat = true, .explicit_vectors = true, .for_cpu = true}};
 }
 
-std::span<const Pass> gpu_pipeline() {
+Pipeline gpu_pipeline() {
   static constexpr Pass kPasses[] = {
       {"simplify", simplify},
       {"guard_memory", guard_memory},
@@ -60,7 +60,7 @@ std::span<const Pass> gpu_pipeline() {
       {"unroll", unroll},
       {"simplify_vectors", simplify},
   };
-  return kPasses;
+  return {kPasses, {.flat = true, .explicit_vectors = true}};
 }
 
 }  // namespace tf::passes

@@ -1,9 +1,10 @@
 #pragma once
-// Owns: the table of passes that turn loop nests into what a back end accepts.
+// Owns: the tables of passes that turn loop nests into what a back end accepts.
 
 #include <span>
 
 #include "compiler/ir/stmt.h"
+#include "compiler/ir/verify.h"
 
 namespace tf::passes {
 
@@ -14,7 +15,12 @@ struct Pass {
   ir::Function (*run)(const ir::Function&);
 };
 
-std::span<const Pass> cpu_pipeline();
-std::span<const Pass> gpu_pipeline();
+struct Pipeline {
+  std::span<const Pass> passes;
+  ir::Promises promises;  // that hold after the last pass
+};
+
+Pipeline cpu_pipeline();
+Pipeline gpu_pipeline();
 
 }  // namespace tf::passes

@@ -77,7 +77,7 @@ Schedule anchored_schedule(const Workload& workload, const PortLayouts& ports, c
 
 Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
                           int threads, const Numerics& allowed) {
-  if (target.is_gpu()) return gpu_schedule(workload);
+  if (target.gpu.block_threads > 0) return gpu_schedule(workload);
   if (computes_nothing(workload)) return Schedule{};  // there is nothing to tile, and at most zeros to write
   if (const std::optional<Attention> attention = attention_of(workload, ports)) {
     std::vector<Step> steps;

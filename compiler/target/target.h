@@ -53,8 +53,8 @@ struct Target {
   // ARCH[-OS][:key=value,…] with only what differs from the defaults of that architecture and CPU: records
   // and caches are keyed by it. parse_target(text()).text() == text().
   std::string text() const;
-  bool is_gpu() const { return arch == Arch::kCuda || arch == Arch::kOpenCl; }
-  bool is_cpu() const { return !is_gpu(); }
+  // Whether programs of an operating system run there, which load shared libraries.
+  bool is_hosted() const { return os != "none"; }
   // Lanes of one vector register for elements of that size; at least 1.
   int lanes(int element_bytes) const;
   int fp32_lanes() const { return lanes(4); }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
-#include "tests/unit/compiler/codegen/integer_kernels.h"
+#include "tests/unit/compiler/backends/integer_kernels.h"
 
 namespace tf {
 namespace {
@@ -27,7 +27,7 @@ class Integers : public ::testing::TestWithParam<std::string> {
   // c = d = EXPRESSION of $a, $b, $7 and the highest number of the type, $highest, over 96 elements, by
   // scalars and by vectors of four.
   void expect_agrees(Element in, Element out, const std::string& expression,
-                     codegen::OracleOptions options) const {
+                     backends::OracleOptions options) const {
     const std::string from(tensor::element_name(in)), to(tensor::element_name(out));
     const auto at = [&](const std::string& index, const std::string& opener, const std::string& end) {
       const auto constant = [&](int64_t value) { return absl::StrCat(opener, value, from, end); };
@@ -37,7 +37,7 @@ class Integers : public ::testing::TestWithParam<std::string> {
                                               {"$highest", constant(highest(in))}});
     };
     options.targets = {GetParam()};
-    codegen::expect_agrees(
+    backends::expect_agrees(
         absl::StrCat("function kernel(a: ", from, "[96], b: ", from, "[96], c: ", to, "[96], d: ", to,
                      "[96]) {\n  for i = 0 extent 96 { c[i] = ", at("i", "", ""),
                      " }\n  for i = 0 extent 24 { d[ramp(i * 4, 1, 4)] = ",
@@ -57,7 +57,7 @@ class Integers : public ::testing::TestWithParam<std::string> {
 TEST_P(Integers, OfSixtyFourBitsAreConvertedFromAndToFloats) {
   for (const Element real : {Element::kFloat16, Element::kBFloat16, Element::kFloat32, Element::kFloat64}) {
     for (const double limit : {300.0, 3e10, 9e18}) {
-      const codegen::OracleOptions options{
+      const backends::OracleOptions options{
           .tolerance = 0, .special_values = true, .low = -limit, .high = limit};
       const auto cast = [](Element to) {
         return absl::StrCat("cast<", std::string(tensor::element_name(to)), ">($a)");

@@ -38,7 +38,7 @@ TEST_F(WithoutRunners, TheOracleSkipsForeignTargetsAndStillChecksThisProcessor) 
   testing::TestPartResultArray results;
   {
     testing::ScopedFakeTestPartResultReporter reporter(&results);
-    codegen::expect_agrees(kernel, {.targets = {"aarch64:cpu=cortex-a72", "host"}});
+    backends::expect_agrees(kernel, {.targets = {"aarch64:cpu=cortex-a72", "host"}});
   }
   ASSERT_EQ(results.size(), 1);
   EXPECT_TRUE(results.GetTestPartResult(0).skipped()) << results.GetTestPartResult(0).message();

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/backends/llvm/codegen.h"
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/numerics.h"
@@ -36,11 +36,11 @@ void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
   // Both sum in the same order, but code may contract what the interpreter rounds twice; Winograd enlarges
   // that.
   const double tolerance = 1e-4 * schedule::tolerance_factor(schedule);
-  codegen::OracleOptions options = {
+  backends::OracleOptions options = {
       .targets = {target}, .threads = kThreads, .tolerance = tolerance, .low = -1, .high = 1};
-  codegen::expect_agrees(lowered->function, options);
+  backends::expect_agrees(lowered->function, options);
   options.edges = true;
-  if (test::has_integers(workload)) codegen::expect_agrees(lowered->function, options);
+  if (test::has_integers(workload)) backends::expect_agrees(lowered->function, options);
 }
 
 uint64_t number(const char* variable, uint64_t otherwise) {
@@ -76,7 +76,7 @@ TEST_P(EveryOperator, RiscVVectorCodeCompiles) {
   const absl::StatusOr<passes::Lowered> lowered =
       passes::lower(workload, schedule::default_schedule(workload, {}, target, kThreads), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const absl::StatusOr<codegen::KernelCode> code = codegen::compile(lowered->function, target);
+  const absl::StatusOr<backends::KernelCode> code = backends::compile(lowered->function, target);
   ASSERT_TRUE(code.ok()) << code.status();
 }
 

@@ -107,7 +107,7 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
     tune.insert(tune.end(), more.begin(), more.end());
     expect_refusal("tuner", tune, kUsage, words);
   };
-  refused({"--target", "cuda"}, "tuning on GPUs is not supported yet");
+  refused({"--target", "cuda"}, "tuning for it is not supported yet");
   refused({"--target", "riscv64", "--trials", "1"}, "device_agent on a machine that does");
   refused({"--target", "host", "--threads", "4096"}, "this process may run on");
   refused({"--target", "host", "--minutes", "0"}, "'0' is not a finite number above 0");

@@ -6,13 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/driver/build_pool.h"
 #include "database/memory_store.h"
 #include "database/stores/open_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/integration/tuning_fixture.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/measure/pool_builder.h"
 #include "tuner/session/requests_proto.h"
 
 namespace tf::integration_test {
@@ -25,7 +25,7 @@ namespace farm = tunefarm::farm::v1;
 
 class HostCalibration : public testing::Test {
  protected:
-  std::unique_ptr<measure::PoolBuilder> builder_ = measure::PoolBuilder::create({.workers = 1}).value();
+  std::unique_ptr<driver::BuildPool> builder_ = driver::BuildPool::create({.workers = 1}).value();
   std::unique_ptr<measure::LocalRunner> runner_ =
       measure::LocalRunner::start({.sandbox = {.without = {}, .without_missing = true}}).value();
   const target::Target target_ = target::host_target();

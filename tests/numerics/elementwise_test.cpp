@@ -2,7 +2,7 @@
 // its formula changes: within its bound, with C's special values, by every way to compute it.
 #include <gtest/gtest.h>
 
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/backends/llvm/codegen.h"
 #include "compiler/target/target.h"
 #include "tests/numerics/engines.h"
 #include "tests/numerics/expect_right.h"

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "base/status.h"
-#include "compiler/codegen/llvm/codegen.h"
-#include "compiler/codegen/llvm/link.h"
+#include "compiler/backends/llvm/codegen.h"
+#include "compiler/backends/llvm/link.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/fold.h"
@@ -32,8 +32,8 @@ absl::StatusOr<int32_t> call(const passes::Lowered& lowered, const target::Targe
     TF_ASSIGN_OR_RETURN(const support::CompiledKernel kernel, support::compile_for(lowered.function, target));
     return support::call_kernel(kernel, buffers);
   }
-  TF_ASSIGN_OR_RETURN(const codegen::KernelCode code, codegen::compile(lowered.function, target));
-  TF_ASSIGN_OR_RETURN(std::string shared, codegen::link_shared(code.object, target));
+  TF_ASSIGN_OR_RETURN(const backends::KernelCode code, backends::compile(lowered.function, target));
+  TF_ASSIGN_OR_RETURN(std::string shared, backends::link_shared(code.object, target));
   return support::call_foreign({.shared_object = std::move(shared),
                                 .symbol = lowered.function.name,
                                 .workspace_bytes = code.workspace_bytes,
@@ -138,7 +138,7 @@ absl::Status compile_function(const ElementFunction& function, Element element, 
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(lowered.workload, lowered.binding));
     const schedule::Schedule schedule = schedule::default_schedule(bound, {}, parsed, 1);
     TF_ASSIGN_OR_RETURN(const passes::Lowered kernel, passes::lower(bound, schedule, {}));
-    TF_RETURN_IF_ERROR(codegen::compile(kernel.function, parsed).status());
+    TF_RETURN_IF_ERROR(backends::compile(kernel.function, parsed).status());
   }
   return absl::OkStatus();
 }

@@ -15,6 +15,7 @@
 #include "base/exit_code.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "compiler/driver/build_pool.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 #include "database/examine.h"
@@ -50,13 +51,13 @@ Check examine_target() {
 
 // A whole build, of the smallest kernel there is.
 Finding examine_builder() {
-  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({}));
+  TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({}));
   tunefarm::kernel::v1::BuildRequest request;
   auto& kernel = *request.mutable_kernel();
   kernel.set_workload("workload v1\ninput p0: f32[16]\nstage t0: f32[i0 < 16] = p0[i0] + 1f32\noutput t0\n");
   kernel.set_target(target::host_target().text());
   kernel.set_entry("kernel");
-  kernel.set_output(tunefarm::kernel::v1::BLOB_KIND_ELF_SHARED);
+  kernel.set_use(tunefarm::kernel::v1::KERNEL_USE_DEVICE);
   TF_ASSIGN_OR_RETURN(tunefarm::kernel::v1::BuildReply reply, builder->build(request));
   if (reply.code() != 0) return absl::InternalError(reply.message());
   int64_t total_ns = 0;

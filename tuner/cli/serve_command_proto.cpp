@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/status.h"
+#include "compiler/driver/build_pool.h"
 #include "compiler/target/target.h"
 #include "database/stores/open_store.h"
 #include "proto/config/v1/farm.pb.h"
@@ -25,7 +26,6 @@
 #include "rpc/text_config.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/serve_config.h"
-#include "tuner/measure/pool_builder.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/farm_executor.h"
 #include "tuner/service/installation.h"
@@ -64,7 +64,7 @@ absl::Status serve(const ServeArguments& arguments) {
   if (config.builders() == 0)
     config.set_builders(static_cast<uint32_t>(std::max(1, target::host_cores() - 1)));
   const int builders = static_cast<int>(config.builders());
-  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders}));
+  TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders}));
   measure::TrialTally trials;
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
     TF_ASSIGN_OR_RETURN(const service::Installation installation, service::begin_run(database));

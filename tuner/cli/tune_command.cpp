@@ -20,6 +20,7 @@
 #include "base/exit_code.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "compiler/driver/build_pool.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/target/target.h"
 #include "database/stores/open_store.h"
@@ -30,7 +31,6 @@
 #include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/measure/pool_builder.h"
 #include "tuner/service/network_tasks.h"
 #include "tuner/service/summary.h"
 #include "tuner/session/build_choices.h"
@@ -131,9 +131,9 @@ absl::Status close_job(database::Store& store, database::Job job,
 
 // Candidates run here: the target must be a machine that this one can stand in for.
 absl::Status check_runs_here(const target::Target& target, int threads, size_t cpus) {
-  if (target.is_gpu())
+  if (!target.is_hosted())
     return absl::InvalidArgumentError(absl::StrCat(
-        "--target ", target.text(), ": tuning on GPUs is not supported yet; `compiler kernel --target ",
+        "--target ", target.text(), ": tuning for it is not supported yet; `compiler kernel --target ",
         target.text(), "` compiles a kernel"));
   const target::Target host = target::host_target();
   const auto refuse = [&](const std::string& truth) {
@@ -174,7 +174,7 @@ double trial_seconds(const service::JobSpec& spec, const session::Progress& prog
 struct TrialSetting {
   const session::SessionOptions& options;
   const std::vector<int>& cpus;
-  measure::PoolBuilder& builder;
+  driver::BuildPool& builder;
   measure::Runner& runner;
   database::Store& store;
 };
@@ -183,10 +183,10 @@ struct TrialSetting {
 // budget is spent. CANCELLED if `stop` is set meanwhile.
 absl::Status check_builds(const TuneArguments& arguments, const service::JobSpec& spec,
                           const session::SessionOptions& options, const std::atomic<bool>& stop,
-                          measure::PoolBuilder& builder, measure::Runner& runner) {
+                          driver::BuildPool& builder, measure::Runner& runner) {
   TF_ASSIGN_OR_RETURN(graph::Graph network, frontends::import_file(arguments.model, {.dims = spec.dims}));
   TF_ASSIGN_OR_RETURN(records::Plan plan, records::plan_untuned(std::move(network), options.target));
-  const auto bench = session::make_network_bench(builder.pool(), runner,
+  const auto bench = session::make_network_bench(builder, runner,
                                                  {.target = options.target,
                                                   .threads = options.threads,
                                                   .allowed_numerics = options.allowed_numerics,
@@ -202,7 +202,7 @@ absl::Status check_builds(const TuneArguments& arguments, const service::JobSpec
 absl::StatusOr<session::NetworkTrial> try_network(const graph::Graph& network, const TrialSetting& setting,
                                                   Clock::time_point deadline, const std::atomic<bool>& stop) {
   const session::SessionOptions& options = setting.options;
-  const auto bench = session::make_network_bench(setting.builder.pool(), setting.runner,
+  const auto bench = session::make_network_bench(setting.builder, setting.runner,
                                                  {.target = options.target,
                                                   .threads = options.threads,
                                                   .device_class = options.device_class,
@@ -308,7 +308,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   if (sandbox.own_candidates) warn_of_missing_layers(runner->missing_layers());
   stay_on(split.rest);  // before any build worker or thread that computes is started
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
-  TF_ASSIGN_OR_RETURN(auto builder, measure::PoolBuilder::create({.workers = builders, .cpus = split.build}));
+  TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders, .cpus = split.build}));
   const absl::Status buildable = check_builds(arguments, spec, options, stop, *builder, *runner);
   if (stop) return kExitInterrupted;
   TF_RETURN_IF_ERROR(buildable);

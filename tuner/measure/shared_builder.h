@@ -10,18 +10,18 @@
 #include <mutex>
 
 #include "base/digest.h"
-#include "tuner/measure/builder.h"
+#include "compiler/driver/builder.h"
 
 namespace tf::measure {
 
 // Thread-safe; outlives its shares.
 class SharedBuilder {
  public:
-  explicit SharedBuilder(Builder& builder) : builder_(builder) {}
+  explicit SharedBuilder(driver::Builder& builder) : builder_(builder) {}
 
   // cancel() of a share ends what waits in it at once; what the workers have begun for it comes to its end,
   // for another may want it. pause() and resume() are everybody's.
-  std::unique_ptr<Builder> share();
+  std::unique_ptr<driver::Builder> share();
 
  private:
   class Share;
@@ -35,7 +35,7 @@ class SharedBuilder {
                                                          const bool& is_cancelled);
   void end(const Digest& digest, Build& build, Reply reply);
 
-  Builder& builder_;
+  driver::Builder& builder_;
   std::mutex mutex_;  // of the shares' is_cancelled, too
   std::condition_variable changed_;
   std::map<Digest, std::shared_ptr<Build>> builds_;  // by their requests: under way, and the last ones

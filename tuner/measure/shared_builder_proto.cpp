@@ -13,7 +13,7 @@ constexpr size_t kMostKept = 512;
 
 }  // namespace
 
-class SharedBuilder::Share final : public Builder {
+class SharedBuilder::Share final : public driver::Builder {
  public:
   explicit Share(SharedBuilder& all) : all_(all) {}
 
@@ -34,7 +34,7 @@ class SharedBuilder::Share final : public Builder {
   bool is_cancelled_ = false;
 };
 
-std::unique_ptr<Builder> SharedBuilder::share() {
+std::unique_ptr<driver::Builder> SharedBuilder::share() {
   return std::make_unique<Share>(*this);
 }
 

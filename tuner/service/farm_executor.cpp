@@ -122,7 +122,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
   session::Progress last;
   measure::TrialTally uncounted;
   measure::CountedRunner counted(*runner, options_.tally ? *options_.tally : uncounted);
-  const std::unique_ptr<measure::Builder> builder = builder_.share();
+  const std::unique_ptr<driver::Builder> builder = builder_.share();
   allotment.follow([&runner](const measure::FleetTarget& target) { runner->set_target(target); });
   absl::StatusOr<session::Progress> result =
       session::tune(tasks, options, *builder, counted, store_, stop, [&](const session::Progress& progress) {

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "compiler/driver/builder.h"
 #include "database/store.h"
 #include "rpc/endpoint.h"
 #include "rpc/identity/credentials.h"
-#include "tuner/measure/builder.h"
 #include "tuner/measure/counted_runner.h"
 #include "tuner/measure/shared_builder.h"
 #include "tuner/service/job_executor.h"
@@ -28,7 +28,7 @@ struct FarmExecutorOptions {
 class FarmExecutor final : public JobExecutor {
  public:
   // The builder (shared by all jobs) and the store must outlive it.
-  FarmExecutor(FarmExecutorOptions options, measure::Builder& builder, database::Store& store)
+  FarmExecutor(FarmExecutorOptions options, driver::Builder& builder, database::Store& store)
       : options_(std::move(options)), builder_(builder), store_(store) {}
 
   // Also asks the tracker whether a device with the key has ever registered that runs code for the job's

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "compiler/driver/builder.h"
 #include "database/store.h"
-#include "tuner/measure/builder.h"
 #include "tuner/measure/runner.h"
 #include "tuner/session/calibration_kernels.h"
 
@@ -56,7 +56,7 @@ class Calibration {
  public:
   // Has all of them built that are wanted, beside each other. The builder must outlive the calibration.
   // Errors: the store's.
-  static absl::StatusOr<Calibration> begin(const CalibrationOptions& options, measure::Builder& builder,
+  static absl::StatusOr<Calibration> begin(const CalibrationOptions& options, driver::Builder& builder,
                                            database::Store& store);
   Calibration(Calibration&& other) noexcept;
   Calibration& operator=(Calibration&& other) noexcept;
@@ -82,7 +82,7 @@ class Calibration {
 
 // Both steps at once, for who has nothing to do meanwhile: benchmarks and tests.
 absl::StatusOr<model::MeasuredRates> measured_rates(const CalibrationOptions& options,
-                                                    measure::Builder& builder, measure::Runner& runner,
+                                                    driver::Builder& builder, measure::Runner& runner,
                                                     database::Store& store, const std::atomic<bool>& stop);
 
 }  // namespace tf::session

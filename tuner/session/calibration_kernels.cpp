@@ -83,7 +83,7 @@ CalibrationKernel stream(double model::MeasuredRates::*rate, int64_t bytes, cons
 }  // namespace
 
 std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& target) {
-  if (target.is_gpu()) return {};
+  if (!target.is_hosted()) return {};
   const int64_t l1 = target.caches.l1_bytes, l2 = target.caches.l2_bytes;
   const auto shared = static_cast<int64_t>(model::shared_cache_bytes(target));
   const int64_t last = std::max({l1, l2, shared});

@@ -183,7 +183,7 @@ Calibration::Calibration(Calibration&& other) noexcept = default;
 Calibration& Calibration::operator=(Calibration&& other) noexcept = default;
 Calibration::~Calibration() = default;
 
-absl::StatusOr<Calibration> Calibration::begin(const CalibrationOptions& options, measure::Builder& builder,
+absl::StatusOr<Calibration> Calibration::begin(const CalibrationOptions& options, driver::Builder& builder,
                                                database::Store& store) {
   TF_ASSIGN_OR_RETURN(const CalibrationRecords known, CalibrationRecords::read(store));
   Calibration calibration(options, known.rates_of(options.machine));
@@ -226,7 +226,7 @@ bool Calibration::is_building() const {
 }
 
 absl::StatusOr<model::MeasuredRates> measured_rates(const CalibrationOptions& options,
-                                                    measure::Builder& builder, measure::Runner& runner,
+                                                    driver::Builder& builder, measure::Runner& runner,
                                                     database::Store& store, const std::atomic<bool>& stop) {
   TF_ASSIGN_OR_RETURN(Calibration calibration, Calibration::begin(options, builder, store));
   return calibration.finish(runner, store, stop);

@@ -31,7 +31,7 @@ int runs_at_once(const measure::Runner& runner) {
   return kRunsPerSlot * std::max(1, runner.slots());
 }
 
-TurnOptions turns(measure::Builder& builder, const measure::Runner& runner, bool takes_turns) {
+TurnOptions turns(driver::Builder& builder, const measure::Runner& runner, bool takes_turns) {
   TurnOptions options{.most = [&runner] { return runs_at_once(runner); }, .most_of_bench = kRunsPerSlot};
   if (!takes_turns) return options;
   options.burst = kBurst;
@@ -46,7 +46,7 @@ bool may_try_again(const Finished& finished) {
   return measure::may_retry(finished.status) && finished.work.tries + 1 < kMaxTries;
 }
 
-Pipeline::Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineOptions options)
+Pipeline::Pipeline(driver::Builder& builder, measure::Runner& runner, PipelineOptions options)
     : builder_(builder),
       runner_(runner),
       options_(std::move(options)),

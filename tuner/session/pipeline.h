@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tuner/measure/builder.h"
+#include "compiler/driver/builder.h"
 #include "tuner/measure/runner.h"
 #include "tuner/session/cpu_turn.h"
 #include "tuner/session/known_code.h"
@@ -94,7 +94,7 @@ struct PipelineOptions {
 
 class Pipeline {
  public:
-  Pipeline(measure::Builder& builder, measure::Runner& runner, PipelineOptions options);
+  Pipeline(driver::Builder& builder, measure::Runner& runner, PipelineOptions options);
   ~Pipeline();  // drops what has not started, waits for what has
 
   // Work that is built already goes straight to the runners. Nothing comes of work that is withdrawn before
@@ -139,7 +139,7 @@ class Pipeline {
   tunefarm::farm::v1::Trial trial_of(const Work& work);
   absl::StatusOr<measure::ArtifactBytes> reference(int task);
 
-  measure::Builder& builder_;
+  driver::Builder& builder_;
   measure::Runner& runner_;
   PipelineOptions options_;
   std::vector<std::unique_ptr<Reference>> references_;

@@ -14,7 +14,7 @@ kernel::BuildKernelRequest request_of(const Task& task, const std::string& targe
     (*build.mutable_binding())[name] = value;
   }
   build.set_target(target);
-  build.set_output(kernel::BLOB_KIND_ELF_SHARED);
+  build.set_use(kernel::KERNEL_USE_DEVICE);
   return build;
 }
 

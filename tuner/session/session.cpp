@@ -6,7 +6,7 @@
 namespace tf::session {
 
 absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptions& options,
-                              measure::Builder& builder, measure::Runner& runner, database::Store& store,
+                              driver::Builder& builder, measure::Runner& runner, database::Store& store,
                               const std::atomic<bool>& stop,
                               const std::function<void(const Progress&)>& report) {
   if (tasks.empty()) return absl::InvalidArgumentError("nothing to tune: the network has no tunable kernel");

@@ -12,9 +12,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "compiler/driver/builder.h"
 #include "compiler/target/target.h"
 #include "database/store.h"
-#include "tuner/measure/builder.h"
 #include "tuner/measure/runner.h"
 #include "tuner/search/search.h"
 #include "tuner/session/task.h"
@@ -119,7 +119,7 @@ struct Progress {
 // or the runner says when they cannot go on at all (NOT_FOUND for an unknown device key, say); failed
 // candidates are no errors. After a stop or an error the builder may be cancelled.
 absl::StatusOr<Progress> tune(const std::vector<Task>& tasks, const SessionOptions& options,
-                              measure::Builder& builder, measure::Runner& runner, database::Store& store,
+                              driver::Builder& builder, measure::Runner& runner, database::Store& store,
                               const std::atomic<bool>& stop,
                               const std::function<void(const Progress&)>& report);
 

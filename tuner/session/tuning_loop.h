@@ -28,7 +28,7 @@ namespace tf::session {
 class TuningLoop {
  public:
   // All but `tasks` must outlive the loop.
-  TuningLoop(const std::vector<Task>& tasks, const SessionOptions& options, measure::Builder& builder,
+  TuningLoop(const std::vector<Task>& tasks, const SessionOptions& options, driver::Builder& builder,
              measure::Runner& runner, database::Store& store,
              const std::function<void(const Progress&)>& report);
 
@@ -93,7 +93,7 @@ class TuningLoop {
 
   const SessionOptions& options_;
   std::string target_;
-  measure::Builder& builder_;
+  driver::Builder& builder_;
   measure::Runner& runner_;
   database::Store& store_;
   const std::function<void(const Progress&)>& report_;

@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<TaskSpace>> spaces_of(const std::vector<Task>& tasks,
 }  // namespace
 
 TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& options,
-                       measure::Builder& builder, measure::Runner& runner, database::Store& store,
+                       driver::Builder& builder, measure::Runner& runner, database::Store& store,
                        const std::function<void(const Progress&)>& report)
     : options_(options),
       target_(options.target.text()),

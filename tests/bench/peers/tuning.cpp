@@ -8,11 +8,11 @@
 #include "absl/time/clock.h"
 #include "base/cpu_list.h"
 #include "base/status.h"
+#include "compiler/driver/build_pool.h"
 #include "database/sqlite_store.h"
 #include "tests/bench/kernels/kernel_task.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/measure/pool_builder.h"
 #include "tuner/session/session.h"
 
 namespace tf::peers {
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Tuned>> tuned_so_far(std::span<const bench::Kernel> k
 struct TuningBench {
   std::unique_ptr<database::Store> store;
   std::unique_ptr<measure::LocalRunner> runner;
-  std::unique_ptr<measure::PoolBuilder> builder;
+  std::unique_ptr<driver::BuildPool> builder;
 };
 
 absl::StatusOr<TuningBench> open_bench(const std::string& database, int threads) {
@@ -65,7 +65,7 @@ absl::StatusOr<TuningBench> open_bench(const std::string& database, int threads)
                       measure::LocalRunner::start({.cpus = split.measure, .spare_cpus = split.rest}));
   stay_on(split.rest);  // before any thread or build worker is started
   const int workers = std::max(1, static_cast<int>(split.rest.size()));
-  TF_ASSIGN_OR_RETURN(bench.builder, measure::PoolBuilder::create({.workers = workers}));
+  TF_ASSIGN_OR_RETURN(bench.builder, driver::BuildPool::create({.workers = workers}));
   return bench;
 }
 

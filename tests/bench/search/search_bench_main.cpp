@@ -26,7 +26,6 @@
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/measure/pool_builder.h"
 #include "tuner/model/xgboost_model.h"
 #include "tuner/search/evolutionary.h"
 #include "tuner/service/network_tasks.h"
@@ -248,7 +247,7 @@ kernel_proto::BuildRequest request_of(const Kernel& kernel, const space::Candida
   for (const std::string& text : session::input_layout_texts(kernel.task)) build.add_in_layouts(text);
   for (const std::string& text : session::output_layout_texts(kernel.task)) build.add_out_layouts(text);
   build.set_entry("candidate");
-  build.set_output(kernel_proto::BLOB_KIND_ELF_SHARED);
+  build.set_use(kernel_proto::KERNEL_USE_DEVICE);
   return request;
 }
 
@@ -295,7 +294,7 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
     if (!store.ok() || !runner.ok()) return state.SkipWithError("no store, or no runner");
     stay_on(split.rest);
     auto builder =
-        measure::PoolBuilder::create({.workers = static_cast<int>(split.build.size()), .cpus = split.build});
+        driver::BuildPool::create({.workers = static_cast<int>(split.build.size()), .cpus = split.build});
     if (!builder.ok()) return state.SkipWithError(builder.status().ToString().c_str());
     const std::atomic<bool> stop = false;
     auto result = session::tune(tasks,

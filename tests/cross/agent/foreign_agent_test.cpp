@@ -134,7 +134,7 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
     kernel::BuildKernelRequest& build = *request.mutable_kernel();
     build.set_workload(tensor::canonical_text(what));
     build.set_target(target.text());
-    build.set_output(kernel::BLOB_KIND_ELF_SHARED);
+    build.set_use(kernel::KERNEL_USE_DEVICE);
     build.set_entry(reference ? "reference" : "kernel");
     build.set_reference(reference);
     if (!reference) build.set_schedule(schedule::to_string(schedule::default_schedule(what, {}, target, 1)));

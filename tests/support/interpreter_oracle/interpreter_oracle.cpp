@@ -10,8 +10,8 @@
 #include <random>
 
 #include "base/status.h"
-#include "compiler/codegen/llvm/codegen.h"
-#include "compiler/codegen/llvm/link.h"
+#include "compiler/backends/llvm/codegen.h"
+#include "compiler/backends/llvm/link.h"
 #include "compiler/ir/equal.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/ir/parse.h"
@@ -21,7 +21,7 @@
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
-namespace tf::codegen {
+namespace tf::backends {
 namespace {
 
 using tensor::Element;
@@ -332,4 +332,4 @@ void expect_agrees(std::string_view text, const OracleOptions& options) {
   expect_agrees(*function, options);
 }
 
-}  // namespace tf::codegen
+}  // namespace tf::backends

@@ -8,7 +8,7 @@
 
 #include "compiler/ir/stmt.h"
 
-namespace tf::codegen {
+namespace tf::backends {
 
 struct OracleOptions {
   std::vector<std::string> targets;  // empty: all runnable_targets(); other processors' code runs under qemu
@@ -42,4 +42,4 @@ void expect_agrees_with(const ir::Function& meant, const ir::Function& lowered,
 // The x86-64 targets that this machine can run, narrowest first; one element elsewhere.
 std::vector<std::string> runnable_targets();
 
-}  // namespace tf::codegen
+}  // namespace tf::backends

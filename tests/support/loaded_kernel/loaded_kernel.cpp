@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "compiler/codegen/llvm/codegen.h"
-#include "compiler/codegen/llvm/link.h"
+#include "compiler/backends/llvm/codegen.h"
+#include "compiler/backends/llvm/link.h"
 #include "compiler/runtime/thread_pool.h"
 
 namespace tf::support {
@@ -65,8 +65,8 @@ bool AlignedBytes::guards_intact() const {
 }
 
 absl::StatusOr<CompiledKernel> compile_for(const ir::Function& function, const target::Target& target) {
-  TF_ASSIGN_OR_RETURN(codegen::KernelCode code, codegen::compile(function, target));
-  TF_ASSIGN_OR_RETURN(std::string shared, codegen::link_shared(code.object, target));
+  TF_ASSIGN_OR_RETURN(backends::KernelCode code, backends::compile(function, target));
+  TF_ASSIGN_OR_RETURN(std::string shared, backends::link_shared(code.object, target));
   CompiledKernel compiled;
   TF_ASSIGN_OR_RETURN(compiled.kernel, LoadedKernel::load(shared, function.name));
   compiled.workspace_bytes = code.workspace_bytes;

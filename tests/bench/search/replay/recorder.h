@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/driver/build_pool.h"
 #include "database/store.h"
 #include "tests/bench/search/replay/calm.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/run_set.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/measure/pool_builder.h"
 
 namespace tunefarm::farm::v1 {
 class Trial;
@@ -99,7 +99,7 @@ class Recorder {
   std::chrono::steady_clock::time_point deadline_, started_, shown_{};
   int threads_ = 1;
   std::unique_ptr<measure::LocalRunner> runner_;
-  std::unique_ptr<measure::PoolBuilder> builder_;
+  std::unique_ptr<driver::BuildPool> builder_;
   std::map<std::string, BuiltTask> built_;  // by the task's label
   size_t built_bytes_ = 0;
   std::chrono::steady_clock::duration building_{}, measuring_{};  // in all

@@ -66,7 +66,7 @@ farm::Trial make_trial(const session::Task& task, int threads, double best_secon
 
 using Reply = absl::StatusOr<kernel::BuildReply>;
 
-Reply build(measure::PoolBuilder& builder, const kernel::BuildRequest& request) {
+Reply build(driver::BuildPool& builder, const kernel::BuildRequest& request) {
   Reply reply = builder.build(request);
   for (int tries = 1; tries < kMaxTries && !reply.ok() && measure::may_retry(reply.status()); ++tries)
     reply = builder.build(request);
@@ -81,8 +81,8 @@ absl::StatusOr<farm::TrialResult> run(measure::LocalRunner& runner, const measur
 }
 
 // In the order of the schedules, on all CPUs.
-std::vector<Reply> build_all(measure::PoolBuilder& builder, const session::Task& task,
-                             const std::string& target, std::span<const std::string> schedules) {
+std::vector<Reply> build_all(driver::BuildPool& builder, const session::Task& task, const std::string& target,
+                             std::span<const std::string> schedules) {
   std::vector<Reply> replies(schedules.size(), absl::UnavailableError("not built yet"));
   std::atomic<size_t> next = 0;
   const auto work = [&] {
@@ -95,8 +95,8 @@ std::vector<Reply> build_all(measure::PoolBuilder& builder, const session::Task&
   return replies;
 }
 
-absl::StatusOr<measure::ArtifactBytes> build_reference(measure::PoolBuilder& builder,
-                                                       const session::Task& task, const std::string& target) {
+absl::StatusOr<measure::ArtifactBytes> build_reference(driver::BuildPool& builder, const session::Task& task,
+                                                       const std::string& target) {
   TF_ASSIGN_OR_RETURN(const kernel::BuildReply reply,
                       build(builder, *session::reference_request(task, target)));
   if (reply.code() == 0) return measure::make_artifact_bytes(reply.artifact().SerializeAsString());
@@ -116,7 +116,7 @@ absl::StatusOr<Recorder> Recorder::start(int threads, const worker::SandboxPolic
       recorder.runner_,
       measure::LocalRunner::start({.sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
   TF_ASSIGN_OR_RETURN(recorder.builder_,
-                      measure::PoolBuilder::create({.workers = std::max(1, static_cast<int>(cpus.size()))}));
+                      driver::BuildPool::create({.workers = std::max(1, static_cast<int>(cpus.size()))}));
   return recorder;
 }
 

@@ -48,7 +48,7 @@ proto::BuildRequest kernel_request(const tensor::Workload& workload, const std::
   kernel.set_schedule(schedule);
   kernel.set_target("host");
   kernel.set_entry("kernel");
-  kernel.set_output(proto::BLOB_KIND_ELF_SHARED);
+  kernel.set_use(proto::KERNEL_USE_DEVICE);
   return request;
 }
 
@@ -152,11 +152,10 @@ TEST(BuildPool, MistakesInARequestAreRepliesThatSayWhatIsWrong) {
   };
   EXPECT_NE(message([](auto& r) { r.set_workload("nonsense"); }), "");
   EXPECT_THAT(message([](auto& r) { r.set_target("z80"); }), HasSubstr("unknown architecture 'z80'"));
-  EXPECT_THAT(message([](auto& r) { r.set_target("cuda:arch=sm_90"); }),
-              HasSubstr("ask for BLOB_KIND_CUBIN"));
+  EXPECT_THAT(message([](auto& r) { r.set_target("opencl"); }), HasSubstr("not for opencl"));
   EXPECT_THAT(message([](auto& r) { r.set_entry("a b"); }), HasSubstr("not a C identifier"));
   EXPECT_NE(message([](auto& r) { r.set_schedule("schedule v1\nsplit t9 i0 4 guard\n"); }), "");
-  EXPECT_THAT(message([](auto& r) { r.set_output(proto::BLOB_KIND_CUBIN); }), HasSubstr("BLOB_KIND_CUBIN"));
+  EXPECT_THAT(message([](auto& r) { r.clear_use(); }), HasSubstr("give KERNEL_USE_DEVICE"));
   EXPECT_THAT(message([](auto& r) {
                 r.add_in_layouts("0");
                 r.add_in_layouts("1");
@@ -299,11 +298,12 @@ TEST(BuildPool, BuildsACudaKernelWithItsLaunchPlanWithoutAGpu) {
   proto::BuildRequest request =
       kernel_request(workload, schedule::to_string(schedule::default_schedule(workload, {}, target, 1)));
   request.mutable_kernel()->set_target(target.text());
+  request.mutable_kernel()->set_use(proto::KERNEL_USE_MODEL);
   absl::StatusOr<proto::BuildReply> reply = workers->build(request);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_THAT(reply->message(), HasSubstr("ask for BLOB_KIND_CUBIN"));
+  EXPECT_THAT(reply->message(), HasSubstr("cannot be linked into a model library"));
 
-  request.mutable_kernel()->set_output(proto::BLOB_KIND_CUBIN);
+  request.mutable_kernel()->set_use(proto::KERNEL_USE_DEVICE);
   reply = workers->build(request);
   ASSERT_TRUE(reply.ok()) << reply.status();
   if (reply->code() == static_cast<int>(absl::StatusCode::kNotFound)) GTEST_SKIP() << reply->message();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
@@ -40,11 +41,11 @@ class LinkModel : public ::testing::Test {
     request.mutable_kernel()->set_workload(tensor::canonical_text(*workload));
     request.mutable_kernel()->set_target("host");
     request.mutable_kernel()->set_entry("add_kernel");
-    request.mutable_kernel()->set_output(proto::BLOB_KIND_ELF_OBJECT);
+    request.mutable_kernel()->set_use(proto::KERNEL_USE_MODEL);
     absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
     ASSERT_TRUE(reply.ok()) << reply.status();
     ASSERT_EQ(reply->code(), 0) << reply->message();
-    ASSERT_TRUE(write_file(folder_.file("add.o"), reply->artifact().blobs(0).content()).ok());
+    object_ = reply->artifact().blobs(0).content();
   }
 
   // Two steps of the same kernel: y = (x + w) + w.
@@ -62,22 +63,21 @@ class LinkModel : public ::testing::Test {
                     .buffers = {{TF_SPACE_ARENA, 0, 0, kBytes}, weights, {TF_SPACE_OUTPUT, 0, 0, kBytes}}}};
     absl::StatusOr<std::string> blob = runtime::encode_model(model);
     ASSERT_TRUE(blob.ok()) << blob.status();
-    ASSERT_TRUE(write_file(folder_.file("blob"), *blob).ok());
+    blob_ = *blob;
     std::vector<float> values(kElems);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) * 0.25f;
-    ASSERT_TRUE(
-        write_file(folder_.file("weights"), {reinterpret_cast<const char*>(values.data()), kBytes}).ok());
+    weights_.assign(reinterpret_cast<const char*>(values.data()), kBytes);
   }
 
   proto::BuildReply link() {
     proto::BuildRequest request;
     proto::LinkModelRequest& link = *request.mutable_link();
-    link.add_object_paths(folder_.file("add.o"));
-    link.add_kernels("add_kernel");
-    link.set_blob_path(folder_.file("blob"));
-    link.set_weights_path(folder_.file("weights"));
-    link.set_output_path(folder_.file("model.so"));
-    link.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
+    proto::LinkModelRequest::Kernel& kernel = *link.add_kernels();
+    kernel.set_entry("add_kernel");
+    kernel.set_object(object_);
+    link.set_blob(blob_);
+    link.set_weights_bytes(weights_.size());
+    link.set_runtime_archive(*read_file(TF_RUNTIME_MODEL_ARCHIVE));
     link.set_target("host");
     link.set_prefix("sum");
     absl::StatusOr<proto::BuildReply> reply = pool_->build(request);
@@ -85,6 +85,7 @@ class LinkModel : public ::testing::Test {
     return reply.ok() ? *reply : proto::BuildReply();
   }
 
+  std::string object_, blob_, weights_;
   const TemporaryFolder folder_ = *TemporaryFolder::make();
   std::unique_ptr<BuildPool> pool_;
 };
@@ -94,6 +95,10 @@ TEST_F(LinkModel, GivesALibraryThatRunsItsKernelsOnItsWeights) {
   write_tables();
   proto::BuildReply reply = link();
   ASSERT_EQ(reply.code(), 0) << reply.message();
+  EXPECT_EQ(reply.model().before().size() % 4096, 0u) << "weights are aligned in the file as in memory";
+  ASSERT_TRUE(write_file(folder_.file("model.so"),
+                         absl::StrCat(reply.model().before(), weights_, reply.model().after()))
+                  .ok());
   void* handle = dlopen(folder_.file("model.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(handle, nullptr) << dlerror();
   auto open = reinterpret_cast<decltype(&tf_model_open)>(dlsym(handle, "sum_open"));
@@ -114,11 +119,14 @@ TEST_F(LinkModel, GivesALibraryThatRunsItsKernelsOnItsWeights) {
   dlclose(handle);
 }
 
-TEST_F(LinkModel, NamesAFileThatIsMissing) {
+TEST_F(LinkModel, WithoutWeightsIsWholeBeforeThem) {
+  build_add_kernel();
   write_tables();
-  proto::BuildReply reply = link();
-  EXPECT_EQ(reply.code(), static_cast<int>(absl::StatusCode::kNotFound));
-  EXPECT_THAT(reply.message(), ::testing::HasSubstr("/add.o, which does not exist"));
+  weights_.clear();
+  const proto::BuildReply reply = link();
+  ASSERT_EQ(reply.code(), 0) << reply.message();
+  EXPECT_NE(reply.model().before(), "");
+  EXPECT_EQ(reply.model().after(), "");
 }
 
 TEST_F(LinkModel, TakesNoPrefixThatIsNotAnIdentifier) {
@@ -136,10 +144,10 @@ TEST_F(LinkModel, TakesNoPrefixThatIsNotAnIdentifier) {
 TEST_F(LinkModel, PassesOnWhatTheLinkerSays) {
   build_add_kernel();
   write_tables();
-  ASSERT_TRUE(write_file(folder_.file("add.o"), "no object").ok());
+  object_ = "no object";
   proto::BuildReply reply = link();
   EXPECT_EQ(reply.code(), static_cast<int>(absl::StatusCode::kInternal));
-  EXPECT_THAT(reply.message(), ::testing::HasSubstr("add.o"));
+  EXPECT_THAT(reply.message(), ::testing::HasSubstr("add_kernel.o"));
 }
 
 }  // namespace

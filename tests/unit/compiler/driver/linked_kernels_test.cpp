@@ -106,9 +106,9 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
     wanted.set_schedule(schedule::to_string(schedule::default_schedule(workload, {}, target_, kThreads)));
     wanted.set_target(target_.text());
     wanted.set_entry(entry);
-    wanted.set_output(proto::BLOB_KIND_ELF_SHARED);
+    wanted.set_use(proto::KERNEL_USE_DEVICE);
     const proto::BuildReply alone = built(request);
-    wanted.set_output(proto::BLOB_KIND_ELF_OBJECT);
+    wanted.set_use(proto::KERNEL_USE_MODEL);
     const proto::BuildReply part = built(request);
     EXPECT_EQ(alone.code_digest(), part.code_digest());
     if (HasFailure()) return {};
@@ -172,21 +172,21 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
     }
     model.weights_bytes = weights.size();
     for (const LinkedKernel& kernel : kernels) {
-      wanted.add_kernels(kernel.entry);
-      wanted.add_object_paths(folder_.file(kernel.entry + ".o"));
-      ASSERT_TRUE(write_file(folder_.file(kernel.entry + ".o"), kernel.object).ok());
+      proto::LinkModelRequest::Kernel& linked = *wanted.add_kernels();
+      linked.set_entry(kernel.entry);
+      linked.set_object(kernel.object);
     }
     const absl::StatusOr<std::string> blob = runtime::encode_model(model);
     ASSERT_TRUE(blob.ok()) << blob.status();
-    ASSERT_TRUE(write_file(folder_.file("blob"), *blob).ok());
-    ASSERT_TRUE(write_file(folder_.file("weights"), weights).ok());
-    wanted.set_blob_path(folder_.file("blob"));
-    wanted.set_weights_path(folder_.file("weights"));
-    wanted.set_output_path(folder_.file("model.so"));
-    wanted.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
+    wanted.set_blob(*blob);
+    wanted.set_weights_bytes(weights.size());
+    wanted.set_runtime_archive(*read_file(TF_RUNTIME_MODEL_ARCHIVE));
     wanted.set_target(target_.text());
     wanted.set_prefix("model");
-    built(request);
+    const proto::LinkedModel model_library = built(request).model();
+    ASSERT_TRUE(write_file(folder_.file("model.so"),
+                           absl::StrCat(model_library.before(), weights, model_library.after()))
+                    .ok());
   }
 
   const target::Target target_ = *target::parse_target(GetParam());
@@ -223,14 +223,12 @@ TEST_P(LinkedKernels, OfTheSameNameAreRefused) {
   proto::BuildRequest request;
   proto::LinkModelRequest& wanted = *request.mutable_link();
   for (size_t k = 0; k < kernels.size(); ++k) {
-    wanted.add_kernels(kernels[k].entry);
-    wanted.add_object_paths(folder_.file(absl::StrCat(k, ".o")));
-    ASSERT_TRUE(write_file(wanted.object_paths(static_cast<int>(k)), kernels[k].object).ok());
+    proto::LinkModelRequest::Kernel& linked = *wanted.add_kernels();
+    linked.set_entry(kernels[k].entry);
+    linked.set_object(kernels[k].object);
   }
-  ASSERT_TRUE(write_file(folder_.file("blob"), "none").ok());
-  wanted.set_blob_path(folder_.file("blob"));
-  wanted.set_output_path(folder_.file("model.so"));
-  wanted.set_runtime_archive_path(TF_RUNTIME_MODEL_ARCHIVE);
+  wanted.set_blob("none");
+  wanted.set_runtime_archive(*read_file(TF_RUNTIME_MODEL_ARCHIVE));
   wanted.set_target(target_.text());
   wanted.set_prefix("model");
   const absl::StatusOr<proto::BuildReply> reply = pool_->build(request);

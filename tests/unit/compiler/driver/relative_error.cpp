@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/codegen/llvm/codegen.h"
+#include "compiler/backends/llvm/codegen.h"
 #include "compiler/passes/lower.h"
 #include "compiler/tensor/evaluate.h"
 #include "tests/support/ir/host_memory.h"

@@ -24,11 +24,11 @@ tensor::Workload matmul(int64_t m, int64_t n, int64_t k, bool epilogue = false) 
 
 void check_on_gpu(const tensor::Workload& workload, const schedule::Schedule& schedule, uint64_t seed,
                   const std::string& context) {
-  check_schedule(workload, schedule, {}, seed, context, passes::Processor::kGpu);
+  check_schedule(workload, schedule, {}, seed, context, passes::gpu_pipeline());
 }
 
 std::string ir_of(const tensor::Workload& workload, const schedule::Schedule& schedule) {
-  const auto lowered = passes::lower(workload, schedule, {}, {.processor = passes::Processor::kGpu});
+  const auto lowered = passes::lower(workload, schedule, {}, {.pipeline = passes::gpu_pipeline()});
   EXPECT_TRUE(lowered.ok()) << lowered.status();
   return lowered.ok() ? ir::to_string(lowered->function) : "";
 }

@@ -32,13 +32,12 @@ double allowed_error(const schedule::Schedule& schedule, const tensor::Buffer& o
 
 void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
                     const schedule::PortLayouts& ports, uint64_t seed, const std::string& context,
-                    passes::Processor processor) {
+                    const passes::Pipeline& pipeline) {
   SCOPED_TRACE(context + "\n" + tensor::canonical_text(workload) + to_string(schedule));
   absl::StatusOr<passes::Lowered> lowered =
-      passes::lower(workload, schedule, ports, {.processor = processor, .verify_each = true});
+      passes::lower(workload, schedule, ports, {.pipeline = pipeline, .verify_each = true});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  check_round_trip(lowered->function,
-                   {.flat = true, .explicit_vectors = true, .for_cpu = processor == passes::Processor::kCpu});
+  check_round_trip(lowered->function, pipeline.promises);
 
   std::vector<std::vector<double>> inputs, params;
   for (size_t i = 0; i < workload.inputs.size(); ++i) {

@@ -12,6 +12,6 @@ namespace tf::test {
 // test where they differ. `context` is added to the message.
 void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
                     const schedule::PortLayouts& ports, uint64_t seed, const std::string& context,
-                    passes::Processor processor = passes::Processor::kCpu);
+                    const passes::Pipeline& pipeline = passes::cpu_pipeline());
 
 }  // namespace tf::test

@@ -13,7 +13,7 @@ namespace {
 namespace kernel = tunefarm::kernel::v1;
 
 // Builds once the test opens the gate, and never again once it is cancelled.
-class GatedBuilder final : public Builder {
+class GatedBuilder final : public driver::Builder {
  public:
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
     std::unique_lock lock(mutex_);
@@ -56,13 +56,14 @@ class SharedBuilderTest : public testing::Test {
     request.mutable_kernel()->set_schedule(schedule);
     return request;
   }
-  static std::future<absl::StatusOr<kernel::BuildReply>> ask(Builder& builder, const std::string& schedule) {
+  static std::future<absl::StatusOr<kernel::BuildReply>> ask(driver::Builder& builder,
+                                                             const std::string& schedule) {
     return std::async(std::launch::async, [&builder, schedule] { return builder.build(request(schedule)); });
   }
 
   GatedBuilder workers_;
   SharedBuilder shared_{workers_};
-  std::unique_ptr<Builder> one_ = shared_.share(), other_ = shared_.share();
+  std::unique_ptr<driver::Builder> one_ = shared_.share(), other_ = shared_.share();
 };
 
 TEST_F(SharedBuilderTest, BuildsOnceWhatTwoSessionsAskFor) {

@@ -11,7 +11,7 @@
 namespace tf::service {
 namespace {
 
-class NoBuilder final : public measure::Builder {
+class NoBuilder final : public driver::Builder {
  public:
   absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(
       const tunefarm::kernel::v1::BuildRequest& /*request*/) override {

@@ -236,9 +236,9 @@ TEST_F(CalibrationTest, AreNotMeasuredOnceTheSessionIsToStop) {
 }
 
 // Passes builds on. Of calibration kernels each waits, for a while, for what the test wants to see first.
-class HeldBuilder final : public measure::Builder {
+class HeldBuilder final : public driver::Builder {
  public:
-  explicit HeldBuilder(measure::Builder& builder) : builder_(builder) {}
+  explicit HeldBuilder(driver::Builder& builder) : builder_(builder) {}
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
     if (is_calibration({sha256(request.kernel().workload())})) {
       std::unique_lock lock(mutex_);
@@ -263,7 +263,7 @@ class HeldBuilder final : public measure::Builder {
   int came_in_vain = 0;
 
  private:
-  measure::Builder& builder_;
+  driver::Builder& builder_;
   std::mutex mutex_;
   std::condition_variable changed_;
   int held_ = 0;

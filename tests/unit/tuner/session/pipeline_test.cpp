@@ -56,7 +56,7 @@ class Door {
 };
 
 // One at a time. Schedules that begin alike have the same code.
-class DoorBuilder final : public measure::Builder {
+class DoorBuilder final : public driver::Builder {
  public:
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
     kernel::BuildReply reply;

@@ -30,7 +30,7 @@ namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
 
 // Makes an "artifact" that carries its schedule, so that the fake device can tell candidates apart.
-class FakeBuilder final : public measure::Builder {
+class FakeBuilder final : public driver::Builder {
  public:
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
     kernel::BuildReply reply;

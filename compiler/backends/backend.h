@@ -1,0 +1,72 @@
+#pragma once
+// Owns: the interface of a back end: what it accepts, which passes it wants, what it makes of a lowered kernel.
+// Does not know: any back end, schedules, devices.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/ir/stmt.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/target/target.h"
+
+namespace tunefarm::kernel::v1 {
+enum BlobKind : int;
+}
+
+namespace tf::backends {
+
+// Who takes a kernel's code: a device, which loads it by itself, or the linker of a model.
+enum class Use : uint8_t { kDevice, kModel };
+
+struct Phase {
+  std::string name;  // "emit", "optimize", "machine", "link"
+  int64_t duration_ns = 0;
+};
+
+// One blob and how it is started.
+struct Code {
+  tunefarm::kernel::v1::BlobKind kind = {};
+  std::string content;
+  // Integer expressions over the workload's dimensions, in the text form of compiler/tensor: x, y, z. All are empty
+  // for a plain call.
+  std::vector<std::string> grid, block;
+  std::string shared_bytes;
+  uint64_t workspace_bytes = 0;             // of tf_call.workspace, shared by all threads
+  uint64_t workspace_per_thread_bytes = 0;  // and then this for each thread
+  std::string digest;                       // SHA-256, hexadecimal: equal digests are equal programs
+  std::vector<Phase> phases;
+};
+
+// The parts of a model library. The weights have a place in it and stay with the caller.
+struct ModelLink {
+  std::vector<std::string> objects;  // of the kernels, as compile() makes them for a model
+  std::vector<std::string> kernels;  // symbols of tf_model_kernels, in order
+  std::string prefix;                // of the exported functions: a C identifier
+  std::string blob;                  // bytes of tf_model_blob
+  uint64_t weights_bytes = 0;        // of tf_model_weights
+  std::string runtime_archive;       // bytes of libtf_runtime_model.a, built for the target
+};
+
+// The library is `before`, then the weights, then `after`.
+struct LinkedModel {
+  std::string before, after;
+};
+
+// A row of the table. Back ends keep process-wide state and may crash or hang on odd input: call them in a build
+// worker, from one thread.
+struct Backend {
+  const char* name;
+  bool (*accepts)(const target::Target& target);
+  passes::Pipeline (*pipeline)();
+  // UNIMPLEMENTED or FAILED_PRECONDITION for what it does not translate; INVALID_ARGUMENT for a use that the target
+  // does not have; INTERNAL if its own compiler rejects what it emitted.
+  absl::StatusOr<Code> (*compile)(const ir::Function& function, const target::Target& target, Use use);
+  // The code as text for people.
+  absl::StatusOr<std::string> (*show)(const ir::Function& function, const target::Target& target);
+  // Null: its kernels cannot be linked into a model library.
+  absl::StatusOr<LinkedModel> (*link)(const ModelLink& link, const target::Target& target);
+};
+
+}  // namespace tf::backends

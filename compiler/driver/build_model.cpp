@@ -1,0 +1,329 @@
+
+#include "compiler/driver/build_model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "base/temporary_folder.h"
+#include "compiler/driver/builder.h"
+#include "compiler/driver/model_header.h"
+#include "compiler/driver/model_name.h"
+#include "compiler/driver/model_tables.h"
+#include "compiler/driver/runtime_archive.h"
+#include "compiler/graph/memory_plan.h"
+#include "compiler/schedule/default_schedule.h"
+#include "proto/kernel/v1/kernel.pb.h"
+
+namespace tf::driver {
+namespace {
+
+namespace proto = tunefarm::kernel::v1;
+namespace fs = std::filesystem;
+
+std::optional<tensor::Element> narrowed(const proto::Port& port) {
+  if (port.stored_element() == proto::ELEMENT_TYPE_FLOAT16) return tensor::Element::kFloat16;
+  if (port.stored_element() == proto::ELEMENT_TYPE_BFLOAT16) return tensor::Element::kBFloat16;
+  return std::nullopt;
+}
+
+// "k3_conv2d_bias_relu": unique by its number, readable in a profiler.
+std::string entry_name(size_t task, const std::string& label) {
+  std::string name = absl::StrCat("k", task, "_");
+  for (char c : label.substr(0, 60)) name += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+// Compiles one kernel a task, in as many threads as the builder has slots.
+class KernelBuilder {
+ public:
+  KernelBuilder(const graph::Program& program, const std::vector<std::optional<ScheduleChoice>>& choices,
+                Builder& builder, const BuildModelOptions& options)
+      : program_(program),
+        choices_(choices),
+        builder_(builder),
+        options_(options),
+        kernels_(program.tasks.size()) {}
+
+  absl::StatusOr<std::vector<Kernel>> run(ModelReport& report) {
+    std::vector<std::thread> threads;
+    const size_t wanted =
+        std::min<size_t>(static_cast<size_t>(std::max(1, builder_.slots())), kernels_.size());
+    for (size_t i = 0; i < wanted; ++i) {
+      threads.emplace_back([this] {
+        for (size_t task = next_++; task < kernels_.size() && !failed_; task = next_++) build_one(task);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    TF_RETURN_IF_ERROR(error_);
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      const graph::Task& task = program_.tasks[i];
+      report.tasks.push_back({task.label, tensor::workload_key(task.workload).hex(), task.count, task.flops,
+                              kernels_[i].tuned ? choices_[i] : std::nullopt, kernels_[i].problem,
+                              kernels_[i].numerics});
+    }
+    return std::move(kernels_);
+  }
+
+ private:
+  void build_one(size_t task) {
+    const absl::Status status = build_tuned_or_default(task);
+    if (status.ok()) return;
+    std::lock_guard lock(mutex_);
+    failed_ = true;
+    if (error_.ok())
+      error_ = absl::Status(status.code(),
+                            absl::StrCat("kernel '", program_.tasks[task].label, "': ", status.message()));
+  }
+
+  absl::Status build_tuned_or_default(size_t task) {
+    if (choices_[task]) {
+      TF_ASSIGN_OR_RETURN(const bool built, build(task, choices_[task]->schedule));
+      kernels_[task].tuned = built;
+      if (built) return absl::OkStatus();
+      if (options_.on_failed_choice == OnFailedChoice::kFail) {
+        return absl::FailedPreconditionError(absl::StrCat("the schedule of record ",
+                                                          choices_[task]->record.substr(0, 12),
+                                                          " cannot be built: ", kernels_[task].problem));
+      }
+    }
+    const graph::Task& t = program_.tasks[task];
+    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.workload, t.binding));
+    const schedule::Schedule schedule = schedule::default_schedule(
+        bound, {t.in_layouts, t.out_layouts}, options_.target, options_.threads, options_.allowed_numerics);
+    TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
+    if (built) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("its default schedule does not compile: ", kernels_[task].problem));
+  }
+
+  // False if the schedule does not compile, with the reason in `problem`; an error if nothing could be built
+  // at all.
+  absl::StatusOr<bool> build(size_t task, const std::string& schedule) {
+    const graph::Task& t = program_.tasks[task];
+    proto::BuildRequest request;
+    proto::BuildKernelRequest& kernel = *request.mutable_kernel();
+    kernel.set_workload(tensor::canonical_text(t.workload));
+    kernel.mutable_binding()->insert(t.binding.begin(), t.binding.end());
+    kernel.set_schedule(schedule);
+    kernel.set_target(options_.target.text());
+    for (const std::string& text : graph::layout_texts(t.in_layouts)) kernel.add_in_layouts(text);
+    for (const std::string& text : graph::layout_texts(t.out_layouts)) kernel.add_out_layouts(text);
+    kernel.set_entry(entry_name(task, t.workload.label));
+    kernel.set_use(proto::KERNEL_USE_MODEL);
+    TF_ASSIGN_OR_RETURN(proto::BuildReply reply, builder_.build(request));
+    Kernel& result = kernels_[task];
+    if (reply.code() != 0) {
+      result.problem = reply.message();
+      return false;
+    }
+    if (reply.artifact().blobs_size() != 1)
+      return absl::InternalError(
+          absl::StrCat("a build worker returned ", reply.artifact().blobs_size(), " blobs for one kernel"));
+    const proto::Manifest& manifest = reply.artifact().manifest();
+    // What the schedule does counts, not what a record says of it.
+    for (const std::string& used : manifest.numerics()) {
+      if (schedule::allows(options_.allowed_numerics, used.c_str())) continue;
+      result.problem = absl::StrCat("its schedule uses ", used, ": give --allow ", used);
+      return false;
+    }
+    result.numerics.assign(manifest.numerics().begin(), manifest.numerics().end());
+    result.entry = kernel.entry();
+    result.object = std::move(*reply.mutable_artifact()->mutable_blobs(0)->mutable_content());
+    result.dims.assign(manifest.dim_values().begin(), manifest.dim_values().end());
+    result.workspace_bytes = manifest.workspace_bytes();
+    result.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
+    for (const proto::Port& port : manifest.ports()) {
+      result.ports.push_back({port.layout(), port.size_bytes(), {}, port.in_place(), narrowed(port)});
+      for (const proto::AxisMap& map : port.maps())
+        result.ports.back().maps.push_back(
+            {map.axis(), map.rows(), {map.matrix().begin(), map.matrix().end()}});
+      if (port.has_sums())
+        result.ports.back().sums = schedule::ConstantSums{
+            static_cast<int>(port.sums().port()), {port.sums().axes().begin(), port.sums().axes().end()}};
+    }
+    return true;
+  }
+
+  const graph::Program& program_;
+  const std::vector<std::optional<ScheduleChoice>>& choices_;
+  Builder& builder_;
+  const BuildModelOptions& options_;
+  std::vector<Kernel> kernels_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  absl::Status error_;
+};
+
+// In the model's own folder, so that what is ready can be renamed into place.
+absl::StatusOr<TemporaryFolder> scratch_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make the folder ", folder, ": ", error.message()));
+  }
+  return TemporaryFolder::make_in({folder});
+}
+
+// Of the tree that this program was built in: beside its own folder, or where CMake put it.
+absl::StatusOr<std::string> default_runtime_archive(const target::Target& target) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path beside = self.parent_path().parent_path() / "lib" / "libtf_runtime_model.a";
+  const fs::path own = !error && fs::exists(beside, error) ? beside : fs::path(TF_RUNTIME_MODEL_ARCHIVE);
+  return runtime_archive_of(target, target::host_target().arch, own.string());
+}
+
+// Writes the library, its weights from their file.
+absl::Status write_library(const proto::LinkedModel& model, const std::string& weights_path,
+                           const std::string& path) {
+  std::ofstream library(path, std::ios::binary);
+  library.write(model.before().data(), static_cast<std::streamsize>(model.before().size()));
+  std::ifstream weights(weights_path, std::ios::binary);
+  if (weights.peek() != std::ifstream::traits_type::eof()) library << weights.rdbuf();
+  library.write(model.after().data(), static_cast<std::streamsize>(model.after().size()));
+  library.close();
+  if (library && !weights.bad()) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+}
+
+absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const std::string& runtime_archive,
+                  const TemporaryFolder& scratch, Builder& builder, const BuildModelOptions& options) {
+  proto::BuildRequest request;
+  proto::LinkModelRequest& link = *request.mutable_link();
+  for (Kernel& kernel : kernels) {
+    proto::LinkModelRequest::Kernel& linked = *link.add_kernels();
+    linked.set_entry(kernel.entry);
+    linked.set_object(std::move(kernel.object));
+  }
+  link.set_blob(tables.blob);
+  link.set_weights_bytes(tables.weights_bytes);
+  TF_ASSIGN_OR_RETURN(*link.mutable_runtime_archive(), read_file(runtime_archive));
+  link.set_target(options.target.text());
+  link.set_prefix(options.name);
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, builder.build(request));
+  if (reply.code() != 0) return absl::InternalError(absl::StrCat("cannot link the model: ", reply.message()));
+  return write_library(reply.model(), scratch.file("weights.bin"), scratch.file("model.so"));
+}
+
+// Of what kernels read, each constant once.
+uint64_t constant_bytes(const graph::Program& program) {
+  std::set<graph::NodeId> nodes;
+  for (const graph::Call& call : program.calls)
+    for (const graph::Operand& operand : call.operands)
+      if (operand.value < 0) nodes.insert(operand.constant);
+  uint64_t bytes = 0;
+  for (const graph::NodeId node : nodes)
+    bytes += graph::as<graph::Constant>(program.graph.node(node))->data->bytes().size();
+  return bytes;
+}
+
+// Of each kernel, the operands that its output may be written over.
+std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kernels) {
+  std::vector<std::vector<int>> all;
+  for (const Kernel& kernel : kernels) {
+    std::vector<int>& operands = all.emplace_back();
+    for (size_t i = 0; i + 1 < kernel.ports.size(); ++i)
+      if (kernel.ports[i].in_place) operands.push_back(static_cast<int>(i));
+  }
+  return all;
+}
+
+// `soname` in the folder as another name of model.so: a copy where the file system has no links.
+std::error_code add_soname(const TemporaryFolder& scratch, const fs::path& folder, const fs::path& soname) {
+  std::error_code error, no_link;
+  fs::create_symlink("model.so", scratch.file("link"), no_link);
+  if (no_link) fs::copy_file(folder / "model.so", scratch.file("link"), error);
+  if (!error) fs::rename(scratch.file("link"), folder / soname, error);
+  return error;
+}
+
+// Puts what is ready in the scratch folder into the model's: its header, model.so, and the name by which
+// programs that were linked with it find it.
+absl::Status publish(const TemporaryFolder& scratch, const fs::path& folder, const std::string& name,
+                     const std::string& header) {
+  const std::string header_path = (folder / "model.h").string();
+  // The link of an earlier build by another name, whose functions are gone; other links are not ours.
+  std::error_code error, ignored;
+  const std::string earlier = model_name_in(read_file(header_path).value_or(""));
+  const fs::path link = folder / ("lib" + earlier + ".so");
+  if (check_model_name(earlier).ok() && fs::read_symlink(link, ignored) == "model.so")
+    fs::remove(link, ignored);
+  TF_RETURN_IF_ERROR(write_file(header_path, header));
+  fs::rename(scratch.file("model.so"), folder / "model.so", error);
+  if (!error) error = add_soname(scratch, folder, "lib" + name + ".so");
+  if (!error) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("cannot write ", folder.string(), "/model.so: ", error.message()));
+}
+
+}  // namespace
+
+ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads) {
+  return {tensor::workload_key(task.workload).hex(),
+          tensor::binding_text(task.binding),
+          graph::layout_texts(task.in_layouts),
+          graph::layout_texts(task.out_layouts),
+          target.text(),
+          threads,
+          task.reuse_distance_bytes};
+}
+
+absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(const graph::Program& program,
+                                                                            const target::Target& target,
+                                                                            int threads,
+                                                                            ScheduleSource& source) {
+  std::vector<std::optional<ScheduleChoice>> choices;
+  for (const graph::Task& task : program.tasks) {
+    TF_ASSIGN_OR_RETURN(std::optional<ScheduleChoice> choice, source.find(query_of(task, target, threads)));
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
+                                        const std::vector<std::optional<ScheduleChoice>>& choices,
+                                        Builder& builder, const BuildModelOptions& options) {
+  graph::Program program = planned;
+  TF_RETURN_IF_ERROR(check_model_name(options.name));
+  TF_CHECK(choices.size() == program.tasks.size()) << "expected one choice per task";
+  TF_ASSIGN_OR_RETURN(const TemporaryFolder scratch, scratch_folder(options.folder));
+  std::string runtime_archive = options.runtime_archive_path;
+  // Before kernels are compiled, which takes a while.
+  if (runtime_archive.empty()) {
+    TF_ASSIGN_OR_RETURN(runtime_archive, default_runtime_archive(options.target));
+  }
+  ModelReport report;
+  TF_ASSIGN_OR_RETURN(std::vector<Kernel> kernels,
+                      KernelBuilder(program, choices, builder, options).run(report));
+  graph::reuse_operands(program, in_place_operands(kernels));
+  const graph::MemoryPlan memory = graph::plan_memory(program);
+  TF_RETURN_IF_ERROR(graph::check_memory(program, memory));
+  TF_ASSIGN_OR_RETURN(const ModelTables tables,
+                      make_tables(program, memory, kernels, scratch.file("weights.bin")));
+  TF_RETURN_IF_ERROR(link(kernels, tables, runtime_archive, scratch, builder, options));
+  const Digest identity = sha256(tables.blob);
+  uint64_t number = 0;
+  std::memcpy(&number, identity.bytes.data(), sizeof number);
+  TF_RETURN_IF_ERROR(
+      publish(scratch, options.folder, options.name, model_header(program, options.name, number)));
+  report.weights_bytes = tables.weights_bytes;
+  report.constant_bytes = constant_bytes(program);
+  report.arena_bytes = memory.arena_bytes;
+  return report;
+}
+
+}  // namespace tf::driver
