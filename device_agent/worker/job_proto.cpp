@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/printable.h"
@@ -226,6 +227,20 @@ absl::Status add_ports(const kernel::Manifest& manifest, LoadedArtifact* loaded)
   return absl::OkStatus();
 }
 
+// x, y and z, as numbers: an artifact is for one binding of its dimensions. All are 0 if there are none.
+absl::Status set_extents(std::string_view what, const google::protobuf::RepeatedPtrField<std::string>& texts,
+                         int64_t (&extents)[3]) {
+  if (texts.empty()) return absl::OkStatus();
+  for (int i = 0; i < 3; ++i) {
+    const bool is_number = texts.size() == 3 && absl::SimpleAtoi(texts.Get(i), &extents[i]) &&
+                           extents[i] >= 1 && extents[i] <= INT32_MAX;
+    if (!is_number)
+      return absl::InvalidArgumentError(
+          absl::StrCat("a launch whose ", std::string(what), " is not three numbers from 1 to 2147483647"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status add_code(const kernel::Artifact& artifact, LoadedArtifact* loaded) {
   const kernel::Manifest& manifest = artifact.manifest();
   Job& job = loaded->job;
@@ -239,10 +254,7 @@ absl::Status add_code(const kernel::Artifact& artifact, LoadedArtifact* loaded) 
                                                    " are supported"));
   }
   for (const kernel::Blob& blob : artifact.blobs()) {
-    if (blob.kind() != kernel::BLOB_KIND_ELF_SHARED) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a CPU runs shared ELF objects, not ", kernel::BlobKind_Name(blob.kind())));
-    }
+    job.blob_kinds[loaded->blobs.size()] = static_cast<int32_t>(blob.kind());
     TF_ASSIGN_OR_RETURN(OwnedFd file, sealed_file("tf_kernel", blob.content()));
     loaded->blobs.push_back(std::move(file));
   }
@@ -256,6 +268,12 @@ absl::Status add_code(const kernel::Artifact& artifact, LoadedArtifact* loaded) 
     sandbox::LaunchJob& target = job.launches[job.launch_count++];
     std::memcpy(target.entry, launch.entry().c_str(), launch.entry().size() + 1);
     target.blob = launch.blob();
+    TF_RETURN_IF_ERROR(set_extents("grid", launch.grid(), target.grid));
+    TF_RETURN_IF_ERROR(set_extents("block", launch.block(), target.block));
+    if (!launch.shared_bytes().empty() && (!absl::SimpleAtoi(launch.shared_bytes(), &target.shared_bytes) ||
+                                           target.shared_bytes < 0 || target.shared_bytes > INT32_MAX))
+      return absl::InvalidArgumentError(
+          absl::StrCat("a launch with shared memory of '", printable(launch.shared_bytes()), "' bytes"));
   }
   return absl::OkStatus();
 }

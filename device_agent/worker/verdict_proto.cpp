@@ -151,6 +151,9 @@ absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, farm::Trial
       set(result, farm::OUTCOME_IMPLAUSIBLE,
           absl::StrCat("the measurement harness failed after it was loaded: ", detail_of(run.result)));
       break;
+    case ChildEnd::kOtherDevice:
+      if (!run.cpu_before_loading_ns) return absl::InvalidArgumentError(detail_of(run.result));
+      [[fallthrough]];  // the candidate wrote that
     default:
       if (ran_out_of_memory(run, job)) {
         set(result, farm::OUTCOME_OUT_OF_MEMORY, memory_detail(job));

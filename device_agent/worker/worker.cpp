@@ -45,6 +45,11 @@ absl::Status check_cpus(const std::vector<int>& cpus) {
   return absl::OkStatus();
 }
 
+void set_device(std::string_view device, Job* job) {
+  device = device.substr(0, sandbox::kMaxDeviceChars - 1);  // the child knows no device of a longer name
+  std::copy(device.begin(), device.end(), job->device);
+}
+
 sandbox::CpuSet set_of(const std::vector<int>& cpus) {
   sandbox::CpuSet set = {};
   for (int cpu : cpus) set.words[cpu / 64] |= uint64_t{1} << (cpu % 64);
@@ -81,6 +86,7 @@ class Worker::Impl {
                                         std::string_view reference, const std::stop_token& end) {
     TF_RETURN_IF_ERROR(check_trial(trial, options_.longest_run_ns));
     TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(candidate, trial.artifact_digest()));
+    set_device(options_.device, &loaded.job);
     std::shared_ptr<const Expected> right;
     if (!trial.reference_digest().empty()) {
       TF_ASSIGN_OR_RETURN(right, answers_for(trial, reference, end));
@@ -254,6 +260,7 @@ class Worker::Impl {
   absl::StatusOr<ChildRun> run_reference(const farm::Trial& trial, LoadedArtifact* loaded,
                                          const std::stop_token& end) {
     Job& job = loaded->job;
+    set_device("cpu", &job);  // whatever the candidate runs on
     job.kind = JobKind::kReference;
     job.threads = 1;
     job.seed = trial.input_seed();
@@ -287,6 +294,7 @@ class Worker::Impl {
   // What it is now; peak_gflops_ keeps the best.
   absl::StatusOr<double> measure_peak(const std::stop_token& end = {}) {
     LoadedArtifact none;
+    set_device(options_.device, &none.job);
     none.job.kind = JobKind::kPeak;
     none.job.threads = 1;
     none.job.timeout_ns = kPeakTimeoutNs;
@@ -294,6 +302,8 @@ class Worker::Impl {
     none.result_bytes = sizeof(sandbox::Result);
     none.job.ready_cpus = ready_cpus_;
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, end));
+    if (run.result.end == sandbox::ChildEnd::kOtherDevice)
+      return absl::InvalidArgumentError(run.result.detail);
     if (run.result.end != sandbox::ChildEnd::kDone || run.result.peak_gflops <= 0) {
       return absl::UnavailableError("cannot measure the FMA rate: try again");
     }

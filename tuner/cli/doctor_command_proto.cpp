@@ -28,7 +28,6 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/measure/pool_builder.h"
 #include "tuner/service/farm_devices.h"
 
 namespace tf::tuner_cli {

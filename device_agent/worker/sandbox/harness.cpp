@@ -1,6 +1,5 @@
 #include "device_agent/worker/sandbox/harness.h"
 
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,13 +15,11 @@
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/clock.h"
-#include "compiler/runtime/kernel_abi.h"
-#include "compiler/runtime/model.h"
+#include "compiler/runtime/model_types.h"
 #include "compiler/runtime/narrow.h"
-#include "compiler/runtime/peak.h"
-#include "compiler/runtime/thread_pool.h"
 #include "device_agent/worker/sandbox/buffers.h"
 #include "device_agent/worker/sandbox/confine.h"
+#include "device_agent/worker/sandbox/device_backends.h"
 #include "device_agent/worker/sandbox/grace_period.h"
 #include "device_agent/worker/sandbox/inputs.h"
 #include "device_agent/worker/sandbox/system_calls.h"
@@ -72,23 +69,35 @@ class Harness {
  public:
   Harness(const Job& job, CapabilitySet without, const FlushBuffer& flush_buffer, Result* result,
           const int* fds)
-      : job_(job), without_(without), flush_buffer_(flush_buffer), result_(result), fds_(fds) {}
+      : job_(job),
+        without_(without),
+        flush_buffer_(flush_buffer),
+        result_(result),
+        fds_(fds),
+        kind_(find_device(job.device)),
+        device_(kind_ == nullptr ? nullptr : kind_->make()) {}
 
   // All that takes none of the job's CPUs and nothing of the candidate.
   void prepare() {
+    check_device();
+    if (job_.kind == JobKind::kPeak) return;
     make_guarded_set();
     if (job_.kind == JobKind::kTrial) make_timed_sets();
   }
 
   [[noreturn]] void run() {
+    if (job_.kind == JobKind::kPeak) {
+      result_->peak_gflops = device_->peak_gflops(kPeakBudgetNs);
+      finish(result_, ChildEnd::kDone);
+    }
     started_ns_ = tf_monotonic_ns();
     limit_cpu_time(job_);
-    make_threads();
+    if (!device_->open(job_, result_->detail)) finish(result_, ChildEnd::kCannotMeasure);
     forbid_processes();
     confine(SystemCalls::kLoading);
     const Loading loading = {.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID)};
     tell_parent(&loading, sizeof loading);
-    load();
+    if (!device_->load(job_, fds_ + kFirstBlobFd, result_->detail)) finish(result_, ChildEnd::kCannotLoad);
     if (!note_fatal_signals(result_)) finish(result_, ChildEnd::kCannotMeasure, "no signal stack");
     result_->start_address_bytes = address_space_bytes();
     confine(SystemCalls::kComputing);
@@ -106,15 +115,14 @@ class Harness {
       finish(result_, ChildEnd::kCannotMeasure, "cannot confine its system calls: %s", strerror(error));
   }
 
-  void make_threads() {
-    runtime_ = tf_runtime_create(static_cast<int32_t>(job_.threads));
-    if (runtime_ == nullptr) {
-      finish(result_, ChildEnd::kCannotMeasure, "cannot start %u threads", job_.threads);
-    }
-    // A round of nothing: when it returns, every thread has made the system calls of its start, which are
-    // forbidden later.
-    runtime_->parallel_for(
-        runtime_, runtime_->threads, [](void*, int64_t, int32_t) { return 0; }, nullptr);
+  // Before anything is made for it.
+  void check_device() {
+    if (kind_ == nullptr)
+      finish(result_, ChildEnd::kOtherDevice, "this worker has no device '%s'", job_.device);
+    for (uint32_t b = 0; b < job_.blob_count; ++b)
+      if (job_.blob_kinds[b] != kind_->blob_kind)
+        finish(result_, ChildEnd::kOtherDevice, "device '%s' does not load blobs of kind %d", job_.device,
+               job_.blob_kinds[b]);
   }
 
   [[noreturn]] void out_of_memory() {
@@ -196,6 +204,7 @@ class Harness {
     if (!sets_.allocate(job_, flush_buffer_)) out_of_memory();
     pointers_ = reinterpret_cast<void**>(map_memory(sizeof(void*) * sets_.count() * job_.port_count));
     if (pointers_ == nullptr) out_of_memory();
+    timed_sets_ = {pointers_, job_.port_count, sets_.count()};
     for (uint32_t s = 0; s < sets_.count(); ++s) {
       for (uint32_t p = 0; p < job_.port_count; ++p) {
         uint8_t* data = sets_.data(s, p);
@@ -210,39 +219,18 @@ class Harness {
     }
   }
 
-  void load() {
-    void* blobs[kMaxBlobs] = {};
-    for (uint32_t b = 0; b < job_.blob_count; ++b) {
-      char path[32];
-      std::snprintf(path, sizeof path, "/proc/self/fd/%d", fds_[kFirstBlobFd + b]);
-      blobs[b] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-      if (blobs[b] == nullptr) finish(result_, ChildEnd::kCannotLoad, "%s", dlerror());
-    }
-    for (uint32_t l = 0; l < job_.launch_count; ++l) {
-      const LaunchJob& launch = job_.launches[l];
-      kernels_[l] = reinterpret_cast<tf_kernel>(dlsym(blobs[launch.blob], launch.entry));
-      if (kernels_[l] == nullptr) finish(result_, ChildEnd::kCannotLoad, "it has no symbol %s", launch.entry);
-    }
+  RunBuffers buffers_of(void* const* ports) const {
+    return {ports, sizes_bytes_, job_.workspace_bytes == 0 ? nullptr : workspace_.data()};
   }
 
-  tf_call make_call(void* const* buffers) const {
-    return {.abi_version = job_.abi_version,
-            .buffer_count = job_.port_count,
-            .buffers = buffers,
-            .sizes_bytes = sizes_bytes_,
-            .dims = job_.dims,
-            .workspace = job_.workspace_bytes == 0 ? nullptr : workspace_.data(),
-            .runtime = runtime_};
+  void check_run(const RunEnd& end) {
+    if (end.error == 0) return;
+    result_->kernel_error = end.error;
+    finish(result_, ChildEnd::kKernelError, "%s returned error %d", job_.launches[end.launch].entry,
+           end.error);
   }
 
-  void call_once(const tf_call& call) {
-    for (uint32_t l = 0; l < job_.launch_count; ++l) {
-      if (int32_t error = kernels_[l](&call); error != 0) {
-        result_->kernel_error = error;
-        finish(result_, ChildEnd::kKernelError, "%s returned error %d", job_.launches[l].entry, error);
-      }
-    }
-  }
+  void run_once(void* const* ports) { check_run(device_->run(buffers_of(ports))); }
 
   void keep_answer(uint32_t port, const void* data, bool last) {
     const uint64_t offset = job_.ports[port].result_offset + (last ? job_.ports[port].size_bytes : 0);
@@ -250,9 +238,8 @@ class Harness {
   }
 
   int64_t checked_run() {
-    const tf_call call = make_call(guarded_pointers_);
     const int64_t start_ns = tf_monotonic_ns();
-    call_once(call);
+    run_once(guarded_pointers_);
     const int64_t elapsed_ns = tf_monotonic_ns() - start_ns;
     for (uint32_t p = 0; p < job_.port_count; ++p) {
       if (!guarded_[p].intact()) finish(result_, ChildEnd::kWroteOutside, "it wrote outside of buffer %u", p);
@@ -269,12 +256,9 @@ class Harness {
 
   // Runs on the next sets in turn and returns the time of all runs together.
   int64_t run_batch(uint32_t iterations) {
-    const int64_t start_ns = tf_monotonic_ns();
-    for (uint32_t i = 0; i < iterations; ++i) {
-      call_once(make_call(pointers_ + static_cast<size_t>(next_set_) * job_.port_count));
-      if (++next_set_ == sets_.count()) next_set_ = 0;
-    }
-    return tf_monotonic_ns() - start_ns;
+    const TimedRuns runs = device_->time(timed_sets_, buffers_of(nullptr), iterations);
+    check_run(runs.end);
+    return runs.total_ns;
   }
 
   // Time of one run, in ns. A first run that was long has warmed things up already.
@@ -355,7 +339,7 @@ class Harness {
     for (uint32_t p = 0; p < job_.port_count; ++p) {
       if (job_.ports[p].role == Role::kOutput) poison_output(job_.ports[p], sets_.data(0, p));
     }
-    call_once(make_call(pointers_));
+    run_once(pointers_);
     for (uint32_t p = 0; p < job_.port_count; ++p) {
       if (job_.ports[p].role == Role::kOutput) keep_answer(p, sets_.data(0, p), true);
     }
@@ -367,15 +351,15 @@ class Harness {
   Result* const result_;
   const int* const fds_;
   int64_t started_ns_ = 0;
-  tf_runtime* runtime_ = nullptr;
-  tf_kernel kernels_[kMaxLaunches] = {};
+  const DeviceKind* const kind_;
+  DeviceBackend* const device_;
   GuardedBuffer guarded_[kMaxPorts];
   GuardedBuffer workspace_;
   void* guarded_pointers_[kMaxPorts] = {};
   uint64_t sizes_bytes_[kMaxPorts] = {};
   RotatingSets sets_;
   void** pointers_ = nullptr;
-  uint32_t next_set_ = 0;
+  RunSets timed_sets_ = {};
   int64_t batch_ended_ns_ = 0;
   // A thread that waits for its fellows is not working either: the clocks tell nothing of kernels with
   // several.
@@ -392,12 +376,8 @@ void run_job(const Job& job, CapabilitySet without, const FlushBuffer& flush_buf
   static Harness* harness = nullptr;
   alignas(Harness) static uint8_t storage[sizeof(Harness)];
   harness = new (storage) Harness(job, without, flush_buffer, result, fds);
-  if (job.kind != JobKind::kPeak) harness->prepare();
+  harness->prepare();
   wait_at(gate, result);
-  if (job.kind == JobKind::kPeak) {
-    result->peak_gflops = tf_peak_gflops(kPeakBudgetNs);
-    finish(result, ChildEnd::kDone);
-  }
   harness->run();
 }
 

@@ -17,6 +17,8 @@ constexpr uint32_t kMaxMaps = 2;
 constexpr uint32_t kMaxMapElems = 64;
 constexpr uint32_t kMaxEntryChars = 192;
 constexpr uint32_t kMaxSamples = 1000;
+constexpr uint32_t kMaxDeviceChars = 16;
+constexpr uint32_t kDetailChars = 256;
 constexpr uint32_t kCpuWords = 16;  // 1024 CPUs
 
 // What a thread may take of memory beside its job's buffers: its stack, what libraries keep for it.
@@ -65,10 +67,13 @@ struct PortJob {
 struct LaunchJob {
   char entry[kMaxEntryChars];
   uint32_t blob;
+  int64_t grid[3], block[3];  // x, y, z; all 0: a plain call on the host
+  int64_t shared_bytes;
 };
 
 // Lies at the start of a sealed memory file.
 struct Job {
+  char device[kMaxDeviceChars];  // the kind of device that it is measured on
   JobKind kind;
   uint32_t threads;
   uint64_t seed;
@@ -87,6 +92,7 @@ struct Job {
   uint32_t abi_version;
   CpuSet ready_cpus;  // where it is made ready, before its turn; none: anywhere
   uint32_t port_count, dim_count, launch_count, blob_count;
+  int32_t blob_kinds[kMaxBlobs];  // kernel.v1.BlobKind
   int64_t dims[kMaxDims];
   LaunchJob launches[kMaxLaunches];
   PortJob ports[kMaxPorts];
@@ -101,6 +107,7 @@ enum class ChildEnd : uint32_t {
   kKernelError = 5,    // a launch returned `kernel_error`
   kWroteOutside = 6,   // a canary or an input changed
   kCannotMeasure = 7,  // no thread, no signal stack: our trouble, not the candidate's
+  kOtherDevice = 8,    // the artifact is not for this device; nothing of it was loaded
 };
 
 struct SampleResult {
@@ -120,7 +127,7 @@ struct Result {
   uint64_t start_address_bytes;
   uint64_t fault_address_bytes;
   double peak_gflops;
-  char detail[256];
+  char detail[kDetailChars];
   SampleResult samples[kMaxSamples];
 };
 

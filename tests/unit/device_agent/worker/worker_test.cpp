@@ -306,6 +306,16 @@ TEST_F(WorkerTest, NonsenseIsRefusedBeforeItRuns) {
               testing::HasSubstr("cache mode"));
 }
 
+TEST_F(WorkerTest, ADeviceThatDoesNotExistIsRefused) {
+  WorkerOptions options = anywhere();
+  options.device = "abacus";
+  auto worker = Worker::start(std::move(options));
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  const std::string bytes = serialized(candidate("good")), reference = serialized(candidate("reference"));
+  const auto result = (*worker)->run(trial_of(bytes, reference), bytes, reference);
+  EXPECT_THAT(result.status().ToString(), testing::HasSubstr("this worker has no device 'abacus'"));
+}
+
 TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
   const auto status_of = [&](const std::function<void(kernel::Artifact*)>& change) {
     kernel::Artifact artifact = candidate("good");
@@ -325,7 +335,17 @@ TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
   EXPECT_THAT(status_of([](auto* a) { a->mutable_manifest()->clear_launches(); }),
               testing::HasSubstr("0 launches"));
   EXPECT_THAT(status_of([](auto* a) { a->mutable_blobs(0)->set_kind(kernel::BLOB_KIND_CUBIN); }),
-              testing::HasSubstr("CUBIN"));
+              testing::AllOf(testing::HasSubstr("INVALID_ARGUMENT"),
+                             testing::HasSubstr("device 'cpu' does not load blobs of kind 3")));
+  auto launch = [](kernel::Artifact* a) { return a->mutable_manifest()->mutable_launches(0); };
+  EXPECT_THAT(status_of([&](auto* a) { launch(a)->add_grid("4"); }),
+              testing::HasSubstr("whose grid is not three numbers"));
+  EXPECT_THAT(status_of([&](auto* a) {
+                for (const char* extent : {"4", "n", "1"}) launch(a)->add_block(extent);
+              }),
+              testing::HasSubstr("whose block is not three numbers"));
+  EXPECT_THAT(status_of([&](auto* a) { launch(a)->set_shared_bytes("-1"); }),
+              testing::HasSubstr("shared memory of '-1' bytes"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 1)->add_maps()->set_rows(3); }),
               testing::HasSubstr("matrix does not fit"));
   EXPECT_THAT(status_of([&](auto* a) {  // 2^64 elements, none in the matrix
