@@ -45,14 +45,15 @@ int write_whole(const std::string& path, std::string_view bytes) {
 
 absl::StatusOr<std::unique_ptr<ArtifactStore>> ArtifactStore::open(const std::string& folder,
                                                                    uint64_t max_bytes,
-                                                                   uint64_t most_memory_bytes) {
+                                                                   uint64_t most_memory_bytes,
+                                                                   const Clock& clock) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::PermissionDeniedError(absl::StrCat("cannot make the artifact folder ", folder, ": ",
                                                     error.message(), "; choose a writable folder"));
   }
-  auto store = std::unique_ptr<ArtifactStore>(new ArtifactStore(folder, max_bytes, most_memory_bytes));
+  auto store = std::unique_ptr<ArtifactStore>(new ArtifactStore(folder, max_bytes, most_memory_bytes, clock));
   TF_RETURN_IF_ERROR(store->scan());
   return store;
 }

@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "base/digest.h"
 #include "rpc/transfer.h"
-#include "rpc/transfer_memory.h"
+#include "rpc/transfer_budget.h"
 
 namespace tf::rpc {
 
@@ -45,21 +45,15 @@ class ArtifactStore {
     Digest digest_;
   };
 
-  // For artifacts on their way in or out: at most so much together, and half of it for one who has a name. It
-  // lives no longer than the store.
-  using Memory = TransferMemory::Share;
+  // For artifacts on their way in or out: at most so much together, and half of it for a peer that has a name.
   static constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 30;
-  // UNAVAILABLE: too much is on its way, in all or for him whose transfer it is; try again.
-  // RESOURCE_EXHAUSTED: so large an artifact never finds room.
-  absl::StatusOr<Memory> take_memory(uint64_t bytes, const std::string& whose = "") {
-    return memory_.take(bytes, whose);
-  }
-  uint64_t taken_memory_bytes() { return memory_.taken_bytes(); }
+  TransferBudget& transfers() { return transfers_; }
 
   // Makes the folder if need be and takes in what it holds. The least recently used go first when max_bytes
-  // is exceeded.
+  // is exceeded. The clock is that of the transfers.
   static absl::StatusOr<std::unique_ptr<ArtifactStore>> open(const std::string& folder, uint64_t max_bytes,
-                                                             uint64_t most_memory_bytes = kMostMemoryBytes);
+                                                             uint64_t most_memory_bytes = kMostMemoryBytes,
+                                                             const Clock& clock = real_clock());
 
   // INVALID_ARGUMENT: the bytes do not have the digest. RESOURCE_EXHAUSTED: no room beside what is pinned.
   // UNAVAILABLE: the disk is full, although what nobody needs was removed, or cannot be written to. Storing
@@ -94,10 +88,10 @@ class ArtifactStore {
     Uses::iterator own_use;
   };
 
-  ArtifactStore(std::string folder, uint64_t max_bytes, uint64_t most_memory_bytes)
+  ArtifactStore(std::string folder, uint64_t max_bytes, uint64_t most_memory_bytes, const Clock& clock)
       : folder_(std::move(folder)),
         max_bytes_(max_bytes),
-        memory_({.bytes = most_memory_bytes, .bytes_of_each = most_memory_bytes / 2}) {}
+        transfers_({.bytes = most_memory_bytes, .bytes_of_each = most_memory_bytes / 2}, clock) {}
   absl::Status scan();
   std::string path(const Digest& digest) const { return folder_ + "/" + digest.hex(); }
   void unpin(const Digest& digest);
@@ -120,7 +114,7 @@ class ArtifactStore {
   Uses uses_;
   std::map<std::string, Holding> holdings_;  // by who put it there; some may be empty
   std::map<Digest, int> pins_;
-  TransferMemory memory_;
+  TransferBudget transfers_;
   uint64_t size_bytes_ = 0;
 };
 

@@ -14,6 +14,8 @@ void add_operating_options(CLI::App& app, const OperatingOptions& options) {
       ->default_str("text");
   app.add_option("--metrics", *options.metrics,
                  "HOST:PORT on loopback for Prometheus metrics at /metrics; port 0 picks a free one [off]");
+  app.add_flag_callback("--reflection", options.set_reflection,
+                        "Serve gRPC reflection, for tools that list services [off]");
 }
 
 }  // namespace tf::rpc

@@ -5,15 +5,18 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/support/server_interceptor.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -21,7 +24,6 @@
 #include "base/status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/identity/credentials.h"
-#include "rpc/reflection_grace_period.h"
 
 namespace tf::rpc {
 namespace {
@@ -83,36 +85,55 @@ std::shared_ptr<grpc::ServerCredentials> secure(grpc::ServerBuilder& builder,
   return credentials;
 }
 
-// What looks at each call. The builder knows of no more than one list.
+std::atomic<bool> serves_reflection = false;
+
+// Ends a stream of reflection as it begins. gRPC serves it in every program that is linked to it.
+class NoReflection final : public grpc::experimental::Interceptor {
+ public:
+  explicit NoReflection(grpc::experimental::ServerRpcInfo& info) : info_(info) {}
+  void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
+    using Hook = grpc::experimental::InterceptionHookPoints;
+    if (batch->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA))
+      info_.server_context()->TryCancel();
+    batch->Proceed();
+  }
+
+ private:
+  grpc::experimental::ServerRpcInfo& info_;
+};
+
+class NoReflectionFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override {
+    const bool is_reflection = std::string_view(info->method()).starts_with("/grpc.reflection.");
+    return is_reflection ? new NoReflection(*info) : nullptr;
+  }
+};
+
+// What looks at each call.
 std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors(
-    const ServerSecurity& security, StallWatch& reflections) {
+    const ServerSecurity& security) {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> all;
   if (security.guard) all.push_back(security.guard->interceptors());
-  all.push_back(reflection_grace_period(reflections));
+  if (!serves_reflection) all.push_back(std::make_unique<NoReflectionFactory>());
   return all;
 }
 
-// gRPC adds both to each server whose builder is made after this.
-void serve_health_and_reflection() {
-  static const bool done = [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
 }  // namespace
+
+void serve_reflection() {
+  serves_reflection = true;
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
                                                       const std::vector<grpc::Service*>& services,
                                                       const ServerSecurity& security,
                                                       const ServerOptions& options) {
   TF_RETURN_IF_ERROR(check_bindable(listen));
-  serve_health_and_reflection();
-  auto reflections = std::make_unique<StallWatch>(options.clock, kHelloGracePeriod);
+  grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
-  builder.experimental().SetInterceptorCreators(interceptors(security, *reflections));
+  builder.experimental().SetInterceptorCreators(interceptors(security));
   apply(options.link, builder);
   if (options.most_threads > 0)
     builder.SetResourceQuota(grpc::ResourceQuota("calls").SetMaxThreads(options.most_threads));
@@ -123,13 +144,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::start(const Endpoint& listen,
   if (port == 0) return in_use(listen);  // taken since we looked
   if (!server) return absl::InternalError(absl::StrCat("gRPC could not serve on ", listen.text()));
   return std::unique_ptr<Server>(
-      new Server(std::move(reflections), std::move(server),
-                 Endpoint{.host = listen.host, .port = static_cast<uint16_t>(port)}));
+      new Server(std::move(server), Endpoint{.host = listen.host, .port = static_cast<uint16_t>(port)}));
 }
 
-Server::Server(std::unique_ptr<StallWatch> reflections, std::unique_ptr<grpc::Server> server,
-               Endpoint endpoint)
-    : reflections_(std::move(reflections)), server_(std::move(server)), endpoint_(std::move(endpoint)) {}
+Server::Server(std::unique_ptr<grpc::Server> server, Endpoint endpoint)
+    : server_(std::move(server)), endpoint_(std::move(endpoint)) {}
 
 Server::~Server() {
   stop(absl::ZeroDuration());

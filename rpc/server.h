@@ -1,7 +1,7 @@
 #pragma once
 // Owns: a gRPC server's life: bind, serve, drain; and what every server answers besides its services: its
-// health (grpc.health.v1, under the empty service name) and which services it has (reflection). Does not
-// know: what the services do.
+// health (grpc.health.v1, under the empty service name) and, if asked for, which services it has
+// (reflection). Does not know: what the services do.
 
 #include <memory>
 #include <string_view>
@@ -11,9 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "rpc/channel.h"
-#include "rpc/clock.h"
 #include "rpc/endpoint.h"
-#include "rpc/stall_watch.h"
 
 namespace grpc {
 class Server;
@@ -40,9 +38,11 @@ struct ServerOptions {
   // A call of a service of gRPC's synchronous API takes a thread, and so does one of reflection. What these
   // are too few for is RESOURCE_EXHAUSTED. At least 2; 0: as many as there are calls.
   int most_threads = 0;
-  // By which a reflection stream that is silent for kHelloGracePeriod is ended; must outlive the server.
-  const Clock& clock = real_clock();
 };
+
+// Every server that this process starts afterwards says which services it has, to who may ask
+// (identity/access_table). A stream of that takes a thread for as long as its caller likes.
+void serve_reflection();
 
 class Server {
  public:
@@ -60,8 +60,7 @@ class Server {
   void stop(absl::Duration grace);
 
  private:
-  Server(std::unique_ptr<StallWatch> reflections, std::unique_ptr<grpc::Server> server, Endpoint endpoint);
-  const std::unique_ptr<StallWatch> reflections_;
+  Server(std::unique_ptr<grpc::Server> server, Endpoint endpoint);
   std::unique_ptr<grpc::Server> server_;
   Endpoint endpoint_;
 };

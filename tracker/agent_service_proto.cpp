@@ -16,9 +16,8 @@
 #include "rpc/identity/call_guard.h"
 #include "rpc/peer_address.h"
 #include "rpc/protocol.h"
-#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
-#include "rpc/transfer_pace.h"
+#include "rpc/transfer_budget.h"
 #include "rpc/unary_call.h"
 #include "tracker/clock_lead.h"
 #include "tracker/duplex_stream.h"
@@ -232,8 +231,11 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
  public:
   // `name`: the digest in hexadecimal.
   FetchStream(grpc::CallbackServerContext& context, std::string name, rpc::ArtifactStore& artifacts,
-              rpc::CallPool& transfers, rpc::StallWatch& stalls)
-      : context_(context), artifacts_(artifacts), stalls_(stalls), name_(std::move(name)) {
+              rpc::CallPool& transfers)
+      : context_(context),
+        artifacts_(artifacts),
+        transfer_(artifacts.transfers().begin([this] { context_.TryCancel(); })),
+        name_(std::move(name)) {
     const absl::Status taken = transfers.run([this] {
       const absl::Status loaded = load();
       if (loaded.ok()) {
@@ -252,17 +254,13 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
     if (context_.IsCancelled()) return absl::CancelledError("its caller disconnected");
     TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(name_));
     const std::optional<rpc::Identity> caller = rpc::caller(context_);
-    TF_ASSIGN_OR_RETURN(
-        rpc::ArtifactStore::Memory memory,
-        artifacts_.take_memory(artifacts_.size_of(digest).value_or(0), caller ? caller->name : ""));
-    memory_.emplace(std::move(memory));
+    TF_RETURN_IF_ERROR(transfer_.take(artifacts_.size_of(digest).value_or(0), caller ? caller->name : ""));
     TF_ASSIGN_OR_RETURN(bytes_, artifacts_.get(digest));
     rpc::send_chunks(digest, bytes_, [this](const rpc::Chunk& chunk) {
       chunks_.push_back(chunk);
       if (!chunk.digest.empty()) chunks_.back().digest = name_;  // which lives as long
       return true;
     });
-    pace_.emplace(stalls_.clock());
     return absl::OkStatus();
   }
 
@@ -274,26 +272,21 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
     message_.set_digest(std::string(chunk.digest));
     message_.set_size_bytes(chunk.size_bytes);
     message_.set_content(chunk.content.data(), chunk.content.size());
-    wait();
+    transfer_.wait();
     StartWrite(&message_);
   }
 
   // The end of what was written may still wait for its reader.
   void finish(const absl::Status& status) {
-    wait();
+    transfer_.wait();
     Finish(rpc::to_grpc(status));
-  }
-
-  // For the reader to take something, instead of what was waited for before.
-  void wait() {
-    waiting_.emplace(stalls_.begin([this] { context_.TryCancel(); }));
   }
 
   void OnWriteDone(bool ok) override {
     if (!ok) return finish(absl::CancelledError("its reader disconnected or stopped reading"));
-    if (const absl::Status paced = pace_->moved(message_.content().size()); !paced.ok()) {
+    if (const absl::Status moved = transfer_.moved(message_.content().size()); !moved.ok()) {
       context_.TryCancel();  // or what is written already would hold all for as long again
-      return finish(paced);
+      return finish(moved);
     }
     write_next();
   }
@@ -302,35 +295,28 @@ class FetchStream final : public grpc::ServerWriteReactor<pb::ArtifactChunk> {
 
   grpc::CallbackServerContext& context_;
   rpc::ArtifactStore& artifacts_;
-  rpc::StallWatch& stalls_;
-  std::optional<rpc::StallWatch::Wait> waiting_;
-  std::optional<rpc::TransferPace> pace_;  // from the first chunk on
+  rpc::TransferBudget::Transfer transfer_;
   const std::string name_;
   std::string bytes_;
-  std::optional<rpc::ArtifactStore::Memory> memory_;  // that they take
   std::deque<rpc::Chunk> chunks_;
   pb::ArtifactChunk message_;
 };
 
 class AgentService final : public pb::Agents::CallbackService {
  public:
-  AgentService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, const rpc::Clock& clock)
-      : farm_(farm),
-        artifacts_(artifacts),
-        transfers_(transfers),
-        stalls_(clock),
-        hellos_(clock, rpc::kHelloGracePeriod) {}
+  AgentService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
+      : farm_(farm), artifacts_(artifacts), transfers_(transfers) {}
 
   grpc::ServerBidiReactor<pb::AgentMessage, pb::TrackerMessage>* Synchronize(
       grpc::CallbackServerContext* context) override {
     return std::make_shared<SynchronizeStream>(farm_, rpc::caller(*context),
                                                rpc::peer_address(context->peer()))
-        ->begin(hellos_);
+        ->begin(artifacts_.transfers());
   }
 
   grpc::ServerWriteReactor<pb::ArtifactChunk>* FetchArtifact(
       grpc::CallbackServerContext* context, const pb::FetchArtifactRequest* request) override {
-    return new FetchStream(*context, request->digest(), artifacts_, transfers_, stalls_);
+    return new FetchStream(*context, request->digest(), artifacts_, transfers_);
   }
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const pb::DescribeRequest*,
@@ -344,15 +330,13 @@ class AgentService final : public pb::Agents::CallbackService {
   Farm& farm_;
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
-  rpc::StallWatch stalls_;
-  rpc::StallWatch hellos_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts,
-                                                  rpc::CallPool& transfers, const rpc::Clock& clock) {
-  return std::make_unique<AgentService>(farm, artifacts, transfers, clock);
+                                                  rpc::CallPool& transfers) {
+  return std::make_unique<AgentService>(farm, artifacts, transfers);
 }
 
 }  // namespace tf::tracker

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "rpc/grpc_status.h"
-#include "rpc/stall_watch.h"
+#include "rpc/transfer_budget.h"
 #include "tracker/farm.h"
 
 namespace tf::tracker {
@@ -22,12 +22,14 @@ class DuplexStream : public grpc::ServerBidiReactor<In, Out>,
                      public Link,
                      public std::enable_shared_from_this<DuplexStream<In, Out>> {
  public:
-  // Returned to gRPC right after. A peer that says nothing is waited for as long as `hellos` is patient,
-  // which must outlive the stream.
-  grpc::ServerBidiReactor<In, Out>* begin(rpc::StallWatch& hellos) {
+  // Returned to gRPC right after. A peer that says nothing for kHelloGracePeriod is ended by the budget, which
+  // must outlive the stream.
+  grpc::ServerBidiReactor<In, Out>* begin(rpc::TransferBudget& budget) {
     self_ = this->shared_from_this();
     const std::scoped_lock lock(mutex_);  // it is not ended before it has begun
-    hello_.emplace(hellos.begin([this, &hellos] { close(hellos.stalled()); }));
+    hello_.emplace(budget.begin([this] { close(rpc::nothing_received(rpc::kHelloGracePeriod)); },
+                                rpc::kHelloGracePeriod));
+    hello_->wait();
     this->StartRead(&in_);
     return this;
   }
@@ -55,8 +57,8 @@ class DuplexStream : public grpc::ServerBidiReactor<In, Out>,
 
  private:
   void OnReadDone(bool ok) override {
-    const bool is_late = hello_->finish();
-    if (!ok || is_late) {
+    const absl::Status in_time = hello_->finish();
+    if (!ok || !in_time.ok()) {
       // The peer is done, or gone.
       close(absl::OkStatus());
       return;
@@ -102,7 +104,7 @@ class DuplexStream : public grpc::ServerBidiReactor<In, Out>,
 
   std::shared_ptr<DuplexStream> self_;
   std::mutex mutex_;
-  std::optional<rpc::StallWatch::Wait> hello_;  // for the first message
+  std::optional<rpc::TransferBudget::Transfer> hello_;  // for the first message
   In in_;
   Out out_;
   bool writing_ = false;

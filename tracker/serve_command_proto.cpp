@@ -18,6 +18,7 @@
 #include "rpc/metrics/page.h"
 #include "rpc/operating_options.h"
 #include "rpc/ports.h"
+#include "rpc/server.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -105,6 +106,7 @@ absl::Status serve(const tunefarm::config::v1::Tracker& config) {
   TF_RETURN_IF_ERROR(rpc::obey_test_environment("tracker"));
   TF_RETURN_IF_ERROR(
       rpc::log_to_stderr("tracker", {.level = config.log_level(), .format = config.log_format()}));
+  if (config.reflection()) rpc::serve_reflection();
   rpc::allow_descriptors(11'000);  // ten thousand agents hold a connection each
   rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
@@ -204,7 +206,8 @@ void add_serve_command(CLI::App& app, ServeArguments& arguments) {
              config.certificate_days(), [&](uint32_t value) { config.set_certificate_days(value); });
   rpc::add_operating_options(serve, {.log_level = config.mutable_log_level(),
                                      .log_format = config.mutable_log_format(),
-                                     .metrics = config.mutable_metrics()});
+                                     .metrics = config.mutable_metrics(),
+                                     .set_reflection = [&config] { config.set_reflection(true); }});
   serve.footer("Example: tracker serve --listen 127.0.0.1:7190 --state farm/tracker.db");
 }
 

@@ -4,8 +4,6 @@
 
 #include <memory>
 
-#include "rpc/stall_watch.h"
-
 namespace grpc {
 class Service;
 }
@@ -21,16 +19,13 @@ class Farm;
 
 // What they are given must outlive the services, the services the server. Leases, heartbeats, trials and
 // replies are answered by gRPC's own threads, which are few and wait for nobody; artifacts (their disk, their
-// digests) take the pool `transfers`, operators the pool `calls`. An artifact that is
-// uploaded and of which nothing comes for kTransferGracePeriod, by that clock, is given up, and so is one
-// that is fetched and of which nothing is taken, and one that is slower in all than TransferPace allows. A
-// stream whose peer says no hello for kHelloGracePeriod is ended.
+// digests) take the pool `transfers`, operators the pool `calls`. The store's budget (rpc/transfer_budget.h)
+// bounds what artifacts on their way hold, and for how long; it also ends a stream whose peer says no hello
+// for kHelloGracePeriod.
 std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts,
-                                                  rpc::CallPool& transfers,
-                                                  const rpc::Clock& clock = rpc::real_clock());
+                                                  rpc::CallPool& transfers);
 std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,
-                                                  rpc::CallPool& transfers,
-                                                  const rpc::Clock& clock = rpc::real_clock());
+                                                  rpc::CallPool& transfers);
 std::unique_ptr<grpc::Service> make_operator_service(Farm& farm, rpc::CallPool& calls);
 
 }  // namespace tf::tracker

@@ -10,9 +10,8 @@
 #include "rpc/flow_limits.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
-#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
-#include "rpc/transfer_pace.h"
+#include "rpc/transfer_budget.h"
 #include "rpc/unary_call.h"
 #include "tracker/duplex_stream.h"
 #include "tracker/names.h"
@@ -141,25 +140,24 @@ class AcquireCall final : public grpc::ServerUnaryReactor,
 
 class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
  public:
-  UploadStream(grpc::CallbackServerContext& context, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers,
-               rpc::StallWatch& stalls)
+  UploadStream(grpc::CallbackServerContext& context, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
       : context_(context),
         artifacts_(artifacts),
         transfers_(transfers),
-        stalls_(stalls),
-        pace_(stalls.clock()) {
+        transfer_(artifacts.transfers().begin([this] { context_.TryCancel(); })) {
     read_next();
   }
 
  private:
   void read_next() {
-    waiting_.emplace(stalls_.begin([this] { context_.TryCancel(); }));
+    transfer_.wait();
     StartRead(&chunk_);
   }
 
   // The next one is read when this one is in its place: of a stream, one waits for the pool at a time.
   void OnReadDone(bool ok) override {
-    if (waiting_->finish()) return Finish(rpc::to_grpc(stalls_.stalled()));
+    const absl::Status moved = transfer_.moved(ok ? chunk_.content().size() : 0);
+    if (!moved.ok()) return Finish(rpc::to_grpc(moved));
     const absl::Status taken = transfers_.run([this, ok] {
       const absl::Status done = ok ? add() : store();
       if (ok && done.ok()) {
@@ -172,12 +170,7 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
   }
 
   absl::Status add() {
-    if (!memory_) {
-      TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory memory,
-                          artifacts_.take_memory(chunk_.size_bytes(), caller()));
-      memory_.emplace(std::move(memory));
-    }
-    TF_RETURN_IF_ERROR(pace_.moved(chunk_.content().size()));
+    if (std::exchange(is_first_, false)) TF_RETURN_IF_ERROR(transfer_.take(chunk_.size_bytes(), caller()));
     return assembler_.add({chunk_.digest(), chunk_.size_bytes(), chunk_.content()});
   }
 
@@ -197,10 +190,8 @@ class UploadStream final : public grpc::ServerReadReactor<pb::ArtifactChunk> {
   grpc::CallbackServerContext& context_;
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
-  rpc::StallWatch& stalls_;
-  std::optional<rpc::StallWatch::Wait> waiting_;  // for the next chunk
-  rpc::TransferPace pace_;
-  std::optional<rpc::ArtifactStore::Memory> memory_;  // from the first chunk on
+  rpc::TransferBudget::Transfer transfer_;
+  bool is_first_ = true;  // the next chunk
   rpc::Assembler assembler_;
   pb::ArtifactChunk chunk_;
 };
@@ -272,12 +263,8 @@ class MeasureStream final : public DuplexStream<pb::MeasureRequest, pb::MeasureR
 
 class TunerService final : public pb::Tuners::CallbackService {
  public:
-  TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers, const rpc::Clock& clock)
-      : farm_(farm),
-        artifacts_(artifacts),
-        transfers_(transfers),
-        stalls_(clock),
-        hellos_(clock, rpc::kHelloGracePeriod) {}
+  TunerService(Farm& farm, rpc::ArtifactStore& artifacts, rpc::CallPool& transfers)
+      : farm_(farm), artifacts_(artifacts), transfers_(transfers) {}
 
   grpc::ServerUnaryReactor* AcquireLease(grpc::CallbackServerContext* context,
                                          const pb::AcquireLeaseRequest* request,
@@ -317,27 +304,25 @@ class TunerService final : public pb::Tuners::CallbackService {
 
   grpc::ServerReadReactor<pb::ArtifactChunk>* UploadArtifact(grpc::CallbackServerContext* context,
                                                              pb::UploadArtifactReply*) override {
-    return new UploadStream(*context, artifacts_, transfers_, stalls_);
+    return new UploadStream(*context, artifacts_, transfers_);
   }
 
   grpc::ServerBidiReactor<pb::MeasureRequest, pb::MeasureReply>* Measure(
       grpc::CallbackServerContext* context) override {
-    return std::make_shared<MeasureStream>(farm_, rpc::caller(*context))->begin(hellos_);
+    return std::make_shared<MeasureStream>(farm_, rpc::caller(*context))->begin(artifacts_.transfers());
   }
 
  private:
   Farm& farm_;
   rpc::ArtifactStore& artifacts_;
   rpc::CallPool& transfers_;
-  rpc::StallWatch stalls_;
-  rpc::StallWatch hellos_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,
-                                                  rpc::CallPool& transfers, const rpc::Clock& clock) {
-  return std::make_unique<TunerService>(farm, artifacts, transfers, clock);
+                                                  rpc::CallPool& transfers) {
+  return std::make_unique<TunerService>(farm, artifacts, transfers);
 }
 
 }  // namespace tf::tracker

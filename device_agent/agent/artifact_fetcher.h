@@ -22,7 +22,7 @@ class ArtifactFetcher {
  public:
   ArtifactFetcher(std::shared_ptr<grpc::Channel> channel, std::unique_ptr<rpc::ArtifactStore> cache);
   // Verified bytes. INVALID_ARGUMENT: not a digest. NOT_FOUND: the tracker does not have it. UNAVAILABLE (no
-  // tracker, or too much is on its way here) and DEADLINE_EXCEEDED (nothing more comes, rpc/stepped_call.h):
+  // tracker, or too much is on its way here) and DEADLINE_EXCEEDED (nothing more comes, rpc/transfer_budget.h):
   // try again. CANCELLED: `end` came first.
   absl::StatusOr<std::string> get(const std::string& digest, const std::stop_token& end = {});
 

@@ -1,15 +1,23 @@
 #include <grpcpp/grpcpp.h>
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/stepped_call.h"
+#include "rpc/grpc_status.h"
 #include "rpc/transfer.h"
+#include "rpc/transfer_budget.h"
 
 namespace tf::agent {
+namespace {
+
+// For the tracker to begin, and for its answer: about as long as a peer that answers no ping is believed in.
+constexpr absl::Duration kGracePeriod = absl::Seconds(15);
+
+}  // namespace
 
 ArtifactFetcher::ArtifactFetcher(std::shared_ptr<grpc::Channel> channel,
                                  std::unique_ptr<rpc::ArtifactStore> cache)
@@ -33,34 +41,29 @@ void ArtifactFetcher::prefetch(const std::string& name, const std::stop_token& e
 absl::StatusOr<std::string> ArtifactFetcher::download(const Digest& digest, const std::stop_token& end) {
   namespace pb = tunefarm::farm::v1;
   const auto stub = pb::Agents::NewStub(channel_);
-  rpc::SteppedCall call;
-  const std::stop_callback cancel(end, [&call] { call.context().TryCancel(); });
+  grpc::ClientContext context;
+  const auto cancel_call = [&context] { context.TryCancel(); };
+  const std::stop_callback cancel(end, cancel_call);
+  auto transfer = cache_->transfers().begin(cancel_call, kGracePeriod);
   pb::FetchArtifactRequest request;
   request.set_digest(digest.hex());
-  grpc::Status finished;
-  const auto reader = stub->AsyncFetchArtifact(&call.context(), request, call.queue(), call.tag());
-  std::optional<rpc::ArtifactStore::Memory> memory;
+  transfer.wait();
+  const auto reader = stub->FetchArtifact(&context, request);
   rpc::Assembler assembler;
-  absl::Status added;
   pb::ArtifactChunk chunk;
-  const auto next = [&] {
-    reader->Read(&chunk, call.tag());
-    return call.step();
+  auto add = [&, is_first = true]() mutable -> absl::Status {
+    TF_RETURN_IF_ERROR(transfer.moved(chunk.content().size()));
+    if (std::exchange(is_first, false)) TF_RETURN_IF_ERROR(transfer.take(chunk.size_bytes()));
+    TF_RETURN_IF_ERROR(assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()}));
+    transfer.wait();
+    return absl::OkStatus();
   };
-  const auto add = [&]() -> absl::Status {
-    if (!memory) {
-      TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_->take_memory(chunk.size_bytes()));
-      memory.emplace(std::move(taken));
-    }
-    return assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()});
-  };
-  const bool began = call.step();
-  while (began && added.ok() && next()) added = add();
-  if (!added.ok()) call.context().TryCancel();
-  reader->Finish(&finished, call.tag());
-  call.step();
-  const absl::Status status = call.ended(finished);
+  absl::Status added;
+  while (added.ok() && reader->Read(&chunk)) added = add();
+  if (!added.ok()) context.TryCancel();
+  const absl::Status status = rpc::from_grpc(reader->Finish());
   TF_RETURN_IF_ERROR(added);
+  TF_RETURN_IF_ERROR(transfer.moved(0));
   TF_RETURN_IF_ERROR(status);
   TF_ASSIGN_OR_RETURN(rpc::Received received, std::move(assembler).finish());
   if (received.digest != digest) {

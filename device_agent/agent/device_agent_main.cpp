@@ -43,6 +43,7 @@
 #include "rpc/operating_options.h"
 #include "rpc/ports.h"
 #include "rpc/protocol.h"
+#include "rpc/server.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -211,6 +212,7 @@ absl::Status serve(const DeviceAgent& config) {
   TF_RETURN_IF_ERROR(tf::rpc::obey_test_environment("agent"));
   TF_RETURN_IF_ERROR(
       tf::rpc::log_to_stderr("device_agent", {.level = config.log_level(), .format = config.log_format()}));
+  if (config.reflection()) tf::rpc::serve_reflection();
   tf::rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   TF_ASSIGN_OR_RETURN(const auto credentials, tf::rpc::Credentials::load_if_given(config.tls()));
@@ -299,7 +301,8 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
                  "Folder of the agent's certificate (`device_agent join`), for a secured tracker");
   tf::rpc::add_operating_options(app, {.log_level = config.mutable_log_level(),
                                        .log_format = config.mutable_log_format(),
-                                       .metrics = config.mutable_metrics()});
+                                       .metrics = config.mutable_metrics(),
+                                       .set_reflection = [&config] { config.set_reflection(true); }});
   app.footer(
       "Example: device_agent --tracker 127.0.0.1:7190 --key box --slots 0-1,2-3\n"
       "Example: device_agent join --tracker farm.example.org:7190 --token tfj-... --tls box.tls\n"

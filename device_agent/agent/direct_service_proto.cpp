@@ -19,9 +19,8 @@
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
 #include "rpc/protocol.h"
-#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
-#include "rpc/transfer_pace.h"
+#include "rpc/transfer_budget.h"
 
 namespace tf::agent {
 namespace {
@@ -92,11 +91,7 @@ class DirectStream final : public DirectLink {
 class DirectService final : public pb::Tuners::Service {
  public:
   DirectService(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache, const rpc::Clock& clock)
-      : slots_(std::move(slots)),
-        cache_(cache),
-        clock_(clock),
-        stalls_(clock),
-        hellos_(clock, rpc::kHelloGracePeriod) {}
+      : slots_(std::move(slots)), cache_(cache), clock_(clock) {}
 
   grpc::Status FindMissingArtifacts(grpc::ServerContext* context,
                                     const pb::FindMissingArtifactsRequest* request,
@@ -114,10 +109,11 @@ class DirectService final : public pb::Tuners::Service {
 
   grpc::Status Measure(grpc::ServerContext* context, DirectStream::Stream* stream) override {
     pb::MeasureRequest message;
-    const absl::StatusOr<bool> came =
-        hellos_.read([&] { return stream->Read(&message); }, [&] { context->TryCancel(); });
-    if (!came.ok()) return rpc::to_grpc(came.status());
-    if (!*came || !message.has_hello()) {
+    auto hello = cache_.transfers().begin([context] { context->TryCancel(); }, rpc::kHelloGracePeriod);
+    hello.wait();
+    const bool came = stream->Read(&message);
+    if (const absl::Status in_time = hello.finish(); !in_time.ok()) return rpc::to_grpc(in_time);
+    if (!came || !message.has_hello()) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a Measure stream begins with one hello and has no other"};
     }
     const absl::Status version =
@@ -160,19 +156,17 @@ class DirectService final : public pb::Tuners::Service {
     const std::optional<rpc::Identity> caller = rpc::caller(context);
     const std::string whose = caller ? caller->name : "";
     rpc::Assembler assembler;
-    rpc::TransferPace pace(stalls_.clock());
-    std::optional<rpc::ArtifactStore::Memory> memory;
+    auto transfer = cache_.transfers().begin([&context] { context.TryCancel(); });
     pb::ArtifactChunk chunk;
-    for (;;) {
-      TF_ASSIGN_OR_RETURN(const bool came,
-                          stalls_.read([&] { return reader.Read(&chunk); }, [&] { context.TryCancel(); }));
+    for (bool is_first = true;; is_first = false) {
+      transfer.wait();
+      const bool came = reader.Read(&chunk);
+      TF_RETURN_IF_ERROR(transfer.moved(came ? chunk.content().size() : 0));
       if (!came) break;
-      if (!memory) {
+      if (is_first) {
         TF_RETURN_IF_ERROR(slot_of(context, chunk.lease()).status());
-        TF_ASSIGN_OR_RETURN(rpc::ArtifactStore::Memory taken, cache_.take_memory(chunk.size_bytes(), whose));
-        memory.emplace(std::move(taken));
+        TF_RETURN_IF_ERROR(transfer.take(chunk.size_bytes(), whose));
       }
-      TF_RETURN_IF_ERROR(pace.moved(chunk.content().size()));
       TF_RETURN_IF_ERROR(assembler.add({chunk.digest(), chunk.size_bytes(), chunk.content()}));
     }
     TF_ASSIGN_OR_RETURN(const rpc::Received received, std::move(assembler).finish());
@@ -221,8 +215,6 @@ class DirectService final : public pb::Tuners::Service {
   const std::vector<SlotRunner*> slots_;
   rpc::ArtifactStore& cache_;
   const rpc::Clock& clock_;
-  rpc::StallWatch stalls_;
-  rpc::StallWatch hellos_;
   std::atomic<int> waiting_ = 0;
 };
 

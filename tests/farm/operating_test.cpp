@@ -65,8 +65,8 @@ class Operating : public testing::Test {
 };
 
 TEST_F(Operating, DaemonsSayThatTheyServeAndWhichServicesTheyHave) {
-  const auto tracker = this->tracker({});
-  const auto agent = this->agent(tracker_, {"--key", "box", "--listen", direct_.text()});
+  const auto tracker = this->tracker({"--reflection"});
+  const auto agent = this->agent(tracker_, {"--key", "box", "--listen", direct_.text(), "--reflection"});
   for (const auto& [endpoint, service] :
        {std::pair(tracker_, "tunefarm.farm.v1.Operators"), std::pair(direct_, "tunefarm.farm.v1.Tuners")}) {
     ASSERT_TRUE(wait_until([&, at = endpoint] { return health(at).ok(); })) << health(endpoint).status();

@@ -123,7 +123,12 @@ TEST_F(SecuredFarm, EveryRoleMayCallWhatItsRowSays) {
   EXPECT_GT(answered, 10) << "the test looked at too little to mean anything";
 }
 
-TEST_F(SecuredFarm, HealthIsForEveryMemberAndReflectionForPeople) {
+class ReflectingFarm : public SecuredFarm {
+ protected:
+  ReflectingFarm() { rpc::serve_reflection(); }
+};
+
+TEST_F(ReflectingFarm, HealthIsForEveryMemberAndReflectionForPeople) {
   for (const std::string& name : rpc::joinable_roles()) {
     const Role role = *rpc::parse_role(name);
     const auto channel =

@@ -21,7 +21,7 @@ TEST_F(Tuning, AServedTunerShowsItsHealthItsServicesItsNumbersAndLogsAsJson) {
   const rpc::Endpoint nobody = farm_test::free_endpoint();
   const auto tuner = start("tuner",
                            {"serve", "--db", file("t.db"), "--tracker", nobody.text(), "--listen", at.text(),
-                            "--metrics", page.text(), "--log-format", "json"},
+                            "--metrics", page.text(), "--log-format", "json", "--reflection"},
                            "tuner.log");
   wait_until("health", [&] { return test::health(at).ok(); });
   EXPECT_EQ(*test::health(at), test::kServing);

@@ -21,6 +21,7 @@
 #include "rpc/metrics/page.h"
 #include "rpc/operating_options.h"
 #include "rpc/ports.h"
+#include "rpc/server.h"
 #include "rpc/service_manager.h"
 #include "rpc/stop_signals.h"
 #include "rpc/text_config.h"
@@ -53,6 +54,7 @@ absl::Status serve(const ServeArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const std::string database, database::writable_sqlite_file(config.db()));
   TF_RETURN_IF_ERROR(
       rpc::log_to_stderr("tuner", {.level = config.log_level(), .format = config.log_format()}));
+  if (config.reflection()) rpc::serve_reflection();
   rpc::StopSignals signals;
   TF_ASSIGN_OR_RETURN(rpc::Endpoint listen, rpc::parse_endpoint(config.listen()));
   TF_ASSIGN_OR_RETURN(rpc::Endpoint tracker, rpc::parse_endpoint(config.tracker()));
@@ -162,7 +164,8 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
                       "required to listen beyond loopback");
   rpc::add_operating_options(*command, {.log_level = flags.mutable_log_level(),
                                         .log_format = flags.mutable_log_format(),
-                                        .metrics = flags.mutable_metrics()});
+                                        .metrics = flags.mutable_metrics(),
+                                        .set_reflection = [&flags] { flags.set_reflection(true); }});
   command->footer("Example: tuner serve --db tune.db --tracker 127.0.0.1:7190 --listen 127.0.0.1:7191");
   command->callback([arguments, &invocation] {
     invocation.run = [arguments]() -> int {

@@ -60,7 +60,7 @@ class FarmLink {
 
   // Makes sure that the artifact is where the trials go; asks only the first time, and again when it was not
   // in use for long. Of one artifact there is one upload at a time, for several trials have one reference;
-  // others go beside it. It may take as long as it moves (rpc/stepped_call.h); where the agent does not take
+  // others go beside it. It may take as long as on the slowest line (rpc/transfer.h); where the agent does not take
   // it, the tracker is asked. CANCELLED after cancel().
   absl::Status upload(const ArtifactBytes& artifact);
   // It has been evicted there after all.

@@ -12,7 +12,6 @@
 #include "rpc/log_fields.h"
 #include "rpc/protocol.h"
 #include "rpc/random_id.h"
-#include "rpc/stepped_call.h"
 #include "rpc/transfer.h"
 #include "tuner/measure/farm_link.h"
 
@@ -253,29 +252,25 @@ absl::Status FarmLink::upload_to(const Route& route, const ArtifactBytes& artifa
   }
   if (reply.missing().empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const Digest digest, Digest::from_hex(artifact.digest));
-  rpc::SteppedCall call;
-  const CancellableCall cancellable(*this, call.context(), &route);
+  const absl::Duration longest = rpc::kLongestStep + rpc::longest_transfer(artifact.bytes->size());
+  grpc::ClientContext context;
+  rpc::set_deadline(context, longest);
+  const CancellableCall cancellable(*this, context, &route);
   pb::UploadArtifactReply uploaded;
-  grpc::Status finished;
-  const auto writer = stub->AsyncUploadArtifact(&call.context(), &uploaded, call.queue(), call.tag());
-  bool going = call.step();
-  going = going && rpc::send_chunks(digest, *artifact.bytes, [&](const rpc::Chunk& chunk) {
-            pb::ArtifactChunk message;
-            message.set_digest(chunk.digest.data(), chunk.digest.size());
-            message.set_size_bytes(chunk.size_bytes);
-            message.set_content(chunk.content.data(), chunk.content.size());
-            if (route.direct && !chunk.digest.empty()) *message.mutable_lease() = name_of(*route.direct);
-            writer->Write(message, call.tag());
-            return call.step();
-          });
-  if (going) {
-    writer->WritesDone(call.tag());
-    call.step();
-  }
-  writer->Finish(&finished, call.tag());
-  call.step(rpc::longest_answer(artifact.bytes->size()));
-  absl::Status ended = call.ended(finished);
-  return absl::IsDeadlineExceeded(ended) ? ended : error_on(route, finished);
+  const auto writer = stub->UploadArtifact(&context, &uploaded);
+  rpc::send_chunks(digest, *artifact.bytes, [&](const rpc::Chunk& chunk) {
+    pb::ArtifactChunk message;
+    message.set_digest(chunk.digest.data(), chunk.digest.size());
+    message.set_size_bytes(chunk.size_bytes);
+    message.set_content(chunk.content.data(), chunk.content.size());
+    if (route.direct && !chunk.digest.empty()) *message.mutable_lease() = name_of(*route.direct);
+    return writer->Write(message);
+  });
+  writer->WritesDone();
+  const grpc::Status finished = writer->Finish();
+  if (finished.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED) return error_on(route, finished);
+  return absl::DeadlineExceededError(absl::StrCat("transfer too slow: ", artifact.bytes->size(),
+                                                  " bytes took longer than ", absl::FormatDuration(longest)));
 }
 
 void FarmLink::forget(const std::string& digest) {

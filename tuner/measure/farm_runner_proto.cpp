@@ -23,7 +23,6 @@
 #include "tuner/measure/lease_errors.h"
 #include "tuner/measure/measure_messages_proto.h"
 #include "tuner/measure/measure_stream_proto.h"
-#include "tuner/measure/renewal_pace.h"
 #include "tuner/measure/silence.h"
 #include "tuner/measure/waits.h"
 
@@ -358,8 +357,12 @@ class FarmRunner::Impl {
 
   void keep_renewing() {
     std::unique_lock lock(mutex_);
-    RenewalPace pace(options_.term, rpc::backoff_seed());
-    rpc::Instant renew_at = rpc::real_clock().now() + pace.after_answer();
+    const absl::Duration third = options_.term / 3;
+    // Until a renewal that nobody has answered is repeated: soon, to hear when the tracker is back, and not
+    // when all the other tuners try again.
+    rpc::Backoff unanswered(rpc::backoff_seed(), {.first = std::min(absl::Seconds(1), third),
+                                                  .longest = std::min(absl::Seconds(5), third)});
+    rpc::Instant renew_at = rpc::real_clock().now() + third;
     bool is_heard = true;  // by the tracker, the last time
     while (true) {
       const absl::Duration left = std::min(renew_at - rpc::real_clock().now(), kLook);
@@ -377,7 +380,7 @@ class FarmRunner::Impl {
       if (rpc::real_clock().now() < renew_at) continue;
       const rpc::Instant due = rpc::real_clock().now();
       if (!held_.begins_trials() && !is_term_over()) {
-        renew_at = due + pace.after_answer();
+        renew_at = due + third;
         continue;
       }
       const std::optional<LeasedDevice> lease = held_.lease();
@@ -388,8 +391,9 @@ class FarmRunner::Impl {
       is_heard = !absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status);
       if (held_.is(*lease)) is_device_away_ = is_away.ok() && *is_away;
       // Of a device that is away, too, it wants to hear soon that it is back.
-      renew_at = is_heard && !is_device_away_ ? due + pace.after_answer()
-                                              : rpc::real_clock().now() + pace.after_silence();
+      const bool is_answered = is_heard && !is_device_away_;
+      if (is_answered) unanswered.reset();
+      renew_at = is_answered ? due + third : rpc::real_clock().now() + unanswered.next();
       if (status.ok() && held_.is(*lease)) term_ends_ = rpc::real_clock().now() + options_.term;
       if (absl::IsAborted(status) && held_.is(*lease) && held_.begins_trials()) make_room(status);
       // The stream ends by itself when the tracker ends the lease; only a half-dead one needs help.

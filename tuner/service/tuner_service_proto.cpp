@@ -10,9 +10,8 @@
 #include "rpc/busy.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/call_guard.h"
-#include "rpc/stall_watch.h"
 #include "rpc/transfer.h"
-#include "rpc/transfer_memory.h"
+#include "rpc/transfer_budget.h"
 #include "tuner/service/job_access.h"
 #include "tuner/service/job_messages_proto.h"
 #include "tuner/service/services.h"
@@ -59,9 +58,9 @@ class TunerService final : public pb::Tuner::Service {
       : queue_(queue),
         models_(models),
         most_model_bytes_(most_model_bytes),
-        memory_({.bytes = std::max(kMostModelsBytes, most_model_bytes),
-                 .transfers_of_each = kMostSubmissionsOfEach}),
-        stalls_(clock) {}
+        transfers_({.bytes = std::max(kMostModelsBytes, most_model_bytes),
+                    .transfers_of_each = kMostSubmissionsOfEach},
+                   clock) {}
 
   grpc::Status Submit(grpc::ServerContext* context, grpc::ServerReader<pb::SubmitRequest>* reader,
                       pb::SubmitReply* reply) override {
@@ -113,24 +112,28 @@ class TunerService final : public pb::Tuner::Service {
  private:
   using SubmitReader = grpc::ServerReader<pb::SubmitRequest>;
 
-  absl::StatusOr<bool> read(const grpc::ServerContext& context, SubmitReader& reader,
-                            pb::SubmitRequest& request) {
-    return stalls_.read([&] { return reader.Read(&request); }, [&] { context.TryCancel(); });
+  static absl::StatusOr<bool> read(rpc::TransferBudget::Transfer& transfer, SubmitReader& reader,
+                                   pb::SubmitRequest& request) {
+    transfer.wait();
+    const bool came = reader.Read(&request);
+    TF_RETURN_IF_ERROR(transfer.moved(came ? request.ByteSizeLong() : 0));
+    return came;
   }
 
-  // The stream of one submission after its first message; the memory for the model is of that share.
+  // The stream of one submission after its first message.
   absl::StatusOr<rpc::Received> receive_model(grpc::ServerContext& context, SubmitReader& reader,
-                                              rpc::TransferMemory::Share& place) {
+                                              rpc::TransferBudget::Transfer& transfer,
+                                              const std::string& submitter) {
     pb::SubmitRequest request;
     rpc::Assembler assembler(most_model_bytes_);
     for (bool is_first = true;; is_first = false) {
-      TF_ASSIGN_OR_RETURN(const bool came, read(context, reader, request));
+      TF_ASSIGN_OR_RETURN(const bool came, read(transfer, reader, request));
       if (!came) break;
       if (!request.has_chunk()) return absl::InvalidArgumentError("a submission must have one specification");
       const pb::ModelChunk& chunk = request.chunk();
       if (is_first) {  // which says how much comes
         TF_RETURN_IF_ERROR(check_size(chunk.size_bytes(), most_model_bytes_));
-        TF_RETURN_IF_ERROR(or_busy(context, place.grow(chunk.size_bytes())));
+        TF_RETURN_IF_ERROR(or_busy(context, transfer.take(chunk.size_bytes(), submitter)));
       }
       TF_RETURN_IF_ERROR(assembler.add(
           {.digest = chunk.digest(), .size_bytes = chunk.size_bytes(), .content = chunk.content()}));
@@ -139,8 +142,9 @@ class TunerService final : public pb::Tuner::Service {
   }
 
   absl::StatusOr<int64_t> submit(grpc::ServerContext& context, SubmitReader& reader) {
+    auto transfer = transfers_.begin([&context] { context.TryCancel(); });
     pb::SubmitRequest request;
-    TF_ASSIGN_OR_RETURN(const bool began, read(context, reader, request));
+    TF_ASSIGN_OR_RETURN(const bool began, read(transfer, reader, request));
     if (!began || !request.has_spec())
       return absl::InvalidArgumentError("a submission must begin with its specification");
     const JobSpec spec = from_proto(request.spec());
@@ -148,10 +152,9 @@ class TunerService final : public pb::Tuner::Service {
     if (spec.device_key.empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
-    absl::StatusOr<rpc::TransferMemory::Share> place = memory_.take(0, submitter);
-    TF_RETURN_IF_ERROR(or_busy(context, place.status()));
+    TF_RETURN_IF_ERROR(or_busy(context, transfer.take(0, submitter)));
     TF_RETURN_IF_ERROR(queue_.check_submission(submitter, spec));
-    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(context, reader, *place));
+    TF_ASSIGN_OR_RETURN(const rpc::Received model, receive_model(context, reader, transfer, submitter));
     TF_RETURN_IF_ERROR(frontends::check_data_inside(model.bytes));
     const Digest& digest = model.digest;
     TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.bytes));
@@ -184,8 +187,7 @@ class TunerService final : public pb::Tuner::Service {
   JobQueue& queue_;
   ModelFiles& models_;
   const uint64_t most_model_bytes_;
-  rpc::TransferMemory memory_;
-  rpc::StallWatch stalls_;
+  rpc::TransferBudget transfers_;
 };
 
 }  // namespace

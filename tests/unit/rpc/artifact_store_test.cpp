@@ -178,14 +178,12 @@ TEST_F(ArtifactStoreTest, FileThatCannotBeRemovedStillTakesItsRoom) {
   EXPECT_EQ(store->size_bytes(), 6u);
 }
 
-TEST_F(ArtifactStoreTest, GivesItsTransfersTheMemoryThatItWasGivenAndHalfOfItToOne) {
+TEST_F(ArtifactStoreTest, LeavesHalfTheMemoryOfTransfersToOthers) {
   const auto store = *ArtifactStore::open(folder_.string(), 1000, 100);
-  EXPECT_TRUE(absl::IsResourceExhausted(store->take_memory(101).status()));
-  EXPECT_TRUE(store->take_memory(100).ok());
-  const auto of_ada = store->take_memory(50, "ada");
-  ASSERT_TRUE(of_ada.ok()) << of_ada.status();
-  EXPECT_TRUE(absl::IsUnavailable(store->take_memory(1, "ada").status()));
-  EXPECT_TRUE(store->take_memory(50, "bob").ok());
+  auto of_ada = store->transfers().begin([] {}), of_bob = store->transfers().begin([] {});
+  EXPECT_TRUE(of_ada.take(50, "ada").ok());
+  EXPECT_TRUE(absl::IsUnavailable(of_ada.take(1, "ada")));
+  EXPECT_TRUE(of_bob.take(50, "bob").ok());
 }
 
 TEST_F(ArtifactStoreTest, RefusesWhatIsLargerThanTheStore) {

@@ -19,8 +19,8 @@ class ServedFarmTest : public FarmTest {
  protected:
   void SetUp() override {
     FarmTest::SetUp();
-    agents_ = make_agent_service(*farm_, *artifacts_, transfers_, time_);
-    tuners_ = make_tuner_service(*farm_, *artifacts_, transfers_, time_);
+    agents_ = make_agent_service(*farm_, *artifacts_, transfers_);
+    tuners_ = make_tuner_service(*farm_, *artifacts_, transfers_);
     server_ = *rpc::Server::start({"127.0.0.1", 0}, {agents_.get(), tuners_.get()});
   }
 
@@ -31,9 +31,10 @@ class ServedFarmTest : public FarmTest {
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
-  const std::unique_ptr<rpc::ArtifactStore> artifacts_ = *rpc::ArtifactStore::open(dir_.path(), 64 << 20);
-  rpc::CallPool transfers_{{.what = "transfers", .threads = 1}};
   rpc::FakeClock time_;
+  const std::unique_ptr<rpc::ArtifactStore> artifacts_ =
+      *rpc::ArtifactStore::open(dir_.path(), 64 << 20, rpc::ArtifactStore::kMostMemoryBytes, time_);
+  rpc::CallPool transfers_{{.what = "transfers", .threads = 1}};
   std::unique_ptr<grpc::Service> agents_, tuners_;
   std::unique_ptr<rpc::Server> server_;
 };

@@ -78,7 +78,8 @@ TEST_F(StalledTransferTest, AnUploadIsEndedAndHoldsNothingAnyMore) {
     const auto writer = stub->UploadArtifact(&context, &reply);
     if (sends_something) {
       writer->Write(first_chunk());
-      EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == rpc::kMaxArtifactBytes; }));
+      EXPECT_TRUE(
+          comes_true([&] { return artifacts_->transfers().taken_bytes() == rpc::kMaxArtifactBytes; }));
     }
     auto finished = std::async(std::launch::async, [&] { return writer->Finish(); });
     while (finished.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready)
@@ -86,16 +87,16 @@ TEST_F(StalledTransferTest, AnUploadIsEndedAndHoldsNothingAnyMore) {
     const grpc::Status ended = finished.get();
     EXPECT_EQ(ended.error_code(), grpc::StatusCode::CANCELLED) << ended.error_message();
   }
-  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == 0; }));
+  EXPECT_TRUE(comes_true([&] { return artifacts_->transfers().taken_bytes() == 0; }));
 }
 
 TEST_F(StalledTransferTest, ADownloadOfWhichNothingIsTakenIsEndedAndHoldsNothingAnyMore) {
   grpc::ClientContext context;
   const auto reader = fetch(context);
-  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == bytes_.size(); }));
+  EXPECT_TRUE(comes_true([&] { return artifacts_->transfers().taken_bytes() == bytes_.size(); }));
   EXPECT_TRUE(comes_true([&] {
     time_.advance(rpc::kTransferGracePeriod);
-    return artifacts_->taken_memory_bytes() == 0;
+    return artifacts_->transfers().taken_bytes() == 0;
   }));
   pb::ArtifactChunk chunk;
   int chunks = 0;
@@ -133,7 +134,7 @@ TEST_F(StalledTransferTest, AnUploadOfAByteNowAndThenIsEnded) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_THAT(writer->Finish().error_message(), testing::HasSubstr(" bytes moved in "));
-  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == 0; }));
+  EXPECT_TRUE(comes_true([&] { return artifacts_->transfers().taken_bytes() == 0; }));
 }
 
 TEST_F(StalledTransferTest, ADownloadOfWhichTooLittleIsTakenIsEnded) {
@@ -148,7 +149,7 @@ TEST_F(StalledTransferTest, ADownloadOfWhichTooLittleIsTakenIsEnded) {
   }
   EXPECT_LT(chunks, kChunks);
   EXPECT_FALSE(reader->Finish().ok());
-  EXPECT_TRUE(comes_true([&] { return artifacts_->taken_memory_bytes() == 0; }));
+  EXPECT_TRUE(comes_true([&] { return artifacts_->transfers().taken_bytes() == 0; }));
 }
 
 // On a slow disk a caller may have asked again before its turn comes.
@@ -176,8 +177,8 @@ TEST_F(StalledTransferTest, ADownloadWhoseCallerHasGoneBeforeItsTurnIsNotRead) {
 
 TEST_F(StalledTransferTest, ADownloadForWhichThereIsNoMemoryIsNotRead) {
   damage();
-  const auto others = artifacts_->take_memory(rpc::ArtifactStore::kMostMemoryBytes - 1);
-  ASSERT_TRUE(others.ok());
+  auto others = artifacts_->transfers().begin([] {});
+  ASSERT_TRUE(others.take(rpc::ArtifactStore::kMostMemoryBytes - 1).ok());
   grpc::ClientContext context;
   const auto reader = fetch(context);
   pb::ArtifactChunk chunk;

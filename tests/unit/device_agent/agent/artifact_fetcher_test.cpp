@@ -86,13 +86,13 @@ TEST_F(ArtifactFetcherTest, EndsWhatMovesButIsNotWantedAnyMore) {
 
 TEST_F(ArtifactFetcherTest, TakesNoMoreMemoryThanTransfersMayTogether) {
   {
-    const auto others = fetcher_.cache().take_memory(rpc::ArtifactStore::kMostMemoryBytes);
-    ASSERT_TRUE(others.ok());
+    auto others = fetcher_.cache().transfers().begin([] {});
+    ASSERT_TRUE(others.take(rpc::ArtifactStore::kMostMemoryBytes).ok());
     const absl::Status refused = fetcher_.get(sha256(kWhole).hex()).status();
     EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
   }
   EXPECT_TRUE(fetcher_.get(sha256(kWhole).hex()).ok());
-  EXPECT_EQ(fetcher_.cache().taken_memory_bytes(), 0u);
+  EXPECT_EQ(fetcher_.cache().transfers().taken_bytes(), 0u);
 }
 
 // Runs nothing.

@@ -38,8 +38,9 @@ class DirectServiceTest : public testing::Test {
   }
 
   const TemporaryFolder dir_ = *TemporaryFolder::make();
-  const std::unique_ptr<rpc::ArtifactStore> cache_ = *rpc::ArtifactStore::open(dir_.path(), 1 << 20);
   rpc::FakeClock clock_;
+  const std::unique_ptr<rpc::ArtifactStore> cache_ =
+      *rpc::ArtifactStore::open(dir_.path(), 1 << 20, 1 << 20, clock_);
   const std::unique_ptr<grpc::Service> service_ = make_direct_service({}, *cache_, clock_);
   const std::unique_ptr<rpc::Server> server_ = *rpc::Server::start({"127.0.0.1", 0}, {service_.get()});
   const std::unique_ptr<pb::Tuners::Stub> stub_ = pb::Tuners::NewStub(rpc::make_channel(server_->endpoint()));

@@ -18,8 +18,8 @@ namespace pb = tunefarm::farm::v1;
 
 TEST(StalledUpload, IsEnded) {
   const TemporaryFolder dir = *TemporaryFolder::make();
-  const auto cache = *rpc::ArtifactStore::open(dir.path(), 1 << 20);
   rpc::FakeClock clock;
+  const auto cache = *rpc::ArtifactStore::open(dir.path(), 1 << 20, 1 << 20, clock);
   const auto service = make_direct_service({}, *cache, clock);
   const auto server = *rpc::Server::start({"127.0.0.1", 0}, {service.get()});
   const auto stub = pb::Tuners::NewStub(rpc::make_channel(server->endpoint()));

@@ -13,7 +13,7 @@
 #include "base/temporary_folder.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
-#include "rpc/stall_watch.h"
+#include "rpc/transfer_budget.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/job_client.h"
