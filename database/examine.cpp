@@ -63,6 +63,7 @@ absl::StatusOr<FileContents> examine_sqlite_file(const std::string& path, absl::
   contents.workloads = std::ssize(workloads);
   contents.problems = std::ssize(problems);
   TF_RETURN_IF_ERROR(examine_measurements(*db, now, contents));
+  TF_RETURN_IF_ERROR(rows::verdicts(*db).status());
   TF_RETURN_IF_ERROR(examine_jobs(*db, contents));
   return contents;
 }

@@ -94,11 +94,10 @@ absl::Status check_header(const JsonLine& line) {
                      "use the program that wrote them", Between::kSemicolon);
 }
 
-// Goes through the lines of a file with that text. INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line
-// that is no record.
+// Goes through the lines after the header of a file with that text. INVALID_ARGUMENT as "FILE:LINE: what is
+// wrong" for a line that is no record.
 absl::Status for_each_record(const std::string& path, std::string_view text,
-                             const std::function<absl::Status(const Workload&)>& on_workload,
-                             const std::function<absl::Status(const Measurement&)>& on_measurement) {
+                             const std::function<absl::Status(const JsonLine&)>& visit) {
   if (text.empty())
     return with_remedy(absl::StatusCode::kInvalidArgument, path + " is empty", "make one with `tuner export`",
                        Between::kSemicolon);
@@ -108,14 +107,7 @@ absl::Status for_each_record(const std::string& path, std::string_view text,
     if (record_text.empty()) continue;
     absl::StatusOr<JsonLine> record = parse_json_line(record_text);
     if (!record.ok()) return at_line(path, line, record.status());
-    absl::Status status;
-    if (line == 1) {
-      status = check_header(*record);
-    } else if (const auto* workload = std::get_if<Workload>(&*record)) {
-      status = on_workload(*workload);
-    } else if (const auto* measurement = std::get_if<Measurement>(&*record)) {
-      status = on_measurement(*measurement);
-    }
+    const absl::Status status = line == 1 ? check_header(*record) : visit(*record);
     if (!status.ok()) return at_line(path, line, status);
   }
   return absl::OkStatus();
@@ -134,8 +126,8 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
   std::map<WorkloadKey, const Workload*> unwritten;
   for (const Workload& workload : all) unwritten[workload.key()] = &workload;
   // A whole database keeps the order of its workloads, and those that nothing was measured of.
-  const bool whole =
-      !filter.workload && !filter.problem && !filter.job_id && filter.which == Filter::Which::kAll;
+  const bool of_all = !filter.workload && !filter.problem && !filter.job_id;
+  const bool whole = of_all && filter.which == Filter::Which::kAll;
   TransferCounts counts;
   out << to_json(JsonHeader{}) << '\n';
   if (whole) {
@@ -153,6 +145,11 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
     ++counts.measurements;
     return out ? absl::OkStatus() : failed();
   }));
+  if (of_all) {
+    TF_ASSIGN_OR_RETURN(const std::vector<NetworkVerdict> verdicts, records.verdicts());
+    for (const NetworkVerdict& verdict : verdicts) out << to_json(verdict) << '\n';
+    counts.verdicts = std::ssize(verdicts);
+  }
   out.flush();
   if (!out) return failed();
   return counts;
@@ -178,17 +175,15 @@ absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& 
                                     std::set<WorkloadKey> known) {
   int64_t workloads = 0;
   const absl::Time now = absl::FromUnixNanos(absl::GetCurrentTimeNanos());
-  TF_RETURN_IF_ERROR(for_each_record(
-      path, text,
-      [&](const Workload& workload) {
-        if (known.insert(workload.key()).second) ++workloads;
-        return absl::OkStatus();
-      },
-      [&](const Measurement& measurement) -> absl::Status {
-        if (known.contains(measurement.problem.workload)) return check_time(measurement, now);
-        return absl::InvalidArgumentError(absl::StrCat("the workload ", measurement.problem.workload.hex(),
-                                                       " must come before its measurements"));
-      }));
+  TF_RETURN_IF_ERROR(for_each_record(path, text, [&](const JsonLine& line) -> absl::Status {
+    if (const auto* workload = std::get_if<Workload>(&line))
+      workloads += known.insert(workload->key()).second;
+    const auto* measurement = std::get_if<Measurement>(&line);
+    if (measurement == nullptr) return absl::OkStatus();
+    if (known.contains(measurement->problem.workload)) return check_time(*measurement, now);
+    return absl::InvalidArgumentError(absl::StrCat("the workload ", measurement->problem.workload.hex(),
+                                                   " must come before its measurements"));
+  }));
   return workloads;
 }
 
@@ -211,9 +206,15 @@ absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const 
   for (const Workload& workload : present) known.insert(workload.key());
   TF_ASSIGN_OR_RETURN(counts.workloads, check_lines(path, text, std::move(known)));
   BulkInserter inserter(store);
-  TF_RETURN_IF_ERROR(for_each_record(
-      path, text, [&](const Workload& workload) { return store.add_workload(workload); },
-      [&](const Measurement& measurement) { return inserter.insert(measurement); }));
+  TF_RETURN_IF_ERROR(for_each_record(path, text, [&](const JsonLine& line) -> absl::Status {
+    if (const auto* workload = std::get_if<Workload>(&line)) return store.add_workload(*workload);
+    if (const auto* measurement = std::get_if<Measurement>(&line)) return inserter.insert(*measurement);
+    counts.left_out += std::holds_alternative<JsonNetworkTime>(line);
+    const auto* verdict = std::get_if<NetworkVerdict>(&line);
+    if (verdict == nullptr) return absl::OkStatus();
+    ++counts.verdicts;
+    return store.save_verdict(*verdict, Origin::kImport);
+  }));
   TF_RETURN_IF_ERROR(inserter.finish());
   counts.measurements = inserter.inserted();
   counts.duplicates = inserter.duplicates();

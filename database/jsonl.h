@@ -1,5 +1,6 @@
 #pragma once
-// Owns: files of JSON lines: a header, then each workload before its first measurement. The form for
+// Owns: files of JSON lines: a header, then each workload before its first measurement, then the verdicts on
+// networks. The form for
 // exchange, version control and people; order of lines is order of insertion, so that ties of `best` stay as
 // they were. Does not know: SQLite.
 
@@ -19,9 +20,12 @@ struct TransferCounts {
   int64_t workloads = 0;
   int64_t measurements = 0;
   int64_t duplicates = 0;  // import: measurements that were there already
+  int64_t verdicts = 0;
+  int64_t left_out = 0;  // import: times inside networks, which nothing uses any more
 };
 
-// Writes everything `records` holds that the filter lets through. DATA_LOSS if the stream fails,
+// Writes everything `records` holds that the filter lets through, and the verdicts, unless one job, workload or
+// problem is asked for. DATA_LOSS if the stream fails,
 // which its message calls `name`.
 absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out,
                                             const std::string& name = "standard output");

@@ -1,6 +1,7 @@
 #include "database/memory_store.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -34,8 +35,7 @@ bool counts(const BestQuery& query, const Measurement& m) {
          (!query.device_class || m.device.device_class == *query.device_class) &&
          (!query.semantics_version || m.semantics_version == *query.semantics_version) &&
          (!query.schedule || m.schedule == *query.schedule) &&
-         (query.of != BestQuery::Of::kUntuned || m.untuned) &&
-         (query.timed == BestQuery::Timed::kInNetwork) == (m.cache_mode == CacheMode::kNetwork);
+         (query.of != BestQuery::Of::kUntuned || m.untuned);
 }
 
 class MemoryStore final : public Store {
@@ -119,6 +119,22 @@ class MemoryStore final : public Store {
     std::lock_guard lock(mutex_);
     return std::ranges::any_of(
         measurements_, [&](const Measurement& m) { return m.schedule == schedule && m.problem == problem; });
+  }
+
+  absl::StatusOr<std::vector<NetworkVerdict>> verdicts() override {
+    std::lock_guard lock(mutex_);
+    std::vector<NetworkVerdict> all;
+    for (const auto& [key, verdict] : verdicts_) all.push_back(verdict);
+    std::ranges::stable_sort(all, std::greater<>(), &NetworkVerdict::decided_unix_ns);
+    return all;
+  }
+
+  absl::Status save_verdict(const NetworkVerdict& verdict, Origin origin) override {
+    std::lock_guard lock(mutex_);
+    const auto [known, is_new] = verdicts_.try_emplace(verdict.key, verdict);
+    if (is_new || origin == Origin::kLive || known->second.decided_unix_ns < verdict.decided_unix_ns)
+      known->second = verdict;
+    return absl::OkStatus();
   }
 
   absl::Status add_workload(const Workload& workload) override {
@@ -265,6 +281,7 @@ class MemoryStore final : public Store {
   std::map<Digest, int64_t> by_digest_;
   std::map<LeaseKey, int64_t> by_lease_;
   std::map<std::string, uint64_t> fences_;
+  std::map<Digest, NetworkVerdict> verdicts_;
   std::vector<Attempt> attempts_;
   std::vector<Job> jobs_;
   std::map<std::pair<int64_t, int32_t>, JobTask> tasks_;

@@ -95,18 +95,20 @@ std::string_view cache_mode_name(CacheMode mode) {
       return "rotate";
     case CacheMode::kWarm:
       return "warm";
-    case CacheMode::kNetwork:
-      return "network";
   }
   TF_UNREACHABLE() << static_cast<int>(mode);
   return "";
 }
 
 absl::StatusOr<CacheMode> cache_mode_from_name(std::string_view name) {
-  for (CacheMode mode : {CacheMode::kUnknown, CacheMode::kRotate, CacheMode::kWarm, CacheMode::kNetwork}) {
+  for (CacheMode mode : {CacheMode::kUnknown, CacheMode::kRotate, CacheMode::kWarm}) {
     if (cache_mode_name(mode) == name) return mode;
   }
   return absl::InvalidArgumentError(absl::StrCat("there is no cache mode \"", std::string(name), "\""));
+}
+
+std::string_view takes_name(NetworkVerdict::Takes takes) {
+  return takes == NetworkVerdict::Takes::kFastest ? "fastest" : "untuned";
 }
 
 std::vector<double> runs_ns(const std::vector<Sample>& samples) {

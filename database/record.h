@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,9 +71,8 @@ bool is_failure(Outcome outcome);
 std::string_view outcome_name(Outcome outcome);  // "ok", "stopped_early", …
 absl::StatusOr<Outcome> outcome_from_name(std::string_view name);
 
-// Where a kernel found its operands while it was timed. kNetwork: where its network leaves them, because it
-// ran in there; how much that is worth beside kRotate is for Records::best to say.
-enum class CacheMode : uint8_t { kUnknown = 0, kRotate, kWarm, kNetwork };
+// Where a kernel found its operands while it was timed.
+enum class CacheMode : uint8_t { kUnknown = 0, kRotate, kWarm };
 std::string_view cache_mode_name(CacheMode mode);
 absl::StatusOr<CacheMode> cache_mode_from_name(std::string_view name);
 
@@ -180,6 +180,22 @@ bool is_in_future(int64_t unix_ns, absl::Time now);
 // Names one record independently of the database that holds it (tuning.lock): SHA-256 of its canonical JSON
 // line, that is of everything but `id`, `job_id` and `imported_after`.
 Digest record_digest(const Measurement& measurement);
+
+// What the network comparison said of a network, and what its builds take from then on.
+struct NetworkVerdict {
+  Digest key;  // of the network, the three below and the numerics (compiler/records/plan.h)
+  std::string device_class, target;
+  uint32_t threads = 1;
+  enum class Takes : uint8_t { kFastest = 1, kUntuned };  // of each kernel, the schedule
+  Takes takes = Takes::kUntuned;
+  std::string name;                   // of the network's file, for people
+  std::string why;                    // one line for people
+  std::vector<std::string> numerics;  // that were allowed, sorted
+  std::set<WorkloadKey> kernels;      // of the builds that were compared
+  int64_t decided_unix_ns = 0;
+  bool operator==(const NetworkVerdict&) const = default;
+};
+std::string_view takes_name(NetworkVerdict::Takes takes);  // "fastest", "untuned"
 
 // "Could not measure": the candidate's worth stays unknown and it is tried again. Never a measurement.
 struct Attempt {

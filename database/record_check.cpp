@@ -71,7 +71,7 @@ absl::Status check_lease(const Measurement& m) {
 absl::Status check(const Measurement& m) {
   if (m.outcome < Outcome::kOk || m.outcome > Outcome::kOutOfMemory)
     return wrong(absl::StrCat("has the outcome ", static_cast<int>(m.outcome), ", which does not exist"));
-  if (m.cache_mode > CacheMode::kNetwork)
+  if (m.cache_mode > CacheMode::kWarm)
     return wrong(
         absl::StrCat("has the cache mode ", static_cast<int>(m.cache_mode), ", which does not exist"));
   if (m.problem.threads < 1 || m.problem.threads > kMaxThreads)

@@ -161,6 +161,28 @@ absl::StatusOr<JsonLine> parse_measurement(const json& in) {
   return m;
 }
 
+absl::StatusOr<JsonLine> parse_verdict(const json& in) {
+  NetworkVerdict verdict{.device_class = in.at("device_class").get<std::string>(),
+                         .target = in.at("target").get<std::string>(),
+                         .name = in.at("name").get<std::string>(),
+                         .why = in.at("why").get<std::string>(),
+                         .numerics = in.at("numerics").get<std::vector<std::string>>()};
+  TF_ASSIGN_OR_RETURN(verdict.key, Digest::from_hex(in.at("key").get<std::string>()));
+  TF_ASSIGN_OR_RETURN(const int64_t threads, whole(in.at("threads"), "threads", 1, UINT32_MAX));
+  verdict.threads = static_cast<uint32_t>(threads);
+  const std::string takes = in.at("takes").get<std::string>();
+  using Takes = NetworkVerdict::Takes;
+  verdict.takes = takes == takes_name(Takes::kFastest) ? Takes::kFastest : Takes::kUntuned;
+  if (takes != takes_name(verdict.takes))
+    return absl::InvalidArgumentError(absl::StrCat("no verdict is \"", takes, "\""));
+  for (const json& kernel : in.at("kernels")) {
+    TF_ASSIGN_OR_RETURN(const Digest key, Digest::from_hex(kernel.get<std::string>()));
+    verdict.kernels.insert({key});
+  }
+  TF_ASSIGN_OR_RETURN(verdict.decided_unix_ns, whole(in.at("decided_unix_ns"), "time", 0, INT64_MAX));
+  return verdict;
+}
+
 }  // namespace
 
 std::string to_json(const JsonHeader& header) {
@@ -212,6 +234,22 @@ std::string to_json(const Measurement& m) {
   return json_text(json_of(m));
 }
 
+std::string to_json(const NetworkVerdict& verdict) {
+  json kernels = json::array();
+  for (const WorkloadKey& key : verdict.kernels) kernels.push_back(key.hex());
+  return json_text(json{{"type", "network_verdict"},
+                        {"key", verdict.key.hex()},
+                        {"device_class", verdict.device_class},
+                        {"target", verdict.target},
+                        {"threads", verdict.threads},
+                        {"takes", takes_name(verdict.takes)},
+                        {"name", verdict.name},
+                        {"why", verdict.why},
+                        {"numerics", verdict.numerics},
+                        {"kernels", std::move(kernels)},
+                        {"decided_unix_ns", verdict.decided_unix_ns}});
+}
+
 std::string to_json_with_bounds(const Measurement& m) {
   json out = json_of(m);
   if (const std::optional<double> median = m.median_ns()) out["median_ns"] = *median;
@@ -229,7 +267,9 @@ absl::StatusOr<JsonLine> parse_json_line(std::string_view line) {
       return JsonHeader{static_cast<int>(version)};
     }
     if (type == "workload") return parse_workload(in);
+    if (type == "measurement" && in.at("cache_mode") == "network") return JsonNetworkTime{};
     if (type == "measurement") return parse_measurement(in);
+    if (type == "network_verdict") return parse_verdict(in);
     return absl::InvalidArgumentError(absl::StrCat("there is no record type \"", type, "\""));
   } catch (const json::parse_error&) {
     return absl::InvalidArgumentError("not a record: the line is not JSON as `tuner export` writes it");

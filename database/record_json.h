@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the JSON form of workloads and measurements, one object a line. It is canonical (sorted keys,
+// Owns: the JSON form of workloads, measurements and verdicts, one object a line. It is canonical (sorted keys,
 // shortest round-trip numbers), so that a record's digest can be taken from it. Does not know: files.
 
 #include <string>
@@ -11,18 +11,21 @@
 
 namespace tf::database {
 
-inline constexpr int kJsonLinesVersion = 1;
+inline constexpr int kJsonLinesVersion = 2;
 
 // The first line of a file of JSON lines.
 struct JsonHeader {
   int version = kJsonLinesVersion;
 };
-using JsonLine = std::variant<JsonHeader, Workload, Measurement>;
+// A time inside a network, which version 1 recorded and nothing uses any more.
+struct JsonNetworkTime {};
+using JsonLine = std::variant<JsonHeader, Workload, Measurement, NetworkVerdict, JsonNetworkTime>;
 
 // One line without its newline. `id` and `job_id` of a measurement are left out.
 std::string to_json(const JsonHeader& header);
 std::string to_json(const Workload& workload);
 std::string to_json(const Measurement& measurement);
+std::string to_json(const NetworkVerdict& verdict);
 // With the median of its samples and its 95% bounds, for those who read the line: parsing ignores them.
 std::string to_json_with_bounds(const Measurement& measurement);
 

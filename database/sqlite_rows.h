@@ -50,12 +50,14 @@ absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest);
 absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule);
 absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id);
 absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id);
+absl::StatusOr<std::vector<NetworkVerdict>> verdicts(Connection& db);
 absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id);
 absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id);
 
 // Writing, inside a transaction of the caller's.
 absl::Status add_workload(Connection& db, const Workload& workload);
 absl::StatusOr<InsertResult> insert(Connection& db, const Measurement& measurement, Origin origin);
+absl::Status save_verdict(Connection& db, const NetworkVerdict& verdict, Origin origin);
 absl::Status add_attempt(Connection& db, const Attempt& attempt);
 absl::StatusOr<int64_t> add_job(Connection& db, const Job& job);
 absl::Status update_job(Connection& db, const Job& job);

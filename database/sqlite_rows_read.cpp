@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "database/record_json.h"
 #include "database/row_values.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
@@ -96,9 +97,7 @@ std::string top_statement(const BestQuery& query) {
   if (query.semantics_version) sql += " AND m.semantics_version = ?";
   if (query.schedule) absl::StrAppend(&sql, " AND ", of_schedule_sql("m", "?"));
   if (untuned) sql += " AND m.untuned = 1";
-  absl::StrAppend(&sql, " AND m.cache_mode ", query.timed == BestQuery::Timed::kInNetwork ? "= " : "!= ",
-                  static_cast<int>(CacheMode::kNetwork), " AND ",
-                  counts_sql("m", untuned ? " AND n.untuned = 1" : ""));
+  absl::StrAppend(&sql, " AND ", counts_sql("m", untuned ? " AND n.untuned = 1" : ""));
   return absl::StrCat(sql, " ORDER BY ", untuned ? counting_order_sql("m", " DESC") : "m.median_ns, m.id");
 }
 
@@ -263,6 +262,22 @@ absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id) {
     TF_ASSIGN_OR_RETURN(bool row, find.step());
     if (!row) return out;
     TF_ASSIGN_OR_RETURN(out.emplace_back(), read_job_task(find));
+  }
+}
+
+absl::StatusOr<std::vector<NetworkVerdict>> verdicts(Connection& db) {
+  TF_ASSIGN_OR_RETURN(Statement all, db.prepare("SELECT rowid, line FROM network_verdicts "
+                                                "ORDER BY decided_unix_ns DESC, key"));
+  std::vector<NetworkVerdict> out;
+  for (;;) {
+    TF_ASSIGN_OR_RETURN(const bool row, all.step());
+    if (!row) return out;
+    const absl::StatusOr<JsonLine> line = parse_json_line(all.text(1));
+    const auto* verdict = line.ok() ? std::get_if<NetworkVerdict>(&*line) : nullptr;
+    if (verdict == nullptr)
+      return damaged_row(all, "network_verdicts", all.integer(0),
+                         line.ok() ? absl::DataLossError("it is not a verdict") : line.status());
+    out.push_back(*verdict);
   }
 }
 

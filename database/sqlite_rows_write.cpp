@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "database/record_json.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 #include "database/store_errors.h"
@@ -259,6 +260,18 @@ absl::Status save_job_tasks(Connection& db, const std::vector<JobTask>& tasks) {
     TF_RETURN_IF_ERROR(save.run());
   }
   return absl::OkStatus();
+}
+
+absl::Status save_verdict(Connection& db, const NetworkVerdict& verdict, Origin origin) {
+  std::string sql =
+      "INSERT INTO network_verdicts (key, decided_unix_ns, line) VALUES (?, ?, ?) ON CONFLICT (key) DO "
+      "UPDATE "
+      "SET decided_unix_ns = excluded.decided_unix_ns, line = excluded.line";
+  if (origin == Origin::kImport) sql += " WHERE decided_unix_ns < excluded.decided_unix_ns";
+  TF_ASSIGN_OR_RETURN(Statement save, db.prepare(sql));
+  const std::string line = to_json(verdict);  // bound, not copied
+  save.bind_blob(digest_bytes(verdict.key)).bind(verdict.decided_unix_ns).bind_text(line);
+  return save.run();
 }
 
 }  // namespace tf::database::rows

@@ -104,6 +104,7 @@ class SqliteView : public Base {
   absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) override {
     return reader_.read([&](Connection& db) { return rows::is_measured(db, problem, schedule); });
   }
+  absl::StatusOr<std::vector<NetworkVerdict>> verdicts() override { return reader_.read(rows::verdicts); }
 
  protected:
   SqliteReader reader_;
@@ -140,6 +141,9 @@ class SqliteStore final : public SqliteView<Store> {
         [result, done = std::move(done)](absl::Status status) {
           status.ok() ? done(*result) : done(std::move(status));
         });
+  }
+  absl::Status save_verdict(const NetworkVerdict& verdict, Origin origin) override {
+    return queue_.run([&](Connection& db) { return rows::save_verdict(db, verdict, origin); });
   }
   absl::Status add_attempt(const Attempt& attempt) override {
     return queue_.run([&](Connection& db) { return rows::add_attempt(db, attempt); });

@@ -1,8 +1,6 @@
 #include "database/store.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <utility>
 
 #include "base/status.h"
@@ -13,33 +11,13 @@ namespace {
 // Records that look faster than the untuned schedule and are not surely so; with more of them, it is the
 // best.
 constexpr size_t kMostUnsure = 64;
-// Schedules of a problem that were timed inside its network; slower ones than so many have lost there.
-constexpr size_t kMostMet = 128;
 
-using BySchedule = std::map<std::string, Measurement>;
-
-// What was timed inside the network.
-absl::StatusOr<BySchedule> met_in_network(Records& records, BestQuery query) {
-  query.timed = BestQuery::Timed::kInNetwork;
-  TF_ASSIGN_OR_RETURN(std::vector<Measurement> found, records.top(query, kMostMet));
-  BySchedule met;
-  for (Measurement& each : found)
-    if (each.problem == query.problem) met.emplace(each.schedule, std::move(each));
-  return met;
-}
-
-// The first of those that was faster than the untuned schedule, or that schedule where it comes first.
-std::optional<Choice> first_faster(std::vector<Measurement> fastest, const Measurement& untuned,
-                                   const BySchedule& in_network) {
-  const auto theirs = in_network.find(untuned.schedule);
+// The first of those that is surely faster than the untuned schedule, or that schedule where it comes first.
+std::optional<Choice> first_faster(std::vector<Measurement> fastest, const Measurement& untuned) {
   for (size_t i = 0; i < fastest.size(); ++i) {
     Measurement& each = fastest[i];
     if (each.schedule == untuned.schedule) return Choice{untuned, i == 0 ? Why::kFastest : Why::kUnproven};
-    const auto ours = in_network.find(each.schedule);
-    const bool have_met =
-        theirs != in_network.end() && ours != in_network.end() && met(ours->second, theirs->second);
-    if (have_met ? is_surely_faster(ours->second, theirs->second) : is_surely_faster(each, untuned))
-      return Choice{std::move(each), have_met ? Why::kVerified : Why::kFaster};
+    if (is_surely_faster(each, untuned)) return Choice{std::move(each), Why::kFaster};
   }
   return std::nullopt;
 }
@@ -58,6 +36,8 @@ std::string_view why_name(Why why) {
       return "fastest";
     case Why::kUnproven:
       return "unproven";
+    case Why::kNoGain:
+      return "no_gain";
   }
   return "";
 }
@@ -69,11 +49,15 @@ absl::StatusOr<std::optional<Measurement>> Records::best(const BestQuery& query)
 }
 
 absl::StatusOr<std::optional<Choice>> Records::choose(const BestQuery& query) {
-  TF_ASSIGN_OR_RETURN(std::vector<Measurement> fastest, top(query, 1));
+  using Takes = NetworkVerdict::Takes;
+  BestQuery asked = query;
+  if (query.takes == Takes::kUntuned) asked.of = BestQuery::Of::kUntuned;
+  TF_ASSIGN_OR_RETURN(std::vector<Measurement> fastest, top(asked, 1));
   if (fastest.empty()) return std::nullopt;
-  const auto only = [&] { return Choice{std::move(fastest.front()), Why::kUnchecked}; };
-  if (query.schedule || query.of != BestQuery::Of::kEvery || query.timed != BestQuery::Timed::kAlone)
-    return only();
+  const auto only = [&](Why why) { return Choice{std::move(fastest.front()), why}; };
+  if (query.takes == Takes::kUntuned) return only(Why::kNoGain);
+  if (query.takes == Takes::kFastest) return only(fastest.front().untuned ? Why::kFastest : Why::kVerified);
+  if (query.schedule || query.of != BestQuery::Of::kEvery) return only(Why::kUnchecked);
   BestQuery same = query;
   same.problem = fastest.front().problem;
   same.device_class = fastest.front().device.device_class;
@@ -81,12 +65,11 @@ absl::StatusOr<std::optional<Choice>> Records::choose(const BestQuery& query) {
   BestQuery of_untuned = same;
   of_untuned.of = BestQuery::Of::kUntuned;
   TF_ASSIGN_OR_RETURN(const std::vector<Measurement> untuned, top(of_untuned, 1));
-  if (untuned.empty() || !(untuned.front().problem == same.problem)) return only();
-  TF_ASSIGN_OR_RETURN(const BySchedule in_network, met_in_network(*this, same));
-  std::optional<Choice> chosen = first_faster(std::move(fastest), untuned.front(), in_network);
+  if (untuned.empty() || !(untuned.front().problem == same.problem)) return only(Why::kUnchecked);
+  std::optional<Choice> chosen = first_faster(std::move(fastest), untuned.front());
   if (chosen) return chosen;  // mostly
   TF_ASSIGN_OR_RETURN(fastest, top(same, kMostUnsure));
-  chosen = first_faster(std::move(fastest), untuned.front(), in_network);
+  chosen = first_faster(std::move(fastest), untuned.front());
   return std::move(chosen).value_or(Choice{untuned.front(), Why::kUnproven});
 }
 

@@ -23,21 +23,22 @@ struct BestQuery {
   std::optional<uint32_t>
       semantics_version;  // of schedules; nothing: any (display only, never to build from)
   // Narrowed further: to one schedule; to those of builds without tuning, the one that was last called so
-  // first; to times taken inside the network, which otherwise do not count, because few schedules have any.
+  // first.
   std::optional<std::string> schedule;
   enum class Of : uint8_t { kEvery, kUntuned };
   Of of = Of::kEvery;
-  enum class Timed : uint8_t { kAlone, kInNetwork };
-  Timed timed = Timed::kAlone;
+  // For best() and choose(): what the verdict on the kernel's network says; nothing: there is none.
+  std::optional<NetworkVerdict::Takes> takes;
 };
 
 // Why a build takes a record's schedule.
 enum class Why : uint8_t {
-  kVerified,   // it is surely faster than the untuned schedule inside their network
-  kFaster,     // it is surely faster than the untuned schedule, each timed alone
+  kVerified,   // it is the fastest, and its network is surely faster with the fastest schedules
+  kFaster,     // it is surely faster than the untuned schedule
   kUnchecked,  // the untuned schedule has no time to compare with
   kFastest,    // it is the untuned schedule, and nothing looks faster
   kUnproven,   // it is the untuned schedule: what looks faster is not surely so
+  kNoGain,     // it is the untuned schedule: its network is not surely faster with the fastest ones
 };
 std::string_view why_name(Why why);  // "verified", …
 
@@ -69,10 +70,10 @@ class Records {
   // failed then, it is no answer any more. Where the problem has none, those of the same kernel at the
   // nearest other reuse distance, the longer of two.
   virtual absl::StatusOr<std::vector<Measurement>> top(const BestQuery& query, size_t limit) = 0;
-  // What to build with: of the fastest few, the first that was surely faster than the schedule of a build
-  // without tuning: inside their network, if they met there, or else on its own. If none was, that
-  // schedule (a tie is no reason to change); the first, if that has no time. Only outcome ok counts:
-  // stopped_early is a lower bound, the rest is no answer.
+  // What to build with: as the network's verdict says, or, without one, of the fastest few the first that was
+  // surely faster than the schedule of a build without tuning. If none was, that schedule (a tie is no reason
+  // to change); the first, if that has no time. Only outcome ok counts: stopped_early is a lower bound, the
+  // rest is no answer.
   absl::StatusOr<std::optional<Measurement>> best(const BestQuery& query);
   // The same, and why.
   absl::StatusOr<std::optional<Choice>> choose(const BestQuery& query);
@@ -93,6 +94,8 @@ class Records {
   // Whether exactly this program was measured for this problem before, with any outcome; a result that is
   // known already need not be measured again.
   virtual absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) = 0;
+  // Of all networks, the latest first.
+  virtual absl::StatusOr<std::vector<NetworkVerdict>> verdicts() = 0;
 };
 
 struct InsertResult {
@@ -122,10 +125,12 @@ class Store : public Records {
   // The same without waiting: `done` runs after the commit, on another thread, once. It must not call the
   // store.
   virtual void insert_async(const Measurement& measurement, Origin origin, InsertDone done) = 0;
+  // Takes the place of the one with its key. One that is imported does so only if it is later.
+  virtual absl::Status save_verdict(const NetworkVerdict& verdict, Origin origin) = 0;
   virtual absl::Status add_attempt(const Attempt& attempt) = 0;
   virtual absl::StatusOr<int64_t> count_attempts(int64_t job_id) = 0;
   // Schedules that the job (not 0) measured, with any outcome; one that it measured again counts once. Those
-  // that only met others again, in final re-measurements or inside the network, are none.
+  // that only met others again, in final re-measurements, are none.
   virtual absl::StatusOr<int64_t> count_trials(int64_t job_id) = 0;
 
   // Returns the new job's id; `job.id` is ignored.

@@ -29,8 +29,7 @@ Program program_of(const Measurement& measurement) {
           .reuse_distance_bytes = problem.reuse_distance_bytes,
           .schedule = measurement.schedule,
           .device_class = measurement.device.device_class,
-          .semantics_version = measurement.semantics_version,
-          .in_network = measurement.cache_mode == CacheMode::kNetwork};
+          .semantics_version = measurement.semantics_version};
 }
 
 CountingOrder counting_order(const Measurement& m) {
@@ -82,9 +81,7 @@ std::string of_schedule_sql(const std::string& row, const std::string& digest) {
 }
 
 std::string same_program_sql(const std::string& one, const std::string& other) {
-  const std::string network = absl::StrCat(".cache_mode = ", static_cast<int>(CacheMode::kNetwork));
-  std::string sql = absl::StrCat("(", one, network, ") = (", other, network, ") AND ",
-                                 of_schedule_sql(one, other + ".schedule_digest"));
+  std::string sql = of_schedule_sql(one, other + ".schedule_digest");
   for (const char* column : {".problem_id", ".device_class", ".semantics_version"})
     absl::StrAppend(&sql, " AND ", one, column, " = ", other, column);
   return sql;

@@ -14,7 +14,7 @@
 
 namespace tf::database {
 
-// What was measured: a schedule of a problem, on a class of devices, alone or inside its network.
+// What was measured: a schedule of a problem, on a class of devices.
 // Measurements of one program take each other's place.
 struct Program {
   WorkloadKey workload;
@@ -23,7 +23,6 @@ struct Program {
   uint64_t reuse_distance_bytes = 0;
   std::string schedule, device_class;
   uint32_t semantics_version = 0;
-  bool in_network = false;
   auto operator<=>(const Program&) const = default;
 };
 Program program_of(const Measurement& measurement);

@@ -248,16 +248,14 @@ absl::Status compare(const BenchArguments& arguments) {
     TF_ASSIGN_OR_RETURN(std::shared_ptr<LoadedModel> model, open_bound(folder, arguments));
     if (!first) first = model;
     TF_RETURN_IF_ERROR(check_same_network(arguments.folders[0], *first, folder, *model));
-    runs.push_back([model]() -> absl::StatusOr<std::vector<double>> {
-      TF_ASSIGN_OR_RETURN(const double ns, model->run_bound());
-      return std::vector<double>{ns / 1e6};
-    });
+    runs.push_back([model] { return model->run_bound(); });
   }
   TF_ASSIGN_OR_RETURN(const std::vector<driver::Rounds> rounds,
                       driver::run_in_turns(runs, {.rounds = arguments.runs}));
   std::vector<Compared> builds;
   for (size_t i = 0; i < rounds.size(); ++i) {
-    std::vector<double> samples_ms = driver::times_of(rounds[i]);
+    std::vector<double> samples_ms = rounds[i];
+    for (double& sample : samples_ms) sample /= 1e6;
     const Paired paired = compare_paired(i == 0 ? samples_ms : builds[0].samples_ms, samples_ms);
     builds.push_back({arguments.folders[i], std::move(samples_ms), paired});
   }

@@ -35,7 +35,6 @@ namespace tf::compiler_cli {
 namespace {
 
 using records::best_but_for_numerics;
-using records::BestSource;
 using records::Choices;
 using records::device_classes;
 using records::Lock;
@@ -90,6 +89,15 @@ absl::Status tell_of_other_records(database::Records& records, const Plan& plan,
   const std::string line = device ? other_devices_hint(classes, *device) : mixed_devices_warning(classes);
   if (!line.empty()) std::fprintf(stderr, "compiler build: %s%s\n", device ? "" : "warning: ", line.c_str());
   return absl::OkStatus();
+}
+
+// One line on what the network comparison said, if there was one.
+void tell_of_verdict(const Plan& plan) {
+  if (!plan.verdict) return;
+  const bool is_tuned = plan.verdict->takes == database::NetworkVerdict::Takes::kFastest;
+  std::fprintf(stderr, "compiler build: takes %s, because on device class %s %s\n",
+               is_tuned ? "the fastest records" : "untuned schedules",
+               printable(plan.verdict->device_class).c_str(), printable(plan.verdict->why).c_str());
 }
 
 // One line, if --allow would let faster records be used.
@@ -154,8 +162,9 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lo
   if (!records) return records::plan_untuned(std::move(graph), target);
   std::optional<std::string> device;
   if (!arguments.device.empty()) device = arguments.device;
-  BestSource source(*records, device, arguments.allowed);
-  TF_ASSIGN_OR_RETURN(Plan plan, records::plan_network(source, std::move(graph), target, threads));
+  TF_ASSIGN_OR_RETURN(Plan plan, records::plan_by_records(*records, std::move(graph), target, threads, device,
+                                                          arguments.allowed));
+  tell_of_verdict(plan);
   TF_RETURN_IF_ERROR(tell_of_other_records(*records, plan, device, target, threads));
   TF_RETURN_IF_ERROR(hint_at_numerics(*records, plan.program, device, arguments, target));
   return plan;
@@ -262,6 +271,14 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
               arguments.output.c_str(), arguments.name.c_str());
 }
 
+// What it follows, or null.
+nlohmann::json verdict_json(const Plan& plan) {
+  if (!plan.verdict) return nullptr;
+  return {{"takes", takes_name(plan.verdict->takes)},
+          {"device_class", plan.verdict->device_class},
+          {"why", plan.verdict->why}};
+}
+
 void print_json(const BuildArguments& arguments, const Plan& plan, const driver::ModelReport& report) {
   nlohmann::json tasks = nlohmann::json::array();
   for (size_t i = 0; i < report.tasks.size(); ++i) {
@@ -286,6 +303,7 @@ void print_json(const BuildArguments& arguments, const Plan& plan, const driver:
                                                {"name", arguments.name},
                                                {"tasks", tasks},
                                                {"layout_records", plan.layouts.size()},
+                                               {"verdict", verdict_json(plan)},
                                                {"weights_bytes", report.weights_bytes},
                                                {"constant_bytes", report.constant_bytes},
                                                {"arena_bytes", report.arena_bytes}},

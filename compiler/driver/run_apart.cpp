@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -23,18 +24,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An answer is one message: a letter, then times or the text of an error.
-constexpr char kTimes = 't', kError = 'e';
-constexpr size_t kMostBytes = 128 << 10;  // 16,000 kernels
+// An answer is one message: of a run, its time; else the text of an error after this letter.
+constexpr char kError = 'e';
+constexpr size_t kMostBytes = 4 << 10;
 
-void answer(int fd, const absl::StatusOr<std::vector<double>>& times) {
-  std::string message(1, times.ok() ? kTimes : kError);
-  if (times.ok()) {
-    message.append(reinterpret_cast<const char*>(times->data()), times->size() * sizeof(double));
+void answer(int fd, const absl::StatusOr<double>& ns) {
+  std::string message(ns.ok() ? "t" : "e");
+  if (ns.ok()) {
+    message.append(reinterpret_cast<const char*>(&*ns), sizeof(double));
   } else {
-    absl::StrAppend(&message, times.status().message().substr(0, kMostBytes / 2));
+    absl::StrAppend(&message, ns.status().message().substr(0, kMostBytes - 1));
   }
-  if (message.size() > kMostBytes) message = absl::StrCat("e", "a run reported too many kernels");
   if (send(fd, message.data(), message.size(), MSG_NOSIGNAL) < 0) _exit(1);
 }
 
@@ -44,7 +44,7 @@ void answer(int fd, const absl::StatusOr<std::vector<double>>& times) {
   constexpr int kSocket = STDERR_FILENO + 1;
   if (dup2(fd, kSocket) < 0 || close_range(kSocket + 1, ~0U, 0) != 0) _exit(1);
   const absl::StatusOr<Run> run = open();
-  answer(kSocket, run.ok() ? absl::StatusOr<std::vector<double>>(std::vector<double>()) : run.status());
+  answer(kSocket, run.ok() ? absl::StatusOr<double>(0) : run.status());
   for (char request = 0; run.ok() && recv(kSocket, &request, 1, 0) == 1;) answer(kSocket, (*run)());
   _exit(0);
 }
@@ -57,14 +57,14 @@ class Child {
   Child& operator=(const Child&) = delete;
   ~Child() { end(); }
 
-  absl::StatusOr<std::vector<double>> run() {
+  absl::StatusOr<double> run() {
     TF_RETURN_IF_ERROR(failed_);
     const char request = 'r';
     if (send(socket_.get(), &request, 1, MSG_NOSIGNAL) != 1) return fail(death());
     return next_answer();
   }
 
-  absl::StatusOr<std::vector<double>> next_answer() {
+  absl::StatusOr<double> next_answer() {
     constexpr int kLookMs = 50;
     const auto deadline = Clock::now() + absl::ToChronoMilliseconds(limits_.each);
     pollfd ready{socket_.get(), POLLIN, 0};
@@ -78,9 +78,9 @@ class Child {
     if (bytes <= 0) return fail(death());
     const std::string_view body(buffer_.data() + 1, static_cast<size_t>(bytes) - 1);
     if (buffer_[0] == kError) return fail(absl::InternalError(std::string(body)));
-    std::vector<double> times(body.size() / sizeof(double));
-    if (!times.empty()) std::memcpy(times.data(), body.data(), times.size() * sizeof(double));
-    return times;
+    double ns = 0;
+    std::memcpy(&ns, body.data(), std::min(body.size(), sizeof(ns)));
+    return ns;
   }
 
  private:

@@ -10,11 +10,11 @@
 
 namespace tf::driver {
 
-// Runs a build once: the nanoseconds of the whole, then, if they are told, of each of its kernels in order.
-using Run = std::function<absl::StatusOr<std::vector<double>>()>;
+// Runs a build once: its nanoseconds.
+using Run = std::function<absl::StatusOr<double>()>;
 
-// Of one build: what a run gave, a round; parts[0] is the whole.
-using Rounds = std::vector<std::vector<double>>;
+// Of one build: what a run took, a round.
+using Rounds = std::vector<double>;
 
 struct TurnsOptions {
   int rounds = 30;  // at most
@@ -31,8 +31,5 @@ inline constexpr int kTurn = 3;
 
 // One entry a build; all have as many rounds, none if it was over before. Errors: a run's.
 absl::StatusOr<std::vector<Rounds>> run_in_turns(std::span<const Run> builds, const TurnsOptions& options);
-
-// Of each round, the time of that part.
-std::vector<double> times_of(const Rounds& rounds, size_t part = 0);
 
 }  // namespace tf::driver

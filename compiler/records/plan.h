@@ -17,8 +17,9 @@ using Choices = std::vector<std::optional<driver::ScheduleChoice>>;
 
 struct Plan {
   graph::Program program;
-  Choices choices;                 // one a task of the program
-  std::vector<LockEntry> layouts;  // records that layouts were chosen by
+  Choices choices;                                  // one a task of the program
+  std::vector<LockEntry> layouts;                   // records that layouts were chosen by
+  std::optional<database::NetworkVerdict> verdict;  // that it follows
 };
 
 // Without choices: layouts by what `times` knows. Errors: the source's, the graph's.
@@ -31,5 +32,18 @@ absl::StatusOr<Plan> plan_network(driver::ScheduleSource& source, graph::Graph g
 
 // What a build without records takes: layouts by estimates, no choices.
 absl::StatusOr<Plan> plan_untuned(graph::Graph graph, const target::Target& target);
+
+// Of the verdict on a network: SHA-256 of what it is about, with the semantics version of schedules, and the task
+// keys of the untuned plan, sorted, with how often each runs. Networks with the same kernels have the same one.
+Digest verdict_key(const graph::Program& untuned, const std::string& device_class,
+                   const target::Target& target, int threads, const schedule::Numerics& allowed);
+
+// What `compiler build --db` takes. The latest verdict on the network, of that device class or, if none is given, of
+// any, decides: the fastest records of its device class, or the untuned build with its records. Without a
+// verdict, what is surely faster than the untuned schedule (database::Records::best).
+absl::StatusOr<Plan> plan_by_records(database::Records& records, graph::Graph graph,
+                                     const target::Target& target, int threads,
+                                     const std::optional<std::string>& device_class,
+                                     const schedule::Numerics& allowed);
 
 }  // namespace tf::records

@@ -127,6 +127,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQue
   best.device_class = device_class_;
   best.allowed_numerics = allowed_;
   best.semantics_version = schedule::kSemanticsVersion;
+  best.takes = takes_;
   TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record, records_.best(best));
   if (!record) return std::nullopt;
   return choice_of(*record, query);

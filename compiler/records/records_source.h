@@ -14,19 +14,24 @@
 
 namespace tf::records {
 
-// The best record of each problem, of one device class or of any. Only schedules of this version's meaning
-// and of allowed numerics count.
+// The best record of each problem, of one device class or of any, as the network's verdict says. Only schedules
+// of this version's meaning and of allowed numerics count.
 class BestSource final : public driver::ScheduleSource {
  public:
   explicit BestSource(database::Records& records, std::optional<std::string> device_class = std::nullopt,
-                      schedule::Numerics allowed = {})
-      : records_(records), device_class_(std::move(device_class)), allowed_(std::move(allowed)) {}
+                      schedule::Numerics allowed = {},
+                      std::optional<database::NetworkVerdict::Takes> takes = std::nullopt)
+      : records_(records),
+        device_class_(std::move(device_class)),
+        allowed_(std::move(allowed)),
+        takes_(takes) {}
   absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
 
  private:
   database::Records& records_;
   const std::optional<std::string> device_class_;
   const schedule::Numerics allowed_;
+  const std::optional<database::NetworkVerdict::Takes> takes_;
 };
 
 // The device classes that ok records of the problem are of. Times of two classes do not compare, so that the

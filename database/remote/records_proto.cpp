@@ -29,7 +29,6 @@ pb::BestRequest to_proto(const database::BestQuery& query, size_t limit) {
   out.set_limit(static_cast<uint32_t>(limit));
   if (query.schedule) out.set_schedule(*query.schedule);
   out.set_only_untuned(query.of == database::BestQuery::Of::kUntuned);
-  out.set_in_network(query.timed == database::BestQuery::Timed::kInNetwork);
   return out;
 }
 
@@ -62,7 +61,6 @@ absl::StatusOr<database::BestQuery> from_proto(const pb::BestRequest& request) {
   if (request.has_semantics_version()) query.semantics_version = request.semantics_version();
   if (request.has_schedule()) query.schedule = request.schedule();
   if (request.only_untuned()) query.of = database::BestQuery::Of::kUntuned;
-  if (request.in_network()) query.timed = database::BestQuery::Timed::kInNetwork;
   if (request.limit() == 0) return absl::InvalidArgumentError("a best request needs a limit of at least 1");
   return query;
 }
@@ -85,6 +83,7 @@ absl::StatusOr<database::Filter> from_proto(const pb::ScanRequest& request) {
 absl::Status read_measurements(const pb::RecordLines& lines, const database::Visitor& visit) {
   for (const std::string& line : lines.lines()) {
     TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
+    if (std::holds_alternative<database::JsonNetworkTime>(record)) continue;  // of an older tuner
     const auto* measurement = std::get_if<database::Measurement>(&record);
     if (measurement == nullptr)
       return absl::DataLossError("the tuner sent a record that is not a measurement");
@@ -99,6 +98,16 @@ absl::Status read_workloads(const pb::RecordLines& lines, std::vector<database::
     auto* workload = std::get_if<database::Workload>(&record);
     if (workload == nullptr) return absl::DataLossError("the tuner sent a record that is not a workload");
     out.push_back(std::move(*workload));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_verdicts(const pb::RecordLines& lines, std::vector<database::NetworkVerdict>& out) {
+  for (const std::string& line : lines.lines()) {
+    TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
+    auto* verdict = std::get_if<database::NetworkVerdict>(&record);
+    if (verdict == nullptr) return absl::DataLossError("the tuner sent a record that is not a verdict");
+    out.push_back(std::move(*verdict));
   }
   return absl::OkStatus();
 }

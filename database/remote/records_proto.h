@@ -22,5 +22,7 @@ absl::StatusOr<database::Filter> from_proto(const tunefarm::tune::v1::ScanReques
 absl::Status read_measurements(const tunefarm::tune::v1::RecordLines& lines, const database::Visitor& visit);
 absl::Status read_workloads(const tunefarm::tune::v1::RecordLines& lines,
                             std::vector<database::Workload>& out);
+absl::Status read_verdicts(const tunefarm::tune::v1::RecordLines& lines,
+                           std::vector<database::NetworkVerdict>& out);
 
 }  // namespace tf::remote

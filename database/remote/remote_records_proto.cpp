@@ -103,6 +103,16 @@ class RemoteRecords final : public database::Records {
     return reply.measured();
   }
 
+  // A tuner that does not know them has none.
+  absl::StatusOr<std::vector<database::NetworkVerdict>> verdicts() override {
+    std::vector<database::NetworkVerdict> out;
+    const absl::Status listed =
+        read_stream<pb::RecordLines>(&pb::Records::Stub::ListVerdicts, pb::ListVerdictsRequest(),
+                                     [&](const pb::RecordLines& lines) { return read_verdicts(lines, out); });
+    if (!listed.ok() && !absl::IsUnimplemented(listed)) return listed;
+    return out;
+  }
+
  private:
   absl::Status status_of(const grpc::Status& status) const {
     return rpc::from_grpc(status, "tuner", endpoint_, secured_);

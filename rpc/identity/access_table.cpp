@@ -87,6 +87,7 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.tune.v1.Records/Scan", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Records/FindRecord", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Records/IsMeasured", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Records/ListVerdicts", .roles = kPeople},
 
       // Every server's.
       {.method = "/grpc.health.v1.Health/Check", .roles = kEveryRole},

@@ -20,6 +20,8 @@ void ask(Records& records) {
 }
 
 void change(Store& store) {
+  if (const auto verdicts = store.verdicts(); verdicts.ok())
+    for (const NetworkVerdict& verdict : *verdicts) (void)store.save_verdict(verdict, Origin::kImport);
   const auto jobs = store.jobs();
   if (!jobs.ok()) return;
   for (const Job& job : *jobs) {

@@ -160,7 +160,7 @@ TEST_F(Tuning, TheFirstLinesOfJsonAreProgressAndParse) {
   EXPECT_EQ(last["trials"], 10);
   EXPECT_EQ(last["tasks"].size(), 5u);
   ASSERT_TRUE(last.contains("network"));
-  if (last["network"]["all_untuned"].get<bool>()) return;  // so few trials need not find anything faster
+  if (last["network"]["rounds"] == 0) return;  // so few trials need not find anything faster
   EXPECT_GT(last["network"]["ratio"], 0) << "the network itself was tried";
   EXPECT_GT(last["network"]["tuned_ns"], 0);
 }

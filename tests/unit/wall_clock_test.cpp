@@ -25,7 +25,7 @@ const std::map<std::string, std::string>& exceptions() {
       {"device_agent/agent/doctor", "asks whether a certificate should have been renewed"},
       {"tuner/cli/doctor", "the same"},
       {"device_agent/worker/sandbox/system_calls.cpp", "names what candidates may call"},
-      {"tuner/session/network_records.cpp", "results are dated"},
+      {"tuner/session/network_trial.cpp", "verdicts are dated"},
   };
   return files;
 }

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/counted.h"
-#include "base/paired.h"
 #include "base/text_table.h"
 #include "tuner/cli/progress_text.h"
 
@@ -48,11 +47,12 @@ std::vector<std::string> kernel_row(const KernelChoice& kernel) {
 // What the words that stand in the table mean.
 std::string legend(const std::vector<KernelChoice>& kernels) {
   static const std::pair<std::string_view, std::string_view> kMeanings[] = {
-      {"verified", "faster than the untuned schedule inside the network"},
-      {"faster", "faster than the untuned schedule, each timed alone"},
+      {"verified", "the fastest; the whole network is faster with the fastest schedules"},
+      {"faster", "faster than the untuned schedule"},
       {"unchecked", "the untuned schedule was not measured on this device"},
       {"fastest", "no schedule looks faster than the untuned one"},
       {"unproven", "no schedule is significantly faster than the untuned one"},
+      {"no_gain", "the whole network is not measurably faster with the fastest schedules"},
       {kUnmeasured, "there are no records; the build takes the untuned schedule"},
   };
   std::string text;
@@ -110,23 +110,13 @@ nlohmann::json build_json(const std::vector<KernelChoice>& kernels) {
 }
 
 std::string trial_text(const session::NetworkTrial& trial) {
-  if (trial.all_untuned)
-    return "whole network: no measurable gain; the build uses the untuned schedule of every kernel\n";
-  const Verdict verdict = verdict_of(trial.ratio);
-  std::string out = absl::StrFormat(
-      "whole network, %s to both builds in turn: untuned %s, tuned %s, ratio %.3f (95%%: %.3f to %.3f)\n"
-      "tuned is %s%s\n",
-      counted(trial.visits, "visit"), duration_text(trial.untuned_ns), duration_text(trial.tuned_ns),
-      trial.ratio.median_ns, trial.ratio.low_ns, trial.ratio.high_ns, verdict_words(verdict),
-      verdict == Verdict::kSlower ? ": build without --db, or tune for longer" : ".");
-  if (trial.lost > 0)
-    absl::StrAppendFormat(
-        &out, "%s %s to an earlier schedule after the timing, so the next build differs from the timed one\n",
-        counted(trial.lost, "kernel"), trial.lost == 1 ? "was reset" : "were reset");
-  if (trial.failed > 0)
-    absl::StrAppendFormat(&out, "the network crashed or hung with %s; builds no longer use them\n",
-                          counted(trial.failed, "schedule"));
-  return out;
+  const bool is_tuned = trial.verdict.takes == database::NetworkVerdict::Takes::kFastest;
+  const std::string times =
+      trial.rounds > 0 ? absl::StrFormat("untuned %s, tuned %s in %s; ", duration_text(trial.untuned_ns),
+                                         duration_text(trial.tuned_ns), counted(trial.rounds, "round"))
+                       : "";
+  return absl::StrCat("whole network: ", times, trial.verdict.why, "; builds take ",
+                      is_tuned ? "the fastest records" : "untuned schedules", "\n");
 }
 
 }  // namespace tf::tuner_cli

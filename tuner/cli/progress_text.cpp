@@ -49,18 +49,9 @@ std::string sum_of_kernels(const session::Progress& progress) {
 }
 
 nlohmann::json trial_json(const session::NetworkTrial& trial) {
-  nlohmann::json out = {{"all_untuned", trial.all_untuned},
-                        {"visits", trial.visits},
-                        {"kernels", trial.kernels},
-                        {"kernels_tuned", trial.tuned},
-                        {"kernels_faster", trial.faster},
-                        {"kernels_lost", trial.lost},
-                        {"kernels_put_back", trial.put_back},
-                        {"kernels_untried", trial.untried},
-                        {"kernels_other_layouts", trial.other_layouts},
-                        {"kernels_unmeasured", trial.unmeasured},
-                        {"kernels_failed", trial.failed}};
-  if (trial.all_untuned) return out;
+  nlohmann::json out = {
+      {"takes", takes_name(trial.verdict.takes)}, {"why", trial.verdict.why}, {"rounds", trial.rounds}};
+  if (trial.rounds == 0) return out;
   out["untuned_ns"] = trial.untuned_ns;
   out["tuned_ns"] = trial.tuned_ns;
   out["ratio"] = trial.ratio.median_ns;

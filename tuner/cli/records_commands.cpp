@@ -168,6 +168,18 @@ bool is_readable(const database::Measurement& m) {
   return false;
 }
 
+// What the latest verdict on a network with that kernel says of its builds.
+void follow_verdict(const std::vector<database::NetworkVerdict>& verdicts, database::BestQuery& query) {
+  const auto found = std::ranges::find_if(verdicts, [&](const database::NetworkVerdict& verdict) {
+    return verdict.kernels.contains(query.problem.workload) && verdict.target == query.problem.target &&
+           verdict.threads == query.problem.threads && verdict.numerics == query.allowed_numerics &&
+           query.device_class.value_or(verdict.device_class) == verdict.device_class;
+  });
+  if (found == verdicts.end()) return;
+  query.device_class = found->device_class;
+  query.takes = found->takes;
+}
+
 // One: what a build takes, and why. More: the fastest.
 absl::StatusOr<std::vector<database::Measurement>> answers_of(database::Records& records,
                                                               const database::BestQuery& query, size_t count,
@@ -198,12 +210,14 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, {.tls_folder = arguments.tls}));
   if (!arguments.key.empty()) TF_RETURN_IF_ERROR(records->find_workload(arguments.key).status());
   TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
+  TF_ASSIGN_OR_RETURN(const std::vector<database::NetworkVerdict> verdicts, records->verdicts());
   std::vector<Answer> answers;
   for (const database::Problem& problem : problems) {
     if (!wanted(arguments, target, problem) || session::is_calibration(problem.workload)) continue;
     database::BestQuery query{
         .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
     if (!arguments.device.empty()) query.device_class = arguments.device;
+    if (arguments.top == 1) follow_verdict(verdicts, query);
     std::optional<database::Why> why;
     TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> top,
                         answers_of(*records, query, arguments.top, why));
@@ -238,7 +252,9 @@ void report_counts(const char* verb, const database::TransferCounts& counts, boo
   if (as_json) {
     std::printf("%s\n", json_text(json{{"workloads", counts.workloads},
                                        {"measurements", counts.measurements},
-                                       {"duplicates", counts.duplicates}})
+                                       {"duplicates", counts.duplicates},
+                                       {"verdicts", counts.verdicts},
+                                       {"left_out", counts.left_out}})
                             .c_str());
     return;
   }
@@ -247,6 +263,10 @@ void report_counts(const char* verb, const database::TransferCounts& counts, boo
   if (counts.duplicates > 0)
     absl::StrAppend(&line, " (", counts.duplicates, counts.duplicates == 1 ? " was" : " were",
                     " already present)");
+  if (counts.verdicts > 0) absl::StrAppend(&line, ", ", counted(counts.verdicts, "verdict"), " on networks");
+  if (counts.left_out > 0)
+    absl::StrAppend(&line, "; left out ", counted(counts.left_out, "time"),
+                    " inside networks, which only earlier versions use");
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 

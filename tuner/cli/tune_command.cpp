@@ -173,51 +173,29 @@ double trial_seconds(const service::JobSpec& spec, const session::Progress& prog
 // What the network's own trial needs beside the session's.
 struct TrialSetting {
   const session::SessionOptions& options;
-  const std::vector<int>& cpus;
-  driver::BuildPool& builder;
-  measure::Runner& runner;
+  session::NetworkBench& bench;
+  const session::UntunedNetwork& untuned;
   database::Store& store;
+  const std::string& name;
 };
 
 // Builds the network with default schedules, so that a network that cannot be built is refused before its
 // budget is spent. CANCELLED if `stop` is set meanwhile.
-absl::Status check_builds(const TuneArguments& arguments, const service::JobSpec& spec,
-                          const session::SessionOptions& options, const std::atomic<bool>& stop,
-                          driver::BuildPool& builder, measure::Runner& runner) {
+absl::StatusOr<session::UntunedNetwork> build_untuned(const TuneArguments& arguments,
+                                                      const service::JobSpec& spec,
+                                                      const target::Target& target,
+                                                      const std::atomic<bool>& stop,
+                                                      session::NetworkBench& bench) {
   TF_ASSIGN_OR_RETURN(graph::Graph network, frontends::import_file(arguments.model, {.dims = spec.dims}));
-  TF_ASSIGN_OR_RETURN(records::Plan plan, records::plan_untuned(std::move(network), options.target));
-  const auto bench = session::make_network_bench(builder, runner,
-                                                 {.target = options.target,
-                                                  .threads = options.threads,
-                                                  .allowed_numerics = options.allowed_numerics,
-                                                  .stop = &stop});
-  const absl::Status built = bench->build(plan).status();
-  if (built.ok() || stop) return built;
-  return absl::Status(
-      built.code(),
-      absl::StrCat(arguments.model, " was not tuned, because it cannot be built: ", built.message()));
-}
-
-// The network as without tuning and by the records.
-absl::StatusOr<session::NetworkTrial> try_network(const graph::Graph& network, const TrialSetting& setting,
-                                                  Clock::time_point deadline, const std::atomic<bool>& stop) {
-  const session::SessionOptions& options = setting.options;
-  const auto bench = session::make_network_bench(setting.builder, setting.runner,
-                                                 {.target = options.target,
-                                                  .threads = options.threads,
-                                                  .device_class = options.device_class,
-                                                  .allowed_numerics = options.allowed_numerics,
-                                                  .cpus = setting.cpus,
-                                                  .deadline = deadline,
-                                                  .stop = &stop});
-  return session::try_network(network, setting.store, *bench,
-                              {.target = options.target,
-                               .threads = options.threads,
-                               .device_class = options.device_class,
-                               .allowed_numerics = options.allowed_numerics,
-                               .job_id = options.job_id,
-                               .deadline = deadline,
-                               .stop = &stop});
+  session::UntunedNetwork untuned;
+  TF_ASSIGN_OR_RETURN(untuned.plan, records::plan_untuned(std::move(network), target));
+  absl::StatusOr<session::NetworkBench::Open> open = bench.build(untuned.plan, Clock::time_point::max());
+  if (!open.ok() && !stop)
+    return absl::Status(open.status().code(),
+                        absl::StrCat(arguments.model, " was not tuned, because it cannot be built: ",
+                                     open.status().message()));
+  TF_ASSIGN_OR_RETURN(untuned.open, std::move(open));
+  return untuned;
 }
 
 // For a trial that begins now: what was set aside for it, within the minutes.
@@ -251,15 +229,23 @@ struct Ending {
 absl::StatusOr<Ending> end_of(const graph::Graph& network, const TrialSetting& setting,
                               Clock::time_point deadline, const std::atomic<bool>& stop) {
   Ending ending;
+  const session::SessionOptions& options = setting.options;
   if (!stop && Clock::now() < deadline) {
-    const absl::StatusOr<session::NetworkTrial> tried = try_network(network, setting, deadline, stop);
+    const absl::StatusOr<session::NetworkTrial> tried =
+        session::try_network(network, setting.untuned, setting.store, setting.bench,
+                             {.target = options.target,
+                              .threads = options.threads,
+                              .device_class = options.device_class,
+                              .allowed_numerics = options.allowed_numerics,
+                              .name = setting.name,
+                              .deadline = deadline,
+                              .stop = &stop});
     if (tried.ok()) ending.trial = *tried;
     if (!stop) ending.untimed = tried.status();
   } else if (!stop) {
     ending.untimed = absl::DeadlineExceededError(
         "the time budget was exhausted before the network could be timed; increase --minutes");
   }
-  const session::SessionOptions& options = setting.options;
   TF_ASSIGN_OR_RETURN(ending.build, session::build_choices(network, setting.store, options.target,
                                                            options.threads, options.allowed_numerics));
   return ending;
@@ -273,7 +259,7 @@ absl::Status explained(const absl::Status& failure) {
 
 // What remains to be said of a run that is over, and its exit code.
 int conclude(const session::Progress& result, const absl::Status& untimed, bool is_interrupted) {
-  // What was tuned stands without the trial, unless it does not run.
+  // What was tuned stands without the trial.
   if (!untimed.ok()) report_error("tuner tune: the whole network was not timed", untimed);
   const char* nothing = has_results(result) ? "" : "nothing was measured: ";
   if (is_interrupted) {
@@ -282,7 +268,7 @@ int conclude(const session::Progress& result, const absl::Status& untimed, bool 
   }
   if (*nothing != '\0')
     std::fprintf(stderr, "%sthe budget was spent before the first trial; increase --minutes\n", nothing);
-  return absl::IsAborted(untimed) ? kExitFailed : kExitOk;
+  return kExitOk;
 }
 
 absl::StatusOr<int> tune(const TuneArguments& arguments) {
@@ -309,9 +295,15 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   stay_on(split.rest);  // before any build worker or thread that computes is started
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
   TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders, .cpus = split.build}));
-  const absl::Status buildable = check_builds(arguments, spec, options, stop, *builder, *runner);
+  const auto bench = session::make_network_bench(*builder, {.target = options.target,
+                                                            .threads = options.threads,
+                                                            .allowed_numerics = options.allowed_numerics,
+                                                            .cpus = split.measure,
+                                                            .stop = &stop});
+  const absl::StatusOr<session::UntunedNetwork> untuned =
+      build_untuned(arguments, spec, options.target, stop, *bench);
   if (stop) return kExitInterrupted;
-  TF_RETURN_IF_ERROR(buildable);
+  TF_RETURN_IF_ERROR(untuned.status());
   options.takes_turns = split.takes_turns;
   options.has_no_cpu = split.rest.empty();
   options.budget.reserve_s = [&spec](const session::Progress& progress) {
@@ -341,7 +333,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                         frontends::import_file(arguments.model, {.dims = spec.dims}));
     tries_network = true;
     if (!stop) printer.say("timing the whole network: untuned and tuned builds alternate");
-    TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, split.measure, *builder, *runner, *store},
+    TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, *bench, *untuned, *store, spec.model_name},
                                        trial_deadline(spec, *result, began), stop));
   }
   const absl::Status closed = close_job(*store, job, result, stop);

@@ -115,6 +115,17 @@ class RecordsService final : public pb::Records::Service {
     }());
   }
 
+  grpc::Status ListVerdicts(grpc::ServerContext*, const pb::ListVerdictsRequest*,
+                            grpc::ServerWriter<pb::RecordLines>* writer) override {
+    return rpc::to_grpc([&]() -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const std::vector<database::NetworkVerdict> verdicts, records_.verdicts());
+      LineWriter lines(*writer);
+      for (const database::NetworkVerdict& verdict : verdicts)
+        TF_RETURN_IF_ERROR(lines.add(to_json(verdict)));
+      return lines.flush();
+    }());
+  }
+
  private:
   database::Records& records_;
 };

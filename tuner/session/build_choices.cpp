@@ -25,14 +25,16 @@ absl::StatusOr<std::vector<KernelChoice>> build_choices(const graph::Graph& netw
                                                         database::Records& records,
                                                         const target::Target& target, int threads,
                                                         const schedule::Numerics& allowed) {
-  records::BestSource source(records, std::nullopt, allowed);
-  TF_ASSIGN_OR_RETURN(const records::Plan plan, records::plan_network(source, network, target, threads));
+  TF_ASSIGN_OR_RETURN(const records::Plan plan,
+                      records::plan_by_records(records, network, target, threads, std::nullopt, allowed));
   std::vector<KernelChoice> kernels;
   for (const graph::Task& task : plan.program.tasks) {
     const driver::ScheduleQuery asked = driver::query_of(task, target, threads);
     TF_ASSIGN_OR_RETURN(const database::Problem problem, records::problem_of(asked));
-    const database::BestQuery query{
+    database::BestQuery query{
         .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
+    if (plan.verdict) query.device_class = plan.verdict->device_class;
+    if (plan.verdict) query.takes = plan.verdict->takes;
     KernelChoice kernel{.label = task.label, .key = asked.workload_key, .flops = task.flops};
     TF_ASSIGN_OR_RETURN(const std::optional<database::Choice> choice, records.choose(query));
     if (choice) {

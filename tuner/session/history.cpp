@@ -76,7 +76,7 @@ absl::StatusOr<ByMachine> by_machine_of(database::Records& records, const databa
     const auto& [device_class, fingerprint] = std::tie(record.device.device_class, record.device.fingerprint);
     const bool is_of_session = is_own && device_class == viewpoint.device_class &&
                                is_from_here(record, viewpoint.fingerprint, viewpoint.job_id);
-    if (!is_of_network(record) && !is_of_session) by_machine[{device_class, fingerprint}].push_back(record);
+    if (!is_of_session) by_machine[{device_class, fingerprint}].push_back(record);
     return absl::OkStatus();
   }));
   for (auto& [machine, measured] : by_machine) {

@@ -4,10 +4,6 @@
 
 namespace tf::session {
 
-bool is_of_network(const database::Measurement& record) {
-  return record.cache_mode == database::CacheMode::kNetwork;
-}
-
 bool is_from_here(const database::Measurement& record, std::string_view fingerprint, int64_t job_id) {
   if (record.job_id == 0) return false;
   const std::string& machine = record.device.fingerprint;

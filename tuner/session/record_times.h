@@ -18,10 +18,6 @@ struct Time {
   double sampled_seconds = 0;  // what it took to find out
 };
 
-// Its times were taken inside the network: they compare with each other alone (database::Records::best), and
-// a search learns nothing from them.
-bool is_of_network(const database::Measurement& record);
-
 // Whether its time compares with those that are measured now on a machine with that fingerprint: a session of
 // this database measured it on such a machine, or the given job did on any (0: no job). An import never
 // compares, whatever it says. A failure that names no machine, as of the compiler, counts on all.

@@ -107,7 +107,7 @@ absl::Status TuningLoop::count_earlier_runs(const std::vector<database::Problem>
   TF_RETURN_IF_ERROR(store_.scan(filter, [&](const database::Measurement& record) {
     finished_unix_ns.push_back(record.finished_unix_ns);
     const auto problem = std::ranges::find(problems, record.problem);
-    if (is_of_network(record) || problem == problems.end()) return absl::OkStatus();
+    if (problem == problems.end()) return absl::OkStatus();
     const auto task = static_cast<size_t>(problem - problems.begin());
     if (record.interleaved || !tried.emplace(task, record.schedule).second) {
       tried_[task] = 0;  // there was a final re-measurement, which is no trial
@@ -157,7 +157,7 @@ absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Pro
 // Whether a session like this one could have measured it. Times of other devices say nothing about this
 // one's, and the same text under other semantics nothing about this program's.
 bool TuningLoop::is_of_this_kind(const database::Measurement& record) const {
-  return record.device.device_class == options_.device_class && !is_of_network(record) &&
+  return record.device.device_class == options_.device_class &&
          record.semantics_version == static_cast<uint32_t>(schedule::kSemanticsVersion) &&
          database::numerics_allowed(record.numerics, options_.allowed_numerics);
 }

@@ -33,6 +33,10 @@ class ForwardingStore : public database::Store {
   absl::StatusOr<bool> is_measured(const database::Problem& problem, const std::string& schedule) override {
     return store_.is_measured(problem, schedule);
   }
+  absl::StatusOr<std::vector<database::NetworkVerdict>> verdicts() override { return store_.verdicts(); }
+  absl::Status save_verdict(const database::NetworkVerdict& verdict, database::Origin origin) override {
+    return store_.save_verdict(verdict, origin);
+  }
   absl::Status add_workload(const database::Workload& workload) override {
     return store_.add_workload(workload);
   }

@@ -114,37 +114,34 @@ TEST_P(BestContract, TheUntunedScheduleIsTheOneThatWasLastCalledSo) {
   EXPECT_EQ(store_->top(query, 1)->front().median_ns(), 800);
 }
 
-TEST_P(BestContract, TheUntunedScheduleIsBestWhereItIsNotSurelySlowerInsideTheNetwork) {
-  const auto in_network = [](Measurement m, int64_t ns, int64_t interleaved) {
-    m.samples.assign(5, {ns, 1});
-    m.cache_mode = CacheMode::kNetwork;
-    const auto time_ns = static_cast<double>(ns);
-    const double unsure = m.untuned ? 1 : 1.01;
-    m.interleaved = Interleaved{
-        .began_unix_ns = interleaved, .ns = time_ns, .interval_ns = {time_ns / unsure, time_ns * unsure}};
-    return m;
-  };
+TEST_P(BestContract, FollowsAVerdictOnTheNetwork) {
   insert(untuned(1000, 1));
+  insert(steady(995, 2));
+  insert(steady(2000, 3));
+  const auto choose = [&](NetworkVerdict::Takes takes) {
+    BestQuery query{conv_problem()};
+    query.takes = takes;
+    const absl::StatusOr<std::optional<Choice>> choice = store_->choose(query);
+    EXPECT_TRUE(choice.ok() && choice->has_value()) << choice.status();
+    return (*choice).value();
+  };
+  EXPECT_EQ(best({conv_problem()})->median_ns(), 1000) << "not surely faster";
+  EXPECT_EQ(choose(NetworkVerdict::Takes::kFastest).record.median_ns(), 995);
+  EXPECT_EQ(choose(NetworkVerdict::Takes::kFastest).why, Why::kVerified);
+  EXPECT_EQ(why_name(Why::kVerified), "verified");
+  insert(steady(500, 4));
+  EXPECT_EQ(choose(NetworkVerdict::Takes::kUntuned).record.median_ns(), 1000)
+      << "though another is surely faster";
+  EXPECT_EQ(choose(NetworkVerdict::Takes::kUntuned).why, Why::kNoGain);
+  insert(untuned(400, 5));
+  EXPECT_EQ(choose(NetworkVerdict::Takes::kFastest).why, Why::kFastest);
+}
+
+TEST_P(BestContract, StaysWithoutARecordWhereTheVerdictIsUntunedAndNoneIs) {
   insert(steady(900, 2));
-  insert(in_network(untuned(1000, 1), 1100, 5));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "nothing to compare with";
-  insert(in_network(steady(900, 2), 1050, 5));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "faster there, too";
-  insert(in_network(steady(900, 2), 1095, 5));
-  EXPECT_EQ(best({conv_problem()})->schedule, "untuned") << "not surely";
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 1000) << "times of the network are not what is told";
-  insert(in_network(steady(900, 2), 1095, 6));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "they did not meet";
-  insert(in_network(steady(900, 2), 1040, 5));
-  insert(untuned(901, 4));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 900) << "a tie elsewhere, but faster in the network";
-  insert(steady(800, 3));
-  EXPECT_EQ(best({conv_problem()})->median_ns(), 800) << "one that has not been in the network yet";
-  BestQuery there{conv_problem()};
-  there.timed = BestQuery::Timed::kInNetwork;
-  EXPECT_EQ(store_->top(there, 9)->size(), 2u) << "the last of each schedule";
-  there.of = BestQuery::Of::kUntuned;
-  EXPECT_EQ(store_->top(there, 9)->front().median_ns(), 1100);
+  BestQuery query{conv_problem()};
+  query.takes = NetworkVerdict::Takes::kUntuned;
+  EXPECT_FALSE(best(query).has_value());
 }
 
 TEST_P(BestContract, SaysWhyABuildTakesWhatItTakes) {
@@ -164,15 +161,6 @@ TEST_P(BestContract, SaysWhyABuildTakesWhatItTakes) {
   EXPECT_EQ(why(), Why::kUnproven);
   insert(steady(900, 2));
   EXPECT_EQ(why(), Why::kFaster);
-  for (const Measurement& m : {untuned(1000, 3), steady(900, 3)}) {
-    Measurement there = m;
-    there.cache_mode = CacheMode::kNetwork;
-    const double ns = m.untuned ? 1100 : 1000;
-    there.interleaved = Interleaved{.began_unix_ns = 5, .ns = ns, .interval_ns = {ns, ns}};
-    insert(there);
-  }
-  EXPECT_EQ(why(), Why::kVerified);
-  EXPECT_EQ(why_name(*why()), "verified");
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, BestContract, every_kind_of_store(), name_of_kind);

@@ -78,6 +78,7 @@ TEST_F(HostileRows, OfMeasurementsAreRefusedInOneLineThatNamesThem) {
       {"UPDATE measurements SET slot_values = '1,two'", "the slot value \"two\""},
       {"UPDATE measurements SET slot_values = '9223372036854775808'", "the slot value"},
       {"UPDATE measurements SET cache_mode = 257", "its cache_mode is 257"},
+      {"UPDATE measurements SET cache_mode = 3", "the cache mode 3"},
       {"UPDATE measurements SET semantics_version = -1", "its semantics_version is -1"},
       {"UPDATE measurements SET finished_unix_ns = -5", "-5 ns after 1970"},
       {"UPDATE measurements SET match_unix_ns = 5", "took 100 ns, from nan to nan"},
@@ -164,6 +165,17 @@ TEST_F(HostileRows, ThatAnIndexGivesToAnotherProblemAreNotVisitedForIt) {
   const absl::Status scanned = open_records(path_).value()->scan({.problem = other}, count);
   EXPECT_TRUE(scanned.ok()) << scanned;
   EXPECT_EQ(visits, 0);
+}
+
+TEST_F(HostileRows, OfVerdictsAreRefusedInOneLineThatNamesThem) {
+  const std::string workload = to_json(conv_workload());
+  for (const std::string& line : {std::string("{"), workload}) {
+    execute(absl::StrCat("DELETE FROM network_verdicts; INSERT INTO network_verdicts VALUES (x'00', 1, '",
+                         line, "')"));
+    const absl::Status refused = open_records(path_).value()->verdicts().status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("network_verdicts"));
+  }
 }
 
 TEST_F(HostileRows, AreNotWhatADigestNames) {

@@ -38,6 +38,7 @@ void fill(Store& store) {
     wrong.lease = LeaseStamp{.slot = "s", .lease_id = "L", .epoch = 3, .sequence = threads};
     ASSERT_TRUE(store.insert(wrong).ok());
   }
+  ASSERT_TRUE(store.save_verdict(some_verdict(), Origin::kLive).ok());
 }
 
 TEST(Jsonl, AnExportThatDoesNotFitNamesItsFile) {
@@ -62,6 +63,8 @@ TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
   ASSERT_TRUE(counts.ok()) << counts.status();
   EXPECT_EQ(counts->measurements, 8);  // two of each ten are the same record twice
   EXPECT_EQ(counts->workloads, 2);
+  EXPECT_EQ(counts->verdicts, 1);
+  EXPECT_EQ(*(*to)->verdicts(), *(*from)->verdicts());
   const std::vector<Problem> problems = *(*from)->problems();
   ASSERT_EQ(problems.size(), 2u);
   for (const Problem& problem : problems) {
@@ -82,6 +85,25 @@ TEST(Jsonl, AnExportOfAnImportIsTheSameBytes) {
   std::ostringstream again;
   ASSERT_TRUE(export_jsonl(**sqlite, {}, again).ok());
   EXPECT_EQ(again.str(), *read_file(folder.file("r.jsonl")));
+}
+
+// As version 1 wrote them.
+TEST(Jsonl, TimesInsideNetworksAreLeftOutAndCounted) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  std::string inside = to_json(measured(50));
+  const size_t mode = inside.find("\"rotate\"");
+  ASSERT_NE(mode, std::string::npos);
+  inside.replace(mode, 8, "\"network\"");
+  ASSERT_TRUE(
+      write_file(folder.file("r.jsonl"), absl::StrCat(to_json(JsonHeader{1}), "\n", to_json(conv_workload()),
+                                                      "\n", inside, "\n", to_json(measured(100)), "\n"))
+          .ok());
+  const std::unique_ptr<Store> store = make_memory_store();
+  const absl::StatusOr<TransferCounts> counts = import_jsonl(folder.file("r.jsonl"), *store);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->measurements, 1);
+  EXPECT_EQ(counts->left_out, 1);
+  EXPECT_EQ((*store->best({conv_problem()}))->median_ns(), 100);
 }
 
 TEST(Jsonl, AHostileLineIsOneLineOfAMessage) {
@@ -158,7 +180,7 @@ TEST(Jsonl, ABadLineIsNamedAndNothingIsImported) {
   std::ofstream(folder.file("r.jsonl"), std::ios::app) << "{\"type\": \"measurement\", \"schedule\": 3}\n";
   absl::StatusOr<TransferCounts> counts = import_jsonl(folder.file("r.jsonl"), *to);
   EXPECT_EQ(counts.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(counts.status().message()), HasSubstr("r.jsonl:12: not a record"));
+  EXPECT_THAT(std::string(counts.status().message()), HasSubstr("r.jsonl:13: not a record"));
   EXPECT_TRUE(to->workloads()->empty());
 }
 
@@ -219,7 +241,7 @@ TEST(Jsonl, ATruncatedLastLineIsRefused) {
   std::string text = *read_file(folder.file("r.jsonl"));
   ASSERT_TRUE(write_file(folder.file("r.jsonl"), text.substr(0, text.size() - 40)).ok());
   EXPECT_THAT(std::string(open_records(folder.file("r.jsonl")).status().message()),
-              HasSubstr("r.jsonl:11: "));
+              HasSubstr("r.jsonl:12: "));
 }
 
 TEST(Jsonl, AForeignOrNewerOrEmptyFileIsRefused) {
@@ -227,7 +249,7 @@ TEST(Jsonl, AForeignOrNewerOrEmptyFileIsRefused) {
   const std::string path = folder.file("r.jsonl");
   ASSERT_TRUE(write_file(path, "{\"type\": \"tunefarm-records\", \"version\": 99}\n").ok());
   EXPECT_THAT(std::string(open_records(path).status().message()),
-              HasSubstr("version 99, but this program reads up to 1"));
+              HasSubstr("version 99, but this program reads up to 2"));
   ASSERT_TRUE(write_file(path, to_json(conv_workload()) + "\n").ok());
   EXPECT_THAT(std::string(open_records(path).status().message()), HasSubstr("first line is not a header"));
   ASSERT_TRUE(write_file(path, "").ok());

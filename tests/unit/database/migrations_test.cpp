@@ -176,6 +176,47 @@ TEST(Migrations, LocalRowsAreOrderedByInsertionAfterwardsAndImportedOnesByDate) 
   EXPECT_EQ(*(*connection)->query_int("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'"), 6);
 }
 
+// Before the eleventh schema, times of kernels inside a network decided what a build takes.
+TEST(Migrations, TimesInsideNetworksAreDroppedAndTheRestIsKept) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("t.db");
+  {
+    auto connection = Connection::open(path, Access::kWrite);
+    ASSERT_TRUE(migrate(**connection, {migrations().begin(), migrations().begin() + 10}).ok());
+    ASSERT_TRUE(rows::add_workload(**connection, conv_workload()).ok());
+    // The cache mode, outcome and job; the failure inside the network counts for every build.
+    for (const char* row : {"1, 1, 7", "3, 1, 7", "1, 6, 7", "3, 1, 0"}) {
+      const std::string sql = absl::StrCat(
+          "INSERT OR IGNORE INTO problems VALUES (1, 1, 'N=1', '', '', 'x86_64', 2, 0); "
+          "INSERT INTO measurements (digest, problem_id, schedule, semantics_version, sketch_hash, "
+          "slot_values, "
+          "numerics, detail, samples, median_ns, device_class, fingerprint, model, throttled, governor, "
+          "artifact_digest, code_digest, schedule_digest, untuned, finished_unix_ns, cache_mode, outcome, "
+          "job_id) "
+          "SELECT randomblob(32), 1, 's', 1, '', '', '', '', x'640000000000000001000000', 100, 'box', '', "
+          "'', 0, "
+          "'', '', '', x'02', 0, 1, ",
+          row,
+          "; INSERT OR IGNORE INTO leases VALUES (1, 'L', 1); "
+          "INSERT INTO lease_results SELECT 1, max(id), max(id) FROM measurements");
+      const absl::Status added = (*connection)->execute(sql);
+      ASSERT_TRUE(added.ok()) << added;
+    }
+  }
+  auto store = open_sqlite_store(path);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::vector<int64_t> kept;
+  ASSERT_TRUE(
+      (*store)->scan({}, [&](const Measurement& m) { return kept.push_back(m.id), absl::OkStatus(); }).ok());
+  EXPECT_THAT(kept, testing::ElementsAre(1, 3));
+  EXPECT_TRUE((*store)->verdicts()->empty());
+  auto connection = Connection::open(path, Access::kWrite);
+  EXPECT_EQ(*(*connection)->query_int("SELECT count(*) FROM lease_results"), 2);
+  EXPECT_EQ(*(*connection)->query_int("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  for (const char* change : {"DELETE FROM measurements", "DELETE FROM lease_results"})
+    EXPECT_THAT(std::string((*connection)->execute(change).message()), HasSubstr("append-only"));
+}
+
 TEST(Migrations, ATableOfTheSameNameIsToBeRenamedFirst) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");

@@ -21,6 +21,19 @@ inline Problem conv_problem() {
           .threads = 2};
 }
 
+inline NetworkVerdict some_verdict() {
+  return {.key = sha256("a network"),
+          .device_class = "desk",
+          .target = "x86_64:cpu=znver4",
+          .threads = 2,
+          .takes = NetworkVerdict::Takes::kFastest,
+          .name = "net.onnx",
+          .why = "the tuned network is faster: ratio 0.9",
+          .numerics = {"bf16", "winograd"},
+          .kernels = {conv_workload().key(), {sha256("another")}},
+          .decided_unix_ns = 10};
+}
+
 // An ok measurement whose median is `ns`, of a schedule with that number in it.
 inline Measurement measured(int64_t ns, int64_t time = 1) {
   Measurement m;

@@ -93,10 +93,7 @@ TEST(SqliteStore, ANarrowQuestionReadsNoMoreRowsThanItHas) {
   EXPECT_EQ(index_of(*db, query), "measurements_untuned");
   query.of = BestQuery::Of::kEvery;
   query.schedule = "one";
-  for (const auto timed : {BestQuery::Timed::kAlone, BestQuery::Timed::kInNetwork}) {
-    query.timed = timed;
-    EXPECT_EQ(index_of(*db, query), "measurements_program");
-  }
+  EXPECT_EQ(index_of(*db, query), "measurements_program");
 }
 
 TEST(SqliteStore, AReaderSeesWhatAWriterInTheMiddleOfItsLifeHasCommitted) {

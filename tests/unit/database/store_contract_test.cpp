@@ -19,7 +19,7 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   m.job_id = 4;
   m.problem.reuse_distance_bytes = 12 << 20;
   m.untuned = true;
-  m.cache_mode = CacheMode::kNetwork;
+  m.cache_mode = CacheMode::kWarm;
   m.interleaved = Interleaved{.began_unix_ns = 5, .ns = 99.5, .interval_ns = {98.5, 101.25}};
   insert(m);
   std::vector<Measurement> kept;
@@ -34,6 +34,37 @@ TEST_P(StoreContract, KeepsEveryFieldOfAMeasurement) {
   EXPECT_EQ(kept[0].lease, m.lease);
   EXPECT_EQ(kept[0].interleaved, m.interleaved);
   EXPECT_EQ(kept[0].median_ns(), 99.5);
+}
+
+TEST_P(StoreContract, KeepsTheLastVerdictOfEachNetworkAndDevice) {
+  const NetworkVerdict first = some_verdict();
+  ASSERT_TRUE(store_->save_verdict(first, Origin::kLive).ok());
+  EXPECT_THAT(*store_->verdicts(), ElementsAre(first));
+  NetworkVerdict elsewhere = first, again = first;
+  elsewhere.key = sha256("another");
+  elsewhere.device_class = "phone";
+  elsewhere.decided_unix_ns = 20;
+  ASSERT_TRUE(store_->save_verdict(elsewhere, Origin::kLive).ok());
+  again.takes = NetworkVerdict::Takes::kUntuned;
+  again.why = "it is slower";
+  again.numerics = {};
+  again.kernels = {};
+  again.decided_unix_ns = 5;  // the clock was set
+  ASSERT_TRUE(store_->save_verdict(again, Origin::kLive).ok());
+  EXPECT_THAT(*store_->verdicts(), ElementsAre(elsewhere, again)) << "the latest first";
+}
+
+TEST_P(StoreContract, AnImportedVerdictReplacesOnlyAnEarlierOne) {
+  NetworkVerdict mine = some_verdict(), older = mine, newer = mine;
+  older.why = "older";
+  older.decided_unix_ns = mine.decided_unix_ns;
+  newer.why = "newer";
+  newer.decided_unix_ns = mine.decided_unix_ns + 1;
+  ASSERT_TRUE(store_->save_verdict(mine, Origin::kImport).ok());
+  ASSERT_TRUE(store_->save_verdict(older, Origin::kImport).ok());
+  EXPECT_THAT(*store_->verdicts(), ElementsAre(mine));
+  ASSERT_TRUE(store_->save_verdict(newer, Origin::kImport).ok());
+  EXPECT_THAT(*store_->verdicts(), ElementsAre(newer));
 }
 
 TEST_P(StoreContract, BestIsTheLeastMedian) {

@@ -81,7 +81,6 @@ std::vector<Measurement> quarrel(std::mt19937& random, int count) {
     m.outcome = static_cast<Outcome>(1 + draw(4));
     m.device.fingerprint = std::vector<std::string>{"", "one", "two"}[static_cast<size_t>(draw(3))];
     m.device.device_class = draw(5) == 0 ? "phone" : "desk";
-    m.cache_mode = draw(4) == 0 ? CacheMode::kNetwork : CacheMode::kRotate;
     m.untuned = draw(3) == 0;
     if (is_failure(m.outcome) || draw(8) == 0) m.samples.clear();
     rows.push_back(std::move(m));
@@ -108,10 +107,8 @@ TEST(WhichCount, IsTheSameInSql) {
         ASSERT_TRUE(store->insert(rows[i], i % 3 == 0 ? Origin::kImport : Origin::kLive).ok());
     }
     for (const auto of : {BestQuery::Of::kEvery, BestQuery::Of::kUntuned}) {
-      for (const auto timed : {BestQuery::Timed::kAlone, BestQuery::Timed::kInNetwork}) {
-        const BestQuery query{.problem = conv_problem(), .of = of, .timed = timed};
-        EXPECT_EQ(digests_of(*sqlite->top(query, 99)), digests_of(*memory->top(query, 99)));
-      }
+      const BestQuery query{.problem = conv_problem(), .of = of};
+      EXPECT_EQ(digests_of(*sqlite->top(query, 99)), digests_of(*memory->top(query, 99)));
     }
     for (const auto which : {Filter::Which::kAll, Filter::Which::kStanding, Filter::Which::kOk}) {
       std::vector<Digest> scanned[2];
@@ -136,13 +133,8 @@ class MergeContract : public StoreContract {
   }
 };
 
-// Ours are the newer ones; theirs failed, were slower, and met on another scale inside the network.
+// Ours are the newer ones; theirs failed or were of another scale.
 TEST_P(MergeContract, AnImportOfOlderRecordsChangesNoAnswerInEitherOrder) {
-  const auto in_network = [](Measurement m, double ns, int64_t interleaved) {
-    m.cache_mode = CacheMode::kNetwork;
-    m.interleaved = Interleaved{.began_unix_ns = interleaved, .ns = ns, .interval_ns = {ns, ns}};
-    return m;
-  };
   const auto row = [](const char* schedule, int64_t ns, int64_t time, Outcome outcome = Outcome::kOk) {
     Measurement m = measured(ns, time);
     m.samples.assign(12, {ns * 10, 10});
@@ -151,12 +143,10 @@ TEST_P(MergeContract, AnImportOfOlderRecordsChangesNoAnswerInEitherOrder) {
     m.outcome = outcome;
     return m;
   };
-  const std::vector<Measurement> ours = {
-      row("untuned", 1000, 20), row("loser", 800, 21), row("winner", 900, 22),
-      in_network(row("untuned", 1000, 23), 1000, 7), in_network(row("loser", 1000, 24), 1100, 7)};
+  const std::vector<Measurement> ours = {row("untuned", 1000, 20), row("loser", 1100, 21),
+                                         row("winner", 900, 22)};
   const std::vector<Measurement> theirs = {row("winner", 900, 10, Outcome::kCrashed), row("loser", 400, 11),
-                                           row("untuned", 300, 12),
-                                           in_network(row("untuned", 1000, 13), 1000, 3)};
+                                           row("untuned", 300, 12)};
   for (const bool ours_first : {true, false}) {
     store_ = GetParam().make(*TemporaryFolder::make());
     ASSERT_TRUE(store_->add_workload(conv_workload()).ok());
@@ -190,7 +180,7 @@ TEST_P(MergeContract, AnExportOfWhatIsOkHasNothingThatFailedSince) {
 }
 
 // Each question is a call to a running tuner, or a look through all records of a file.
-TEST_P(MergeContract, BestAsksFewQuestionsHoweverManyWerePutBack) {
+TEST_P(MergeContract, BestAsksFewQuestionsHoweverManyAreUnsure) {
   class Counting final : public test::ForwardingStore {
    public:
     using ForwardingStore::ForwardingStore;
@@ -200,17 +190,11 @@ TEST_P(MergeContract, BestAsksFewQuestionsHoweverManyWerePutBack) {
     }
     int questions = 0;
   };
-  const auto insert_both = [&](Measurement m, double ns_there) {
-    insert(m);
-    m.cache_mode = CacheMode::kNetwork;
-    m.interleaved = Interleaved{.began_unix_ns = 5, .ns = ns_there, .interval_ns = {ns_there, ns_there}};
-    insert(m);
-  };
   Measurement untuned = measured(1000);
   untuned.schedule = "untuned";
   untuned.untuned = true;
-  insert_both(untuned, 1000);
-  for (int64_t ns = 500; ns < 540; ++ns) insert_both(measured(ns), 1100);
+  insert(untuned);
+  for (int64_t ns = 950; ns < 990; ++ns) insert(measured(ns));
   Counting counting(*store_);
   const auto found = counting.best({conv_problem()});
   ASSERT_TRUE(found.ok() && found->has_value());

@@ -40,7 +40,7 @@ TEST(BuildTable, ShowsWhatABuildTakesOfEachKernelAndWhy) {
       "kernel                  runs   untuned     build  ratio  takes    why       GFLOP/s  key\n"
       "conv2d+relu 1x64x56x56     2  500.0 us  400.0 us  0.800  tuned    verified    577.5  e3b98a4da31a\n"
       "matmul 1x1000              1  200.0 us  200.0 us      -  untuned  unproven      5.0  ca495991b785\n"
-      "  verified    faster than the untuned schedule inside the network\n"
+      "  verified    the fastest; the whole network is faster with the fastest schedules\n"
       "  unproven    no schedule is significantly faster than the untuned one\n"
       "kernels add up to 1.000 ms, untuned 1.200 ms (not a measurement of the network)\n");
 }
@@ -75,38 +75,21 @@ TEST(BuildJson, HasTheSameNumbersAsTheTable) {
   EXPECT_EQ(rows[1]["untuned"], true);
 }
 
-session::NetworkTrial trial_of(double ratio, double low, double high) {
-  session::NetworkTrial trial{.untuned_ns = 20e6, .tuned_ns = 20e6 * ratio, .visits = 24};
-  trial.ratio = {.median_ns = ratio, .low_ns = low, .high_ns = high};
-  return trial;
-}
-
-TEST(TrialText, SaysPlainlyWhetherTunedIsFaster) {
-  EXPECT_EQ(trial_text(trial_of(0.9, 0.88, 0.92)),
-            "whole network, 24 visits to both builds in turn: untuned 20.000 ms, tuned 18.000 ms, ratio "
-            "0.900 (95%: "
-            "0.880 to 0.920)\n"
-            "tuned is faster.\n");
-  EXPECT_THAT(trial_text(trial_of(0.99, 0.95, 1.02)),
-              HasSubstr("\ntuned is not measurably faster or slower.\n"));
-  EXPECT_THAT(trial_text(trial_of(1.1, 1.05, 1.2)),
-              HasSubstr("\ntuned is slower: build without --db, or tune for longer\n"));
-}
-
-TEST(TrialText, SaysWhereTheNextBuildIsNotTheOneThatWasTimed) {
-  session::NetworkTrial trial = trial_of(0.9, 0.88, 0.92);
-  trial.lost = 2;
-  trial.failed = 1;
-  EXPECT_THAT(trial_text(trial),
-              testing::EndsWith("\ntuned is faster.\n"
-                                "2 kernels were reset to an earlier schedule after the timing, so the next "
-                                "build differs from the timed one\n"
-                                "the network crashed or hung with 1 schedule; builds no longer use them\n"));
-}
-
-TEST(TrialText, HasNoRatioWhereEveryKernelIsTheUntunedOne) {
-  EXPECT_EQ(trial_text({.all_untuned = true, .kernels = 5}),
-            "whole network: no measurable gain; the build uses the untuned schedule of every kernel\n");
+TEST(TrialText, SaysInOneLineWhatCameOfItAndWhatBuildsTake) {
+  using Takes = database::NetworkVerdict::Takes;
+  session::NetworkTrial trial{.untuned_ns = 20e6, .tuned_ns = 18e6, .rounds = 24};
+  trial.verdict.takes = Takes::kFastest;
+  trial.verdict.why = "the tuned network is faster: ratio 0.900 (95%: 0.880 to 0.920)";
+  EXPECT_EQ(
+      trial_text(trial),
+      "whole network: untuned 20.000 ms, tuned 18.000 ms in 24 rounds; the tuned network is faster: ratio "
+      "0.900 (95%: 0.880 to 0.920); builds take the fastest records\n");
+  trial.rounds = 0;
+  trial.verdict.takes = Takes::kUntuned;
+  trial.verdict.why = "the tuned network fails: it was killed by signal 11";
+  EXPECT_EQ(
+      trial_text(trial),
+      "whole network: the tuned network fails: it was killed by signal 11; builds take untuned schedules\n");
 }
 
 }  // namespace

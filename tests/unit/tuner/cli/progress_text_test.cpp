@@ -150,21 +150,23 @@ TEST(TaskTable, SaysThatNotAllFinalistsWereMeasuredAgain) {
 }
 
 TEST(ProgressJson, HasTheNetworksTrialWithItsRatioIfItWasTimed) {
-  session::NetworkTrial trial{
-      .untuned_ns = 23e6, .tuned_ns = 20e6, .visits = 40, .kernels = 25, .tuned = 18, .faster = 17};
+  session::NetworkTrial trial{.untuned_ns = 23e6, .tuned_ns = 20e6, .rounds = 40};
   trial.ratio = {.median_ns = 0.87, .low_ns = 0.86, .high_ns = 0.88};
-  trial.put_back = 2;
+  trial.verdict.takes = database::NetworkVerdict::Takes::kFastest;
+  trial.verdict.why = "it is faster";
   const nlohmann::json parsed = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
   EXPECT_EQ(parsed["network"]["ratio"], 0.87);
-  EXPECT_EQ(parsed["network"]["kernels_put_back"], 2);
-  EXPECT_EQ(parsed["network"]["visits"], 40);
+  EXPECT_EQ(parsed["network"]["rounds"], 40);
+  EXPECT_EQ(parsed["network"]["takes"], "fastest");
+  EXPECT_EQ(parsed["network"]["why"], "it is faster");
   EXPECT_EQ(parsed["trials"], 412);
   EXPECT_FALSE(parsed.contains("build"));
-  trial.all_untuned = true;
-  const nlohmann::json untuned = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
-  EXPECT_EQ(untuned["network"]["all_untuned"], true);
-  EXPECT_FALSE(untuned["network"].contains("ratio"));
-  EXPECT_FALSE(untuned["network"].contains("tuned_ns"));
+  trial.rounds = 0;
+  trial.verdict.takes = database::NetworkVerdict::Takes::kUntuned;
+  const nlohmann::json untimed = nlohmann::json::parse(progress_json(some_progress(), 7, trial));
+  EXPECT_EQ(untimed["network"]["takes"], "untuned");
+  EXPECT_FALSE(untimed["network"].contains("ratio"));
+  EXPECT_FALSE(untimed["network"].contains("tuned_ns"));
 }
 
 TEST(TaskTable, WeighsTasksByTheirOccurrencesAndSaysWhatIsMissing) {

@@ -364,6 +364,9 @@ TEST_F(DaemonTest, ItsRecordsAreTheSameAsTheFiles) {
   EXPECT_EQ((*remote)->find_record(record_digest(measured(200)))->median_ns(), 200);
   EXPECT_EQ((*remote)->find_record(sha256("no")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(*(*remote)->is_measured(conv_problem(), measured(100).schedule));
+  EXPECT_TRUE((*remote)->verdicts()->empty());
+  ASSERT_TRUE(store_->save_verdict(database::some_verdict(), database::Origin::kLive).ok());
+  EXPECT_EQ(*(*remote)->verdicts(), *store_->verdicts());
   std::vector<double> order;
   ASSERT_TRUE(
       (*remote)

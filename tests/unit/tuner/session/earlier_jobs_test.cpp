@@ -18,18 +18,6 @@ namespace {
 
 class EarlierJobs : public TuneTest {};
 
-TEST_F(EarlierJobs, LearnsNothingFromTimesTakenInsideTheNetwork) {
-  ASSERT_TRUE(run().ok());
-  database::Measurement row = records().front();
-  row.cache_mode = database::CacheMode::kNetwork;
-  row.samples = {{1, 1}};
-  ASSERT_TRUE(store_->insert(row).ok());
-  options_.job_id = store_->add_job({}).value();  // another job, which looks back
-  const absl::StatusOr<Progress> progress = run();
-  ASSERT_TRUE(progress.ok()) << progress.status();
-  for (const TaskProgress& task : progress->tasks) EXPECT_GE(task.best_ns, 100'000);
-}
-
 // A shorter time is there already, of numerics that the job may not use, by an import, or of another machine.
 TEST_F(EarlierJobs, RacesOnlyAgainstWhatItMayUseAndASessionMeasuredHere) {
   ASSERT_TRUE(run().ok());
