@@ -1,6 +1,6 @@
 #pragma once
-// Owns: StoreScheme, what a kind of store offers to the table of stores: how it is named and opened. Does not know:
-// which kinds there are.
+// Owns: StoreScheme, what a kind of store offers to the table of stores: how it is named and opened. Does not
+// know: which kinds there are.
 
 #include <functional>
 #include <memory>
@@ -17,8 +17,8 @@ struct ReadOptions {
 };
 
 struct WriteOptions {
-  // Called, on another thread, each time a write has waited 5 s because another program holds the store locked
-  // (not the one that writes it); false gives up with UNAVAILABLE.
+  // Called, on another thread, each time a write has waited 5 s because another program holds the store
+  // locked (not the one that writes it); false gives up with UNAVAILABLE.
   std::function<bool(const absl::Status& locked)> keep_trying = [](const absl::Status&) { return false; };
   // What to do if another process writes the store: the end of that message.
   std::string locked_remedy = "wait for it or stop it";

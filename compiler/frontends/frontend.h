@@ -1,6 +1,6 @@
 #pragma once
-// Owns: Frontend, what a file format of networks offers: how to recognise it by content and read it as a graph. Does
-// not know: which front ends there are.
+// Owns: Frontend, what a file format of networks offers: how to recognise it by content and read it as a
+// graph. Does not know: which front ends there are.
 
 #include <cstdint>
 #include <map>
@@ -19,8 +19,8 @@ struct ImportOptions {
   tensor::Binding dims;
   // Inputs that become constants of the model, by name.
   std::map<std::string, graph::HostTensor> fixed;
-  // Most bytes of constants that the file describes (as ONNX's ConstantOfShape) instead of holding, in all, so
-  // that a small file cannot ask for all memory.
+  // Most bytes of constants that the file describes (as ONNX's ConstantOfShape) instead of holding, in all,
+  // so that a small file cannot ask for all memory.
   int64_t most_made_bytes = int64_t{4} << 30;
   // False: a model with external data is refused, because its folder holds files of others.
   bool reads_external_data = true;
@@ -41,8 +41,8 @@ struct Frontend {
   const char* suffix;  // of its files' usual names, to suggest the file that a folder stands for
   // Whether the content is of this format, even if it is damaged further on. Reads no more than it needs.
   bool (*accepts)(std::string_view bytes);
-  // INVALID_ARGUMENT for a damaged or invalid model and for an unbound or unknown dimension (with the --dim that
-  // is wanted); UNIMPLEMENTED for an operator or a form of it that we do not have (with its name).
+  // INVALID_ARGUMENT for a damaged or invalid model and for an unbound or unknown dimension (with the --dim
+  // that is wanted); UNIMPLEMENTED for an operator or a form of it that we do not have (with its name).
   absl::StatusOr<graph::Graph> (*import_model)(std::string_view bytes, const DataFolders& folders,
                                                const ImportOptions& options);
   // Whether these are values for the dimensions that the model names, all of them and no others, whatever its

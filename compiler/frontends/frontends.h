@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the table of front ends, and reading a network with the one that accepts the file's content. Does not know:
-// any format.
+// Owns: the table of front ends, and reading a network with the one that accepts the file's content. Does not
+// know: any format.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what `--db` may say, and opening it: a table of the kinds of stores, one row each. Does not know: how any of
-// them works.
+// Owns: what `--db` may say, and opening it: a table of the kinds of stores, one row each. Does not know: how
+// any of them works.
 
 #include <memory>
 #include <optional>

@@ -16,7 +16,8 @@ using frontends::ImportOptions;
 
 extern const frontends::Frontend kFrontend;
 
-// Whether the bytes are fields of a protobuf message up to a ModelProto's graph. ONNX files have no mark of their own.
+// Whether the bytes are fields of a protobuf message up to a ModelProto's graph. ONNX files have no mark of
+// their own.
 bool is_model(std::string_view bytes);
 
 // Reads a model of operator sets 1 to 22. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
