@@ -48,7 +48,7 @@ nlohmann::json to_json(const service::JobView& view) {
   out["progress"] = nullptr;  // a key that is there or not is a trap for scripts
   if (view.progress) {
     session::Progress progress = *view.progress;
-    if (database::is_final(view.job.state)) progress.remaining_s.reset();
+    if (database::is_final(view.job.state)) progress.clear_remaining_s();
     out["progress"] = nlohmann::json::parse(progress_json(progress, 0));
   }
   return out;

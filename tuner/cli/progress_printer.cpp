@@ -45,14 +45,14 @@ ProgressPrinter::~ProgressPrinter() {
 }
 
 void ProgressPrinter::show(const session::Progress& progress) {
-  if (progress.phase == session::Phase::kOver) {
+  if (progress.phase() == session::PHASE_OVER) {
     over_ = progress;
     return;
   }
   over_.reset();  // a job that was resumed
   const rpc::Instant now = rpc::real_clock().now();
   // What it is at now is news, and a final re-measurement may be short.
-  const bool is_new = std::exchange(phase_, progress.phase) != progress.phase;
+  const bool is_new = std::exchange(phase_, progress.phase()) != progress.phase();
   if (!is_new && now - last_ < interval(style_)) return;
   last_ = now;
   print(progress);
@@ -70,8 +70,8 @@ void ProgressPrinter::say_meanwhile(const std::string& line) {
 void ProgressPrinter::finish(const session::Progress& last, const std::optional<session::NetworkTrial>& trial,
                              const std::vector<session::KernelChoice>& build) {
   session::Progress progress = last;
-  progress.remaining_s.reset();  // it is over, whatever its budget was
-  progress.phase = session::Phase::kOver;
+  progress.clear_remaining_s();  // it is over, whatever its budget was
+  progress.set_phase(session::PHASE_OVER);
   over_.reset();
   clear_line();
   if (style_ == ProgressStyle::kJson) {

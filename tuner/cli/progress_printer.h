@@ -47,7 +47,7 @@ class ProgressPrinter {
   const int64_t trial_limit_;
   const int64_t job_id_;
   rpc::Instant last_ = -absl::InfiniteDuration();
-  session::Phase phase_ = session::Phase::kMeasuring;
+  session::Phase phase_ = session::PHASE_MEASURING;
   std::optional<session::Progress> over_;
   bool line_open_ = false;
 };

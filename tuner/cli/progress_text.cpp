@@ -1,15 +1,21 @@
 #include "tuner/cli/progress_text.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/age_text.h"
+#include "base/check.h"
 #include "base/counted.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/text_table.h"
 #include "tuner/cli/build_table.h"
 #include "tuner/service/summary.h"
@@ -22,18 +28,18 @@ double gflops(double flops, double ns) {
 }
 
 std::string best_text(const session::TaskProgress& task) {
-  if (task.best_ns <= 0) return absl::StrCat(task.label, " -");
-  return absl::StrFormat("%s %s (%.0f GFLOP/s)", task.label, duration_text(task.best_ns),
-                         gflops(task.flops, task.best_ns));
+  if (task.best_ns() <= 0) return absl::StrCat(task.label(), " -");
+  return absl::StrFormat("%s %s (%.0f GFLOP/s)", task.label(), duration_text(task.best_ns()),
+                         gflops(task.flops(), task.best_ns()));
 }
 
 // Of all kernels that the network uses; 0 until each has a time.
-double network_sum_ns(const session::Progress& progress, double session::TaskProgress::*time_ns) {
+double network_sum_ns(const session::Progress& progress, double (session::TaskProgress::*time_ns)() const) {
   double sum_ns = 0;
-  for (const session::TaskProgress& task : progress.tasks) {
-    if (task.weight <= 0) continue;
-    if (task.*time_ns <= 0) return 0;
-    sum_ns += task.weight * task.*time_ns;
+  for (const session::TaskProgress& task : progress.tasks()) {
+    if (task.weight() <= 0) continue;
+    if ((task.*time_ns)() <= 0) return 0;
+    sum_ns += task.weight() * (task.*time_ns)();
   }
   return sum_ns;
 }
@@ -59,64 +65,31 @@ nlohmann::json trial_json(const session::NetworkTrial& trial) {
   return out;
 }
 
-// For programs.
-const char* phase_name(session::Phase phase) {
-  switch (phase) {
-    case session::Phase::kMeasuring:
-      return "measuring";
-    case session::Phase::kFinals:
-      return "play-off";
-    case session::Phase::kOver:
-      return "over";
-  }
-  return "";
-}
-
 // How fast it tries new ones, or why it tries none.
 std::string pace_text(const session::Progress& progress) {
-  if (progress.phase == session::Phase::kFinals) return "re-measuring finalists";
-  const std::string devices = progress.slots > 1 ? absl::StrCat(" on ", progress.slots, " devices") : "";
-  return absl::StrFormat("%.1f/s%s", progress.trials_per_second, devices);
-}
-
-// As in "2 wrong answers".
-std::string failed_by_text(database::Outcome outcome, int64_t count) {
-  switch (outcome) {
-    case database::Outcome::kCompileError:
-      return counted(count, "compile error");
-    case database::Outcome::kWrongOutput:
-      return counted(count, "wrong answer");
-    case database::Outcome::kImplausible:
-      return counted(count, "implausible time");
-    case database::Outcome::kCrashed:
-      return absl::StrCat(count, count == 1 ? " crash" : " crashes");
-    case database::Outcome::kTimedOut:
-      return counted(count, "timeout");
-    case database::Outcome::kOutOfMemory:
-      return absl::StrCat(count, " out of memory");
-    case database::Outcome::kOk:
-    case database::Outcome::kStoppedEarly:
-      break;
-  }
-  return absl::StrCat(count, " otherwise");
+  if (progress.phase() == session::PHASE_FINALS) return "re-measuring finalists";
+  const std::string devices = progress.slots() > 1 ? absl::StrCat(" on ", progress.slots(), " devices") : "";
+  return absl::StrFormat("%.1f/s%s", progress.trials_per_second(), devices);
 }
 
 // A line, or nothing if none failed.
 std::string failures_text(const session::Progress& progress) {
-  if (progress.failures == 0) return "";
-  std::vector<std::string> ways;
-  for (const auto& [outcome, count] : progress.failed_by) ways.push_back(failed_by_text(outcome, count));
-  return absl::StrCat(progress.failures, " of ", counted(progress.trials, "trial"), " failed",
+  if (progress.failures() == 0) return "";
+  std::set<std::string> ways;
+  for (const auto& [outcome, count] : progress.failed_by())
+    ways.insert(absl::StrCat(absl::StrReplaceAll(printable(outcome), {{"_", " "}}), " (", count, ")"));
+  return absl::StrCat(progress.failures(), " of ", counted(progress.trials(), "trial"), " failed",
                       ways.empty() ? "" : ": ", absl::StrJoin(ways, ", "), "\n");
 }
 
 // Nothing of what is due any moment or beyond reckoning: what is left of a search that goes on by what it
 // expects is a guess.
-std::string left_text(const std::optional<double>& remaining_s) {
+std::string left_text(const session::Progress& progress) {
   constexpr double kMost = 99 * 3600;
-  if (!remaining_s || !(*remaining_s >= 0.5)) return "";
-  return *remaining_s > kMost ? "  >99 h left"
-                              : absl::StrCat("  ", age_text(std::llround(*remaining_s)), " left");
+  if (!progress.has_remaining_s() || !(progress.remaining_s() >= 0.5)) return "";
+  return progress.remaining_s() > kMost
+             ? "  >99 h left"
+             : absl::StrCat("  ", age_text(std::llround(progress.remaining_s())), " left");
 }
 
 }  // namespace
@@ -134,18 +107,18 @@ std::string bounds_text(double low, double high) {
 }
 
 std::string progress_line(const session::Progress& progress, int64_t trial_limit) {
-  std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials, trial_limit)
-                                    : counted(progress.trials, "trial");
-  const bool is_over = progress.phase == session::Phase::kOver;
-  if (progress.failures > 0) absl::StrAppend(&out, ", ", progress.failures, " failed");
-  absl::StrAppend(&out, "  ", pace_text(progress), is_over ? "" : left_text(progress.remaining_s));
+  std::string out = trial_limit > 0 ? absl::StrFormat("%d/%d trials", progress.trials(), trial_limit)
+                                    : counted(progress.trials(), "trial");
+  const bool is_over = progress.phase() == session::PHASE_OVER;
+  if (progress.failures() > 0) absl::StrAppend(&out, ", ", progress.failures(), " failed");
+  absl::StrAppend(&out, "  ", pace_text(progress), is_over ? "" : left_text(progress));
   if (!is_over) absl::StrAppend(&out, sum_of_kernels(progress));
-  if (progress.expected_gain && !is_over)
-    absl::StrAppendFormat(&out, "  est. gain %.1f%%/min", 100 * *progress.expected_gain);
-  const int current = progress.current_task;
-  if (current >= 0 && current < static_cast<int>(progress.tasks.size())) {
-    absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks.size()),
-                          best_text(progress.tasks[current]));
+  if (progress.has_expected_gain() && !is_over)
+    absl::StrAppendFormat(&out, "  est. gain %.1f%%/min", 100 * progress.expected_gain());
+  const int current = progress.current_task();
+  if (current >= 0 && current < static_cast<int>(progress.tasks().size())) {
+    absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks().size()),
+                          best_text(progress.tasks(current)));
   }
   return out;
 }
@@ -153,34 +126,12 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
 std::string progress_json(const session::Progress& progress, int64_t job_id,
                           const std::optional<session::NetworkTrial>& trial,
                           const std::vector<session::KernelChoice>& build) {
-  nlohmann::json tasks = nlohmann::json::array();
-  for (const session::TaskProgress& task : progress.tasks) {
-    tasks.push_back({{"label", task.label},
-                     {"weight", task.weight},
-                     {"flops", task.flops},
-                     {"trials", task.trials},
-                     {"best_ns", task.best_ns},
-                     {"untuned_ns", task.untuned_ns},
-                     {"exhausted", task.exhausted},
-                     {"given_up", task.given_up}});
-  }
-  nlohmann::json out = {{"phase", phase_name(progress.phase)},
-                        {"trials", progress.trials},
-                        {"failures", progress.failures},
-                        {"not_measured", progress.not_measured},
-                        {"withdrawn", progress.withdrawn},
-                        {"twins", progress.duplicates},
-                        {"trials_per_second", progress.trials_per_second},
-                        {"elapsed_s", progress.elapsed_s},
-                        {"slots", progress.slots},
-                        {"without_device_s", progress.without_device_s},
-                        {"device_busy_share", progress.device_busy_share},
-                        {"current_task", progress.current_task},
-                        {"nothing_new", progress.nothing_new},
-                        {"undecided", progress.undecided},
-                        {"tasks", std::move(tasks)}};
-  if (progress.expected_gain) out["expected_gain"] = *progress.expected_gain;
-  if (progress.remaining_s) out["remaining_s"] = *progress.remaining_s;
+  google::protobuf::util::JsonPrintOptions all_fields;
+  all_fields.always_print_primitive_fields = true;
+  all_fields.preserve_proto_field_names = true;
+  std::string text;
+  TF_CHECK(google::protobuf::util::MessageToJsonString(progress, &text, all_fields).ok());
+  nlohmann::json out = nlohmann::json::parse(text);
   if (job_id != 0) out["job"] = job_id;
   if (trial) out["network"] = trial_json(*trial);
   if (!build.empty()) out["build"] = build_json(build);
@@ -188,9 +139,9 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
 }
 
 bool has_results(const session::Progress& progress) {
-  return progress.trials > 0 || progress.nothing_new ||
-         std::ranges::any_of(progress.tasks, [](const session::TaskProgress& task) {
-           return task.best_ns > 0 || !task.given_up.empty();
+  return progress.trials() > 0 || progress.nothing_new() ||
+         std::ranges::any_of(progress.tasks(), [](const session::TaskProgress& task) {
+           return task.best_ns() > 0 || !task.given_up().empty();
          });
 }
 
@@ -198,15 +149,15 @@ std::string task_table(const session::Progress& progress, size_t width) {
   std::vector<std::vector<std::string>> used, unused;
   double total_ns = 0;
   bool is_complete = true, has_begun = false;
-  for (const session::TaskProgress& task : progress.tasks) {
-    const bool is_measured = task.best_ns > 0, is_used = task.weight > 0;
+  for (const session::TaskProgress& task : progress.tasks()) {
+    const bool is_measured = task.best_ns() > 0, is_used = task.weight() > 0;
     (is_used ? used : unused)
-        .push_back({task.label, is_measured ? duration_text(task.best_ns) : "-", absl::StrCat(task.trials),
-                    is_used ? absl::StrFormat("%g", task.weight) : "-",
-                    is_measured ? absl::StrFormat("%.1f", gflops(task.flops, task.best_ns)) : "-"});
+        .push_back({task.label(), is_measured ? duration_text(task.best_ns()) : "-",
+                    absl::StrCat(task.trials()), is_used ? absl::StrFormat("%g", task.weight()) : "-",
+                    is_measured ? absl::StrFormat("%.1f", gflops(task.flops(), task.best_ns())) : "-"});
     is_complete = is_complete && (is_measured || !is_used);
-    has_begun = has_begun || task.trials > 0;
-    total_ns += task.best_ns * task.weight;
+    has_begun = has_begun || task.trials() > 0;
+    total_ns += task.best_ns() * task.weight();
   }
   const auto table = [&](std::vector<std::vector<std::string>> rows) {
     return text_table({{"kernel", Cells::kShortened},
@@ -231,12 +182,13 @@ std::string task_table(const session::Progress& progress, size_t width) {
 
 std::string notes_text(const session::Progress& progress) {
   std::string notes;
-  for (const session::TaskProgress& task : progress.tasks)
-    if (!task.given_up.empty()) absl::StrAppend(&notes, "gave up ", task.label, ": ", task.given_up, "\n");
+  for (const session::TaskProgress& task : progress.tasks())
+    if (!task.given_up().empty())
+      absl::StrAppend(&notes, "gave up ", task.label(), ": ", task.given_up(), "\n");
   absl::StrAppend(&notes, failures_text(progress));
-  if (progress.nothing_new)
+  if (progress.nothing_new())
     absl::StrAppend(&notes, "search exhausted: it proposes only candidates that were already measured\n");
-  if (progress.undecided)
+  if (progress.undecided())
     absl::StrAppend(&notes, "warning: the budget ended before all finalists were re-measured; some best ",
                     "schedules rest on a single measurement: increase --minutes\n");
   if (const std::string absence = service::absence_text(progress); !absence.empty())

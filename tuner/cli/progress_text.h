@@ -24,8 +24,9 @@ namespace tf::tuner_cli {
 // `trial_limit` 0: no limit is shown.
 std::string progress_line(const session::Progress& progress, int64_t trial_limit);
 
-// One line of JSON with every field of Progress; job_id 0 is left out. Of what is over, also the network's
-// trial as "network", without times and ratio if nothing was timed, and what a build takes as "build".
+// One line of JSON: every field of Progress by protobuf's mapping, and "job"; job_id 0 is left out. Of what is
+// over, also the network's trial as "network", without times and ratio if nothing was timed, and what a build
+// takes as "build".
 std::string progress_json(const session::Progress& progress, int64_t job_id,
                           const std::optional<session::NetworkTrial>& trial = std::nullopt,
                           const std::vector<session::KernelChoice>& build = {});

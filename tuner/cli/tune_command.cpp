@@ -322,8 +322,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
         return session::tune(
             tasks, options, *builder, *runner, *store, stop,
             [&, told = false](const session::Progress& progress) mutable {
-              if (progress.finishing && !std::exchange(told, true))
-                printer.say(absl::StrCat("finishing ", counted(*progress.finishing, "trial")));
+              if (progress.has_finishing() && !std::exchange(told, true))
+                printer.say(absl::StrCat("finishing ", counted(progress.finishing(), "trial")));
               printer.show(progress);
             });
       }).get();

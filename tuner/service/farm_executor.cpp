@@ -132,7 +132,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
   allotment.follow(nullptr);
   if (!absl::IsCancelled(result.status()) || !limit.ended_by_budget()) return result;
   // No device came back: what was measured is the result.
-  if (last.trials > 0) return last;
+  if (last.trials() > 0) return last;
   const absl::StatusOr<SlotSupply> supply = look(spec, person_of(job.submitter));
   return absl::DeadlineExceededError(
       absl::StrCat("no trial finished, and no device returned: ",

@@ -44,92 +44,6 @@ JobSpec from_proto(const pb::JobSpec& spec) {
   return out;
 }
 
-namespace {
-
-pb::Phase to_proto(session::Phase phase) {
-  switch (phase) {
-    case session::Phase::kMeasuring:
-      return pb::PHASE_MEASURING;
-    case session::Phase::kFinals:
-      return pb::PHASE_PLAY_OFF;
-    case session::Phase::kOver:
-      return pb::PHASE_OVER;
-  }
-  return pb::PHASE_UNSPECIFIED;
-}
-
-session::Phase phase_from_proto(pb::Phase phase) {
-  switch (phase) {
-    case pb::PHASE_PLAY_OFF:
-      return session::Phase::kFinals;
-    case pb::PHASE_OVER:
-      return session::Phase::kOver;
-    default:  // of an older tuner, or a newer one
-      return session::Phase::kMeasuring;
-  }
-}
-
-}  // namespace
-
-pb::Progress to_proto(const session::Progress& progress) {
-  pb::Progress out;
-  out.set_phase(to_proto(progress.phase));
-  out.set_trials(progress.trials);
-  out.set_failures(progress.failures);
-  out.set_not_measured(progress.not_measured);
-  out.set_trials_per_second(progress.trials_per_second);
-  out.set_elapsed_s(progress.elapsed_s);
-  if (progress.remaining_s) out.set_remaining_s(*progress.remaining_s);
-  if (progress.expected_gain) out.set_expected_gain(*progress.expected_gain);
-  out.set_device_busy_share(progress.device_busy_share);
-  out.set_current_task(progress.current_task);
-  out.set_nothing_new(progress.nothing_new);
-  out.set_undecided(progress.undecided);
-  out.set_slots(static_cast<uint32_t>(progress.slots));
-  out.set_without_device_s(progress.without_device_s);
-  for (const session::TaskProgress& task : progress.tasks) {
-    pb::TaskProgress* added = out.add_tasks();
-    added->set_label(task.label);
-    added->set_weight(task.weight);
-    added->set_flops(task.flops);
-    added->set_trials(task.trials);
-    added->set_best_ns(task.best_ns);
-    added->set_exhausted(task.exhausted);
-    added->set_given_up(task.given_up);
-    added->set_untuned_ns(task.untuned_ns);
-  }
-  return out;
-}
-
-session::Progress from_proto(const pb::Progress& progress) {
-  session::Progress out;
-  out.phase = phase_from_proto(progress.phase());
-  out.trials = progress.trials();
-  out.failures = progress.failures();
-  out.not_measured = progress.not_measured();
-  out.trials_per_second = progress.trials_per_second();
-  out.elapsed_s = progress.elapsed_s();
-  if (progress.has_remaining_s()) out.remaining_s = progress.remaining_s();
-  if (progress.has_expected_gain()) out.expected_gain = progress.expected_gain();
-  out.device_busy_share = progress.device_busy_share();
-  out.current_task = progress.current_task();
-  out.nothing_new = progress.nothing_new();
-  out.undecided = progress.undecided();
-  out.slots = static_cast<int>(progress.slots());
-  out.without_device_s = progress.without_device_s();
-  for (const pb::TaskProgress& task : progress.tasks()) {
-    out.tasks.push_back({.label = task.label(),
-                         .weight = task.weight(),
-                         .flops = task.flops(),
-                         .trials = task.trials(),
-                         .best_ns = task.best_ns(),
-                         .untuned_ns = task.untuned_ns(),
-                         .exhausted = task.exhausted(),
-                         .given_up = task.given_up()});
-  }
-  return out;
-}
-
 pb::JobUpdate to_proto(const JobView& view) {
   pb::JobUpdate out;
   out.set_job_id(view.job.id);
@@ -148,7 +62,7 @@ pb::JobUpdate to_proto(const JobView& view) {
   out.set_submitter(view.job.submitter);
   *out.mutable_slots() = {view.slots.begin(), view.slots.end()};
   out.set_unchanged(view.unchanged);
-  if (view.progress) *out.mutable_progress() = to_proto(*view.progress);
+  if (view.progress) *out.mutable_progress() = *view.progress;
   return out;
 }
 
@@ -175,7 +89,7 @@ absl::StatusOr<JobView> from_proto(const pb::JobUpdate& update) {
   view.trials = update.trials();
   view.slots = {update.slots().begin(), update.slots().end()};
   view.unchanged = update.unchanged();
-  if (update.has_progress()) view.progress = from_proto(update.progress());
+  if (update.has_progress()) view.progress = update.progress();
   return view;
 }
 

@@ -8,11 +8,9 @@
 namespace tf::service {
 
 tunefarm::tune::v1::JobSpec to_proto(const JobSpec& spec);
-tunefarm::tune::v1::Progress to_proto(const session::Progress& progress);
 tunefarm::tune::v1::JobUpdate to_proto(const JobView& view);
 
 JobSpec from_proto(const tunefarm::tune::v1::JobSpec& spec);
-session::Progress from_proto(const tunefarm::tune::v1::Progress& progress);
 // INVALID_ARGUMENT for a state that does not exist. The view's version stays 0.
 absl::StatusOr<JobView> from_proto(const tunefarm::tune::v1::JobUpdate& update);
 

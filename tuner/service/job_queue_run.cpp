@@ -239,7 +239,7 @@ void JobQueue::become(Entry& entry, database::Job next) {
   unsaved_.erase(entry.job.id);
   const bool goes_on = entry.job.state == JobState::kQueued || entry.job.state == JobState::kRunning;
   if (!goes_on) entry.lacks.clear();
-  if (goes_on && entry.progress) entry.progress->phase = session::Phase::kMeasuring;
+  if (goes_on && entry.progress) entry.progress->set_phase(session::PHASE_MEASURING);
   // One that only tries again is worth no line until it has what it lacks.
   if (entry.job.state != JobState::kRunning || entry.lacks.empty()) log_state(entry);
   if (database::is_final(entry.job.state) && options_.on_end) options_.on_end(entry.job);

@@ -110,13 +110,13 @@ double network_trial_seconds(const Progress& progress) {
   constexpr double kLinkSeconds = 1, kOpenSeconds = 0.1,
                    kSlowBuilds = 4;  // beside kernels; a second, as long as nothing is known
   double kernels = 0, network_ns = 0;
-  for (const TaskProgress& task : progress.tasks) {
-    if (task.weight <= 0) continue;
+  for (const TaskProgress& task : progress.tasks()) {
+    if (task.weight() <= 0) continue;
     ++kernels;
-    network_ns += task.weight * (task.best_ns + std::max(task.best_ns, task.untuned_ns));
+    network_ns += task.weight() * (task.best_ns() + std::max(task.best_ns(), task.untuned_ns()));
   }
   // A trial builds a kernel, too.
-  const double rate = progress.trials_per_second > 0 ? progress.trials_per_second : kSlowBuilds;
+  const double rate = progress.trials_per_second() > 0 ? progress.trials_per_second() : kSlowBuilds;
   return kLinkSeconds + 2 * kOpenSeconds + kernels / rate + kRounds * driver::kTurn * network_ns * 1e-9;
 }
 

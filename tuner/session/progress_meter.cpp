@@ -64,33 +64,34 @@ Clock::time_point ProgressMeter::deadline(double reserve_s) const {
 // Without final re-measurements, and without the time in which nothing could be tried.
 double ProgressMeter::rate_of_all(const Progress& progress) const {
   double tried_s = spent_before_s_ + rate_.active_s();
-  if (tried_s <= 0) tried_s = progress.elapsed_s;  // of one trial of an earlier run, for one
-  return tried_s > 0 ? static_cast<double>(progress.trials) / tried_s : 0;
+  if (tried_s <= 0) tried_s = progress.elapsed_s();  // of one trial of an earlier run, for one
+  return tried_s > 0 ? static_cast<double>(progress.trials()) / tried_s : 0;
 }
 
 void ProgressMeter::describe(Progress& progress, Clock::time_point now) {
   note_slots(slots_, now);
-  progress.slots = slots_;
-  progress.elapsed_s = spent_before_s_ + seconds_between(start_, told_slots_);
-  progress.without_device_s = without_device_s_;
-  if (progress.phase == Phase::kMeasuring) progress.trials_per_second = rate_.per_second(told_slots_);
-  if (progress.phase == Phase::kOver) progress.trials_per_second = rate_of_all(progress);
+  progress.set_slots(static_cast<uint32_t>(slots_));
+  progress.set_elapsed_s(spent_before_s_ + seconds_between(start_, told_slots_));
+  progress.set_without_device_s(without_device_s_);
+  if (progress.phase() == PHASE_MEASURING) progress.set_trials_per_second(rate_.per_second(told_slots_));
+  if (progress.phase() == PHASE_OVER) progress.set_trials_per_second(rate_of_all(progress));
   // Of earlier runs nobody knows how many devices they had: each trial is taken to have had one.
   const double slot_s = spent_before_s_ + slot_s_;
-  progress.device_busy_share = slot_s > 0 ? (sampled_before_s_ + sampled_s_) / slot_s : 0;
-  progress.remaining_s.reset();
+  progress.set_device_busy_share(slot_s > 0 ? (sampled_before_s_ + sampled_s_) / slot_s : 0);
+  progress.clear_remaining_s();
   if (budget_.minutes > 0) {
-    const double spent_s = progress.elapsed_s - progress.without_device_s;
-    progress.remaining_s = std::max(0.0, budget_.minutes * 60 - spent_s);
+    const double spent_s = progress.elapsed_s() - progress.without_device_s();
+    progress.set_remaining_s(std::max(0.0, budget_.minutes * 60 - spent_s));
   }
   // The last trials are not the end: how long final re-measurements take, nobody knows.
-  if (budget_.trials > 0 && progress.trials_per_second > 0 && progress.phase != Phase::kFinals) {
-    const double left = static_cast<double>(std::max<int64_t>(0, budget_.trials - progress.trials)) /
-                        progress.trials_per_second;
-    progress.remaining_s = std::min(left, progress.remaining_s.value_or(left));
+  if (budget_.trials > 0 && progress.trials_per_second() > 0 && progress.phase() != PHASE_FINALS) {
+    const double left = static_cast<double>(std::max<int64_t>(0, budget_.trials - progress.trials())) /
+                        progress.trials_per_second();
+    progress.set_remaining_s(std::min(left, progress.has_remaining_s() ? progress.remaining_s() : left));
   }
   // That takes all trials, so not each time that somebody looks on.
-  if (progress.phase == Phase::kOver) progress.median_gap_s = median_gap_s();
+  if (progress.phase() != PHASE_OVER) return;
+  if (const std::optional<double> gap_s = median_gap_s()) progress.set_median_gap_s(*gap_s);
 }
 
 }  // namespace tf::session

@@ -39,7 +39,7 @@ class ProgressMeter {
   Clock::time_point deadline(double reserve_s) const;
   // Whether so few seconds of them are left.
   bool time_is_up(double reserve_s) const { return Clock::now() >= deadline(reserve_s); }
-  // Everything about time and rates; `progress.trials` and `progress.phase` are read. During final
+  // Everything about time and rates; its trials and its phase are read. During final
   // re-measurements the rate stays what it was.
   void describe(Progress& progress, Clock::time_point now = Clock::now());
 

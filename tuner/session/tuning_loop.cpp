@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -60,13 +61,13 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
     const Clock::time_point now = Clock::now();
     meter_.note_slots(runner_.slots(), now);
     if (!draining_since && (stop.load() || is_enough())) draining_since = now;
-    if (stop.load() && !progress_.finishing) {
+    if (stop.load() && !progress_.has_finishing()) {
       withdraw_waiting(pipeline);
       reported = {};  // whoever waits is told at once
     }
     absl::StatusOr<bool> more = step(pipeline, draining_since.has_value());
     if (!more.ok()) failure = more.status();
-    if (failure.ok() && !*more) progress_.nothing_new = !draining_since;
+    if (failure.ok() && !*more) progress_.set_nothing_new(!draining_since);
     if (!failure.ok() || !*more) break;
     if (draining_since && now - *draining_since > kDrainLimit) break;  // a device that stays away
     if (now - reported >= kReportEvery) {
@@ -80,14 +81,14 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   if (has_finals && failure.ok() && in_flight_.empty()) {
     failure = run_finals(pipeline, stop);
   } else {
-    progress_.undecided = has_finals && progress_.trials > 0;
+    progress_.set_undecided(has_finals && progress_.trials() > 0);
   }
   // What still runs was left behind on purpose; its results would have nowhere to go.
   if (!in_flight_.empty()) {
     builder_.cancel();
     runner_.cancel();
   }
-  progress_.phase = Phase::kOver;
+  progress_.set_phase(PHASE_OVER);
   update_progress();
   report_(progress_);
   TF_RETURN_IF_ERROR(failure);
@@ -100,7 +101,7 @@ absl::Status TuningLoop::run_finals(Pipeline& pipeline, const std::atomic<bool>&
   const std::vector<int64_t> tried = contested(tasks_, expected, tried_);
   const std::vector<double> runs = runs_of(expected);
   if (std::ranges::all_of(tried, [](int64_t trials) { return trials == 0; })) return absl::OkStatus();
-  progress_.phase = Phase::kFinals;
+  progress_.set_phase(PHASE_FINALS);
   update_progress();
   report_(progress_);
   // What is expected of tasks costs more, and is not asked any more.
@@ -119,8 +120,8 @@ absl::Status TuningLoop::run_finals(Pipeline& pipeline, const std::atomic<bool>&
                                    .throttling = throttling_,
                                    .retry_delay = options_.retry_delay,
                                    .meanwhile = tell_time}));
-  progress_.not_measured += played.attempts;
-  progress_.undecided = played.undecided && !stop.load();
+  progress_.set_not_measured(progress_.not_measured() + static_cast<int32_t>(played.attempts));
+  progress_.set_undecided(played.undecided && !stop.load());
   return absl::OkStatus();
 }
 
@@ -217,12 +218,13 @@ bool TuningLoop::is_duplicate(const InFlight& flight, const Finished& finished) 
 
 // A trial of this run or of an earlier one of the job.
 void TuningLoop::count(size_t task, const database::Measurement& measurement) {
-  ++progress_.trials;
-  ++progress_.tasks[task].trials;
+  progress_.set_trials(progress_.trials() + 1);
+  TaskProgress& of_task = *progress_.mutable_tasks(static_cast<int>(task));
+  of_task.set_trials(of_task.trials() + 1);
   ++tried_[task];
   if (!is_failure(measurement.outcome)) return;
-  ++progress_.failures;
-  ++progress_.failed_by[measurement.outcome];
+  progress_.set_failures(progress_.failures() + 1);
+  ++(*progress_.mutable_failed_by())[std::string(database::outcome_name(measurement.outcome))];
 }
 
 // No trial: nothing was measured, and the budget pays for nothing.
@@ -236,7 +238,7 @@ void TuningLoop::take_duplicate(const InFlight& flight, const Finished& finished
     time = known->time;
   }
   tasks_[index]->observe(flight.candidate, time);
-  ++progress_.duplicates;
+  progress_.set_duplicates(progress_.duplicates() + 1);
   ++duplicates_in_a_row_[index];
 }
 
@@ -261,7 +263,7 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
 }
 
 absl::Status TuningLoop::note_attempt(const InFlight& flight, const Finished& finished) {
-  ++progress_.not_measured;
+  progress_.set_not_measured(progress_.not_measured() + 1);
   return store_.add_attempt(attempt_of(flight.subject, finished.work.artifact.digest, finished.status));
 }
 
@@ -292,11 +294,10 @@ absl::Status TuningLoop::not_measured(InFlight flight, Finished finished) {
 
 // A device that refuses one task's candidates, or its reference, may well measure the others.
 absl::Status TuningLoop::give_up(int task, const absl::Status& why) {
-  const auto index = static_cast<size_t>(task);
-  if (++refusals_[index] < kMaxRefusals) return absl::OkStatus();
-  progress_.tasks[index].given_up = std::string(why.message());
-  const bool any_left = std::any_of(progress_.tasks.begin(), progress_.tasks.end(),
-                                    [](const TaskProgress& other) { return other.given_up.empty(); });
+  if (++refusals_[static_cast<size_t>(task)] < kMaxRefusals) return absl::OkStatus();
+  progress_.mutable_tasks(task)->set_given_up(printable_lines(std::string(why.message())));
+  const bool any_left = std::ranges::any_of(
+      progress_.tasks(), [](const TaskProgress& other) { return other.given_up().empty(); });
   return any_left ? absl::OkStatus() : why;
 }
 
@@ -321,14 +322,15 @@ absl::Status TuningLoop::save_tasks() {
   if (options_.job_id == 0) return absl::OkStatus();
   std::vector<database::JobTask> rows;
   for (size_t i = 0; i < tasks_.size(); ++i) {
+    const TaskProgress& shown = progress_.tasks(static_cast<int>(i));
     database::JobTask row;
     row.job_id = options_.job_id;
     row.index = static_cast<int32_t>(i);
     row.problem = tasks_[i]->problem();
-    row.label = progress_.tasks[i].label;
-    row.weight = progress_.tasks[i].weight;
-    row.trials = progress_.tasks[i].trials;
-    row.best_ns = progress_.tasks[i].best_ns;
+    row.label = shown.label();
+    row.weight = shown.weight();
+    row.trials = shown.trials();
+    row.best_ns = shown.best_ns();
     rows.push_back(std::move(row));
   }
   return store_.save_job_tasks(rows);

@@ -17,14 +17,14 @@ constexpr int kSettled = 12;
 
 int64_t TuningLoop::trials_left() const {
   constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
-  return options_.budget.trials > 0 ? options_.budget.trials - progress_.trials : kNoLimit;
+  return options_.budget.trials > 0 ? options_.budget.trials - progress_.trials() : kNoLimit;
 }
 
 std::vector<ExpectedImprovement> TuningLoop::improvements() const {
   std::vector<OpenTask> open;
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const bool exhausted = tasks_[i]->exhausted() || duplicates_in_a_row_[i] >= kMaxDuplicatesInARow ||
-                           !progress_.tasks[i].given_up.empty();
+                           !progress_.tasks(static_cast<int>(i)).given_up().empty();
     open.push_back({tasks_[i].get(), under_way_[i], exhausted});
   }
   return improvements_of(open);
@@ -33,7 +33,7 @@ std::vector<ExpectedImprovement> TuningLoop::improvements() const {
 // From the last trial handed out to the end: what is under way, then the final re-measurements. At most a
 // fifth of the budget, so that there is something to decide.
 double TuningLoop::closing_seconds() const {
-  const double rate = progress_.trials_per_second;
+  const double rate = progress_.trials_per_second();
   if (rate <= 0) return 0;
   double seconds = static_cast<double>(in_flight_.size()) / rate;
   if (ends_with_finals()) seconds += finals_seconds(tasks_, contested(tasks_, improvements(), tried_), rate);
@@ -42,7 +42,7 @@ double TuningLoop::closing_seconds() const {
 
 // From when on nothing can begin, for so many under way at once, that is over before the budget is.
 Clock::time_point TuningLoop::last_begin(int depth) const {
-  const double rate = progress_.trials_per_second;
+  const double rate = progress_.trials_per_second();
   const double seconds = rate > 0 ? std::min(depth / rate, options_.budget.minutes * 60 / 10) : 0;
   return meter_.deadline(seconds + reserve_s_);
 }
@@ -55,17 +55,18 @@ bool TuningLoop::is_enough() const {
 
 // What the next minute is expected to save, and by that how long it goes on.
 void TuningLoop::expect() {
-  const double trials = 60 * progress_.trials_per_second;
+  const double trials = 60 * progress_.trials_per_second();
   const std::vector<ExpectedImprovement> tasks = improvements();
   Forecast forecast(tasks);
-  progress_.expected_gain.reset();
+  progress_.clear_expected_gain();
   if (!forecast.is_known() || trials <= 0) return;
-  progress_.expected_gain = forecast.spend(trials);
-  if (options_.budget.until_gain <= 0 || progress_.phase == Phase::kFinals) return;
-  const bool is_little = *progress_.expected_gain < options_.budget.until_gain;
+  progress_.set_expected_gain(forecast.spend(trials));
+  if (options_.budget.until_gain <= 0 || progress_.phase() == PHASE_FINALS) return;
+  const bool is_little = progress_.expected_gain() < options_.budget.until_gain;
   reports_of_little_gain_ = is_little ? reports_of_little_gain_ + 1 : 0;
   if (const std::optional<int> minutes = minutes_until(tasks, trials, options_.budget.until_gain))
-    progress_.remaining_s = std::min(60.0 * *minutes, progress_.remaining_s.value_or(60.0 * *minutes));
+    progress_.set_remaining_s(progress_.has_remaining_s() ? std::min(60.0 * *minutes, progress_.remaining_s())
+                                                          : 60.0 * *minutes);
 }
 
 void TuningLoop::update_progress() {
@@ -73,9 +74,10 @@ void TuningLoop::update_progress() {
   meter_.describe(progress_);
   expect();
   for (size_t i = 0; i < tasks_.size(); ++i) {
-    progress_.tasks[i].best_ns = tasks_[i]->best_seconds() * 1e9;
-    progress_.tasks[i].untuned_ns = tasks_[i]->untuned_seconds() * 1e9;
-    progress_.tasks[i].exhausted = tasks_[i]->exhausted();
+    TaskProgress& shown = *progress_.mutable_tasks(static_cast<int>(i));
+    shown.set_best_ns(tasks_[i]->best_seconds() * 1e9);
+    shown.set_untuned_ns(tasks_[i]->untuned_seconds() * 1e9);
+    shown.set_exhausted(tasks_[i]->exhausted());
   }
   if (options_.budget.reserve_s) reserve_s_ = options_.budget.reserve_s(progress_);
 }

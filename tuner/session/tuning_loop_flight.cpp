@@ -38,7 +38,7 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     if (search::is_baseline(options_.strategy)) work.priority = Priority::kRepeat;
     // It has to have a time, whatever is known already.
     if (flight.subject.untuned && task.best_seconds() > 0) work.priority = Priority::kInFull;
-    progress_.current_task = index;
+    progress_.set_current_task(index);
     work.request = candidate_request(task.task(), target_, flight.subject.schedule);
     hand_out(std::move(flight), work);
     pipeline.submit(std::move(work));
@@ -97,7 +97,7 @@ void TuningLoop::withdraw(Pipeline& pipeline, InFlight flight) {
   flight.place->withdraw();
   tasks_[task]->take_back(flight.candidate);
   --under_way_[task];
-  ++progress_.withdrawn;
+  progress_.set_withdrawn(progress_.withdrawn() + 1);
   const auto arrival = arrived_.extract(flight.ticket);
   if (!arrival.empty()) pipeline.let_go(arrival.mapped());
 }
@@ -111,7 +111,7 @@ void TuningLoop::withdraw_waiting(Pipeline& pipeline) {
     withdraw(pipeline, std::move(in_flight_.extract(each).mapped()));
   }
   waiting_.clear();
-  progress_.finishing = std::ssize(in_flight_);
+  progress_.set_finishing(static_cast<int32_t>(in_flight_.size()));
 }
 
 void TuningLoop::arrive(Pipeline& pipeline, Finished finished) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
@@ -44,11 +45,13 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
           },
           &cpu_),
       meter_(options.budget) {
-  progress_.tasks.resize(tasks.size());
+  progress_.set_phase(PHASE_MEASURING);
+  progress_.set_current_task(-1);
   under_way_.resize(tasks.size());
   refusals_.resize(tasks.size());
   tried_.resize(tasks.size());
   duplicates_in_a_row_.resize(tasks.size());
+  for (size_t i = 0; i < tasks.size(); ++i) progress_.add_tasks();
 }
 
 absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop) {
@@ -68,10 +71,10 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
     const double flops = state->space().flops();
     TF_RETURN_IF_ERROR(
         store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
-    TaskProgress& shown = progress_.tasks[i];
-    shown.label = tasks[i].label;
-    shown.weight = tasks[i].weight;
-    shown.flops = flops;
+    TaskProgress& shown = *progress_.mutable_tasks(static_cast<int>(i));
+    shown.set_label(printable_lines(tasks[i].label));  // names out of a model
+    shown.set_weight(tasks[i].weight);
+    shown.set_flops(flops);
     tasks_.push_back(std::move(state));
     TF_RETURN_IF_ERROR(add_records(*tasks_[i]));
   }

@@ -90,10 +90,10 @@ absl::Status tune_slice(const bench::Kernel& kernel, double minutes, const TuneO
                       session::tune(tasks, session, *bench.builder, *bench.runner, *bench.store, stop,
                                     [](const session::Progress&) {}));
   std::fprintf(stderr, "%-30s %5lld trials, best %10.1f us, %6.1f GFLOP/s\n", kernel.name.c_str(),
-               static_cast<long long>(progress.trials), progress.tasks[0].best_ns / 1e3,
-               progress.tasks[0].best_ns > 0 ? bench::flops_of(kernel) / progress.tasks[0].best_ns : 0);
+               static_cast<long long>(progress.trials()), progress.tasks(0).best_ns() / 1e3,
+               progress.tasks(0).best_ns() > 0 ? bench::flops_of(kernel) / progress.tasks(0).best_ns() : 0);
   job.state = database::JobState::kDone;
-  job.detail = progress.tasks[0].exhausted ? kExhausted : absl::StrCat(progress.trials, " trials");
+  job.detail = progress.tasks(0).exhausted() ? kExhausted : absl::StrCat(progress.trials(), " trials");
   job.finished_unix_ns = absl::GetCurrentTimeNanos();
   return bench.store->update_job(job);
 }

@@ -309,13 +309,13 @@ void tune(benchmark::State& state, const std::vector<session::Task>& tasks, bool
     if (!result.ok()) return state.SkipWithError(result.status().ToString().c_str());
     progress = *std::move(result);
   }
-  state.counters["trials"] = static_cast<double>(progress.trials);
+  state.counters["trials"] = static_cast<double>(progress.trials());
   state.counters["trials_per_s"] =
-      static_cast<double>(progress.trials - progress.failures) / progress.elapsed_s;
-  state.counters["twins"] = static_cast<double>(progress.duplicates);
-  state.counters["gap_ms"] = progress.median_gap_s.value_or(0) * 1e3;
-  state.counters["failures"] = static_cast<double>(progress.failures);
-  state.counters["device_busy_share"] = progress.device_busy_share;
+      static_cast<double>(progress.trials() - progress.failures()) / progress.elapsed_s();
+  state.counters["twins"] = static_cast<double>(progress.duplicates());
+  state.counters["gap_ms"] = progress.median_gap_s() * 1e3;
+  state.counters["failures"] = static_cast<double>(progress.failures());
+  state.counters["device_busy_share"] = progress.device_busy_share();
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ TEST(JobJson, HasProgressWhetherThereIsSomeOrNot) {
   service::JobView view{.job = {.id = 3, .state = JobState::kRunning}};
   EXPECT_TRUE(nlohmann::json::parse(job_json(view)).at("progress").is_null());
   view.progress.emplace();
-  view.progress->trials = 4;
-  view.progress->remaining_s = 19;
+  view.progress->set_trials(4);
+  view.progress->set_remaining_s(19);
   EXPECT_EQ(nlohmann::json::parse(job_json(view)).at("progress").at("trials"), 4);
   EXPECT_EQ(nlohmann::json::parse(job_json(view)).at("progress").at("remaining_s"), 19);
   view.job.state = JobState::kCancelled;

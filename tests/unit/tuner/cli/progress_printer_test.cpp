@@ -14,8 +14,8 @@ using testing::Not;
 
 TEST(ProgressPrinter, LeavesNoTimeToWhatIsOver) {
   session::Progress progress;
-  progress.trials = 4;
-  progress.remaining_s = 19;
+  progress.set_trials(4);
+  progress.set_remaining_s(19);
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();
   ProgressPrinter(ProgressStyle::kPipe, 60, 7).finish(progress, std::nullopt);
@@ -33,11 +33,11 @@ TEST(ProgressPrinter, ShowsAtOnceThatTheFinalsBegin) {
   session::Progress progress;
   testing::internal::CaptureStderr();
   ProgressPrinter printer(ProgressStyle::kPipe, 60, 7);
-  progress.trials = 3;
+  progress.set_trials(3);
   printer.show(progress);
-  progress.trials = 4;
+  progress.set_trials(4);
   printer.show(progress);
-  progress.phase = session::Phase::kFinals;
+  progress.set_phase(session::PHASE_FINALS);
   printer.show(progress);
   const std::string err = testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::ranges::count(err, '\n'), 2) << err;
@@ -46,7 +46,7 @@ TEST(ProgressPrinter, ShowsAtOnceThatTheFinalsBegin) {
 
 TEST(ProgressPrinter, HasNoTableOfWhatWasNeverMeasured) {
   session::Progress progress;
-  progress.tasks = {{.label = "matmul", .flops = 1e6}};
+  progress.add_tasks()->set_label("matmul");
   const auto printed = [&progress](ProgressStyle style) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
@@ -56,20 +56,22 @@ TEST(ProgressPrinter, HasNoTableOfWhatWasNeverMeasured) {
   };
   EXPECT_EQ(printed(ProgressStyle::kPipe), "");
   EXPECT_THAT(printed(ProgressStyle::kJson), HasSubstr("matmul")) << "programs are told all the same";
-  progress.tasks[0].best_ns = 1000;  // by an earlier job
+  progress.mutable_tasks(0)->set_best_ns(1000);  // by an earlier job
   EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("matmul"));
-  progress.tasks[0] = {.label = "matmul", .flops = 1e6, .given_up = "refused"};
+  progress.mutable_tasks(0)->clear_best_ns();
+  progress.mutable_tasks(0)->set_given_up("refused");
   EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("gave up matmul: refused"));
-  progress.tasks[0] = {.label = "matmul", .trials = 3};  // all failed
-  progress.trials = 3;
+  progress.mutable_tasks(0)->clear_given_up();
+  progress.mutable_tasks(0)->set_trials(3);  // all failed
+  progress.set_trials(3);
   EXPECT_THAT(printed(ProgressStyle::kPipe), HasSubstr("no trial has succeeded yet"));
 }
 
 TEST(ProgressPrinter, ShowsTheEndOnceWhetherItSucceededOrNot) {
   const auto printed = [](ProgressStyle style, bool finishes) {
     session::Progress progress;
-    progress.trials = 4;
-    progress.phase = session::Phase::kOver;
+    progress.set_trials(4);
+    progress.set_phase(session::PHASE_OVER);
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     {
@@ -86,7 +88,7 @@ TEST(ProgressPrinter, ShowsTheEndOnceWhetherItSucceededOrNot) {
     EXPECT_THAT(lines, HasSubstr("4/60 trials"));
     const std::string json = printed(ProgressStyle::kJson, finishes);
     EXPECT_EQ(std::ranges::count(json, '\n'), 1) << json;
-    EXPECT_EQ(nlohmann::json::parse(json)["phase"], "over");
+    EXPECT_EQ(nlohmann::json::parse(json)["phase"], "PHASE_OVER");
   }
   EXPECT_THAT(printed(ProgressStyle::kTerminal, false), testing::EndsWith("trials  0.0/s\n"));
 }

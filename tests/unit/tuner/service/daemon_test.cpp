@@ -83,12 +83,12 @@ TEST_F(DaemonTest, ASubmittedModelIsKeptAndItsJobWatchedToItsEnd) {
   EXPECT_EQ(*read_file(store_->find_job(*id)->model_path), model);
   int seen = 0;
   absl::StatusOr<JobView> last = client->watch(*id, absl::Seconds(5), [&](const JobView& view) {
-    if (view.progress && view.progress->trials >= 3) executor_->end(*id, absl::OkStatus());
+    if (view.progress && view.progress->trials() >= 3) executor_->end(*id, absl::OkStatus());
     return ++seen < 10'000;
   });
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->job.state, JobState::kDone);
-  EXPECT_GE(last->progress->trials, 3);
+  EXPECT_GE(last->progress->trials(), 3);
   EXPECT_GT(seen, 1);
   EXPECT_EQ(client->list()->at(0).job.model_digest, sha256(model).hex());
 }

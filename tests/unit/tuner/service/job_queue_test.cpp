@@ -67,9 +67,9 @@ TEST_F(JobQueueTest, ProgressIsSeenWhileAJobRuns) {
   start();
   const int64_t id = submit("desk");
   JobView view = wait_for(id, JobState::kRunning);
-  while (!view.progress || view.progress->trials < 3)
+  while (!view.progress || view.progress->trials() < 3)
     view = *queue_->wait_for_change(id, view.version, absl::Seconds(1));
-  EXPECT_EQ(view.progress->tasks.at(0).label, "conv2d");
+  EXPECT_EQ(view.progress->tasks(0).label(), "conv2d");
 }
 
 TEST_F(JobQueueTest, ACancelledJobDrainsAndNeverRunsAgain) {
@@ -106,15 +106,15 @@ TEST_F(JobQueueTest, OfAJobThatIsToGoOnItIsNotSaidThatItIsOver) {
   JobView view = *queue_->find(id);
   while (!view.progress) view = *queue_->wait_for_change(id, view.version, absl::Seconds(10));
   ASSERT_TRUE(queue_->pause(id).ok());
-  EXPECT_EQ(wait_for(id, JobState::kPaused).progress->phase, session::Phase::kOver);
+  EXPECT_EQ(wait_for(id, JobState::kPaused).progress->phase(), session::PHASE_OVER);
   const int64_t other = submit("desk");
   executor_.wait_for_starts(2);
   const absl::StatusOr<JobView> resumed = queue_->resume(id);  // and waits for the other
   ASSERT_TRUE(resumed.ok()) << resumed.status();
-  EXPECT_EQ(resumed->progress->phase, session::Phase::kMeasuring);
-  EXPECT_GT(resumed->progress->trials, 0);
+  EXPECT_EQ(resumed->progress->phase(), session::PHASE_MEASURING);
+  EXPECT_GT(resumed->progress->trials(), 0);
   executor_.end(other, absl::OkStatus());
-  EXPECT_EQ(wait_for(other, JobState::kDone).progress->phase, session::Phase::kOver);
+  EXPECT_EQ(wait_for(other, JobState::kDone).progress->phase(), session::PHASE_OVER);
   queue_->drain();
 }
 

@@ -62,7 +62,8 @@ class ScriptedExecutor final : public JobExecutor {
   absl::StatusOr<session::Progress> run(const database::Job& job, const JobSpec&, Allotment& allotment,
                                         const std::atomic<bool>& stop, const RunReports& reports) override {
     session::Progress progress;
-    progress.tasks.push_back({.label = "conv2d", .flops = 1e9});
+    progress.set_phase(session::PHASE_MEASURING);
+    progress.add_tasks()->set_label("conv2d");
     std::unique_lock lock(mutex_);
     started_.push_back(job.id);
     changed_.notify_all();
@@ -71,14 +72,14 @@ class ScriptedExecutor final : public JobExecutor {
         absl::Status end = ends_[job.id].front();
         ends_[job.id].erase(ends_[job.id].begin());
         if (!end.ok()) return end;
-        progress.phase = session::Phase::kOver;
+        progress.set_phase(session::PHASE_OVER);
         return progress;
       }
       if (stop && !slow_) {
-        progress.phase = session::Phase::kOver;
+        progress.set_phase(session::PHASE_OVER);
         return progress;
       }
-      ++progress.trials;
+      progress.set_trials(progress.trials() + 1);
       targets_[job.id] = allotment.get();
       const auto waits = waits_.extract(job.id);
       const auto holds = holds_.extract(job.id);

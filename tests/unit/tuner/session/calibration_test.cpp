@@ -87,7 +87,7 @@ class CalibrationTest : public TuneTest {
 TEST_F(CalibrationTest, AreMeasuredFirstAndAreNoTrials) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(progress->trials(), 24);
   EXPECT_EQ(store_->count_trials(options_.job_id).value(), 24);
   const std::vector<database::Measurement> all = records();
   ASSERT_EQ(all.size(), 24 + kCalibrationKernels);
@@ -152,8 +152,8 @@ TEST_F(CalibrationTest, AreLeftOutWhereTheDeviceOnlyRotates) {
   runner_.refuses_warm = true;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 24);
-  EXPECT_EQ(progress->not_measured, 0);
+  EXPECT_EQ(progress->trials(), 24);
+  EXPECT_EQ(progress->not_measured(), 0);
   EXPECT_EQ(records().size(), 24u);
   EXPECT_EQ(runner_.runs, 25) << "it was asked once";
 }
@@ -319,7 +319,7 @@ TEST_F(CalibrationTest, ThatAreNotBuiltInTimeHoldNoSessionUp) {
   const absl::StatusOr<Progress> progress =
       tune(tasks_, options_, held, runner_, *store_, stop_, [](const Progress&) {});
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 24);
+  EXPECT_EQ(progress->trials(), 24);
   EXPECT_EQ(held.came_in_vain, 0) << "a candidate waited for them";
   EXPECT_THAT(log.text(), testing::HasSubstr("not built in 20ms"));
   EXPECT_TRUE(calibration_records().empty());

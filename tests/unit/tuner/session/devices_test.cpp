@@ -23,8 +23,8 @@ TEST_F(TuneTest, TakesTheTimeAgainOfADeviceThatThrottledMeanwhile) {
   runner_.throttle_every = 9;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 24);
-  EXPECT_GT(progress->not_measured, 0);
+  EXPECT_EQ(progress->trials(), 24);
+  EXPECT_GT(progress->not_measured(), 0);
   for (const auto& record : records()) EXPECT_FALSE(record.device.throttled);
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
 }
@@ -36,7 +36,7 @@ TEST_F(TuneTest, AcknowledgesWhatItMeasuredOfACodeThatItKnowsMeanwhile) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(records().size(), 4u) << "two codes a task";
-  const int measured = runner_.runs - static_cast<int>(progress->not_measured);
+  const int measured = runner_.runs - static_cast<int>(progress->not_measured());
   EXPECT_GT(measured, 4) << "else this test shows nothing";
   EXPECT_GE(runner_.acknowledged, measured);
 }
@@ -47,7 +47,7 @@ TEST_F(TuneTest, SearchesAndLearnsInTurnsWithADeviceThatLeavesNoCpu) {
   options_.budget.trials = 150;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 150);
+  EXPECT_EQ(progress->trials(), 150);
 }
 
 // All that are under way are spoiled, and spoiled again: many in a row, but the device answers.
@@ -60,8 +60,8 @@ TEST_F(TuneTest, GoesOnWithADeviceThatBeginsToThrottleAndNeverCools) {
   };
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 60);
-  EXPECT_GT(progress->not_measured, 24) << "else this test shows nothing";
+  EXPECT_EQ(progress->trials(), 60);
+  EXPECT_GT(progress->not_measured(), 24) << "else this test shows nothing";
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
   const auto hot = std::ranges::count_if(records(), [](const auto& each) { return each.device.throttled; });
   EXPECT_GT(hot, 30) << "they count, and say so";
@@ -71,8 +71,8 @@ TEST_F(TuneTest, BelievesADeviceThatThrottlesAlways) {
   runner_.throttle_every = 1;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 24);
-  EXPECT_EQ(progress->not_measured, 0);
+  EXPECT_EQ(progress->trials(), 24);
+  EXPECT_EQ(progress->not_measured(), 0);
 }
 
 // Sixteen devices, so that more waits than is as good as begun, and times that the model can learn.
@@ -94,7 +94,7 @@ TEST_F(TuneTest, WithdrawsWhatTheModelFindsHopelessAndProposesTheSameWhateverThe
     runner_.delay = [&] { return std::chrono::microseconds(++next * 7919 % most_us); };
     const absl::StatusOr<Progress> progress = run();
     ASSERT_TRUE(progress.ok()) << progress.status();
-    EXPECT_GT(progress->withdrawn, 0);
+    EXPECT_GT(progress->withdrawn(), 0);
     std::vector<std::string>& order = told.emplace_back();
     for (const auto& record : records()) order.push_back(record.problem.workload.hex() + record.schedule);
     EXPECT_EQ(order.size(), 400u);
@@ -169,7 +169,7 @@ class BoardsTest : public TuneTest {
     EXPECT_TRUE(runner.ok()) << runner.status();
     const auto progress = tune(tasks_, options_, builder_, **runner, *store_, stop_, [](const Progress&) {});
     EXPECT_TRUE(progress.ok()) << progress.status();
-    EXPECT_FALSE(progress->undecided);
+    EXPECT_FALSE(progress->undecided());
     for (const auto& record : records())
       if (record.lease) boards_.insert(record.lease->slot);
     const auto best = store_->top({.problem = records().front().problem}, 1);

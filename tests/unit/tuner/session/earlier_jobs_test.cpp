@@ -40,7 +40,7 @@ TEST_F(EarlierJobs, RacesOnlyAgainstWhatItMayUseAndASessionMeasuredHere) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_GE(*runner_.incumbents_ns.begin(), 100'000);
-  for (const TaskProgress& task : progress->tasks) EXPECT_GE(task.best_ns, 100'000);
+  for (const TaskProgress& task : progress->tasks()) EXPECT_GE(task.best_ns(), 100'000);
 }
 
 TEST_F(EarlierJobs, RecallsTheTimeOfWhatWasStoppedEarlySince) {
@@ -62,7 +62,7 @@ TEST_F(EarlierJobs, GoesOnWhereAnEarlierRunOfTheJobStopped) {
   options_.budget.trials = 40;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 40);
+  EXPECT_EQ(progress->trials(), 40);
   EXPECT_EQ(records().size(), 40u) << "24 from the first run, 16 new ones";
   std::set<std::string> schedules;
   for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
@@ -75,8 +75,8 @@ TEST_F(EarlierJobs, DoesNothingWhenTheJobsBudgetIsSpentAlready) {
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(runner_.runs, runs);
-  EXPECT_GT(progress->trials_per_second, 0) << "it is the job's, which has trials";
-  EXPECT_GT(progress->device_busy_share, 0);
+  EXPECT_GT(progress->trials_per_second(), 0) << "it is the job's, which has trials";
+  EXPECT_GT(progress->device_busy_share(), 0);
 }
 
 TEST_F(EarlierJobs, TellsFromTheBeginningWhatIsKnownOfTheJob) {
@@ -87,9 +87,9 @@ TEST_F(EarlierJobs, TellsFromTheBeginningWhatIsKnownOfTheJob) {
                 told.push_back(progress);
               }).ok());
   ASSERT_FALSE(told.empty());
-  EXPECT_GE(told.front().trials, 24);
-  EXPECT_EQ(told.front().tasks[0].trials + told.front().tasks[1].trials, told.front().trials);
-  EXPECT_EQ(told.back().trials, 25);
+  EXPECT_GE(told.front().trials(), 24);
+  EXPECT_EQ(told.front().tasks(0).trials() + told.front().tasks(1).trials(), told.front().trials());
+  EXPECT_EQ(told.back().trials(), 25);
 }
 
 TEST_F(EarlierJobs, TellsTheRateOfAllTrialsOfTheJobWhenThisRunFails) {
@@ -106,11 +106,11 @@ TEST_F(EarlierJobs, TellsTheRateOfAllTrialsOfTheJobWhenThisRunFails) {
   ASSERT_FALSE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
                  told = progress;
                }).ok());
-  EXPECT_EQ(told.phase, Phase::kOver);
-  EXPECT_EQ(told.trials, 24);
+  EXPECT_EQ(told.phase(), PHASE_OVER);
+  EXPECT_EQ(told.trials(), 24);
   // But for those few that wait behind the one that has failed.
-  EXPECT_GT(told.trials_per_second * spent_s, 12);
-  EXPECT_LT(told.trials_per_second * spent_s, 24.1);
+  EXPECT_GT(told.trials_per_second() * spent_s, 12);
+  EXPECT_LT(told.trials_per_second() * spent_s, 24.1);
 }
 
 // As of a database from before records named it, or of before a change made it the untuned one.
@@ -162,7 +162,7 @@ TEST_F(EarlierJobs, MeasuresNothingTwiceHoweverOftenItIsInterrupted) {
     runner_.stop = &stop_;
     const absl::StatusOr<Progress> progress = run();
     ASSERT_TRUE(progress.ok()) << progress.status();
-    EXPECT_EQ(progress->trials, static_cast<int64_t>(records().size()));
+    EXPECT_EQ(progress->trials(), static_cast<int64_t>(records().size()));
   }
   EXPECT_EQ(runner_.runs, 120);
   std::set<std::string> schedules;
@@ -181,7 +181,7 @@ TEST_F(EarlierJobs, WhatAnotherJobMeasuredWhileThisOneWasPausedIsNotMeasuredAgai
   options_.job_id = paused;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 80) << "the other's are no trials of this job";
+  EXPECT_EQ(progress->trials(), 80) << "the other's are no trials of this job";
   std::set<std::string> schedules;
   for (const auto& record : records()) schedules.insert(record.problem.workload.hex() + record.schedule);
   EXPECT_EQ(schedules.size(), 160u);
@@ -193,7 +193,7 @@ TEST_F(EarlierJobs, OfTheJobCountWhateverMachineMeasured) {
   options_.budget.trials = 40;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 40);
+  EXPECT_EQ(progress->trials(), 40);
   EXPECT_EQ(runner_.runs, 40) << "what the job measured on the first board was measured again";
 }
 

@@ -67,7 +67,7 @@ TEST_F(FinalsTest, LetsTheBestThatAreTooCloseToCallMeetAgain) {
   const int runs = runner_.runs;
   const absl::StatusOr<Progress> more = run();
   ASSERT_TRUE(more.ok());
-  EXPECT_EQ(more->trials, 24) << "rows of final re-measurements are no trials";
+  EXPECT_EQ(more->trials(), 24) << "rows of final re-measurements are no trials";
   EXPECT_EQ(runner_.runs, runs) << "nothing was tuned, so there is nothing to decide";
 }
 
@@ -78,12 +78,12 @@ TEST_F(FinalsTest, IsToldApartFromTrials) {
               }).ok());
   ASSERT_GE(told.size(), 2u);
   const Progress &playing = told[told.size() - 2], &last = told.back();
-  EXPECT_EQ(playing.phase, Phase::kFinals);
-  EXPECT_EQ(playing.trials, 24);
-  EXPECT_FALSE(playing.remaining_s.has_value()) << "what no budget of trials tells";
-  EXPECT_EQ(last.phase, Phase::kOver);
-  EXPECT_EQ(last.trials, 24);
-  EXPECT_GE(last.trials_per_second, playing.trials_per_second) << "final re-measurements are no trials";
+  EXPECT_EQ(playing.phase(), PHASE_FINALS);
+  EXPECT_EQ(playing.trials(), 24);
+  EXPECT_FALSE(playing.has_remaining_s()) << "what no budget of trials tells";
+  EXPECT_EQ(last.phase(), PHASE_OVER);
+  EXPECT_EQ(last.trials(), 24);
+  EXPECT_GE(last.trials_per_second(), playing.trials_per_second()) << "final re-measurements are no trials";
 }
 
 TEST_F(FinalsTest, IsNotSpokenOfWhereThereIsNoneBecauseItWasStopped) {
@@ -91,7 +91,7 @@ TEST_F(FinalsTest, IsNotSpokenOfWhereThereIsNoneBecauseItWasStopped) {
   runner_.stop_after = 20;
   bool is_told = false;
   ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
-                is_told = is_told || progress.phase == Phase::kFinals;
+                is_told = is_told || progress.phase() == PHASE_FINALS;
               }).ok());
   EXPECT_FALSE(is_told);
 }
@@ -101,9 +101,9 @@ TEST_F(FinalsTest, TellsHowTheTimeGoesOn) {
   runner_.delay = [&] { return std::chrono::microseconds(is_slow.exchange(false) ? 1'000'000 : 0); };
   std::vector<double> elapsed_s;
   ASSERT_TRUE(tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& progress) {
-                if (progress.phase != Phase::kFinals) return;
+                if (progress.phase() != PHASE_FINALS) return;
                 if (elapsed_s.empty()) is_slow = true;
-                elapsed_s.push_back(progress.elapsed_s);
+                elapsed_s.push_back(progress.elapsed_s());
               }).ok());
   ASSERT_GE(elapsed_s.size(), 2u);
   EXPECT_GT(elapsed_s.back(), elapsed_s.front() + 0.2);
@@ -125,7 +125,7 @@ TEST_F(FinalsTest, IsNoTrialOfAJobThatGoesOnWhoeverTriedItsSchedules) {
   const int runs = runner_.runs;
   const absl::StatusOr<Progress> more = run();
   ASSERT_TRUE(more.ok()) << more.status();
-  EXPECT_EQ(more->trials, 24);
+  EXPECT_EQ(more->trials(), 24);
   EXPECT_EQ(runner_.runs, runs) << "the final re-measurement was played again";
 }
 
@@ -152,7 +152,7 @@ TEST_F(FinalsTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
   };
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  ASSERT_EQ(progress->trials, 36);
+  ASSERT_EQ(progress->trials(), 36);
   std::vector<std::string> order;  // workloads, as the final re-measurements of their kernels began
   for (const std::string& schedule : std::span(ran).subspan(36)) {
     std::set<std::string> workloads;
@@ -267,8 +267,8 @@ TEST_F(FinalsTest, EndsWhenTheDeviceIsGoneAndKeepsWhatItShowed) {
   runner_.lose_from = 8 + 3 * Finals::kFinalists;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 8);
-  EXPECT_FALSE(progress->undecided) << "it goes by the rounds that were played";
+  EXPECT_EQ(progress->trials(), 8);
+  EXPECT_FALSE(progress->undecided()) << "it goes by the rounds that were played";
   EXPECT_TRUE(fastest_of(tasks_[0]).interleaved.has_value()) << "of the rounds before";
   for (const auto& record : records()) EXPECT_EQ(record.outcome, database::Outcome::kOk) << "nobody failed";
   EXPECT_LE(runner_.runs, runner_.lose_from + kMaxTries * static_cast<int>(2 * Finals::kFinalists))
@@ -282,7 +282,7 @@ TEST_F(FinalsTest, SaysThatItWasNotHeldWhereTheDeviceIsGoneBefore) {
   runner_.lose_from = 9;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_TRUE(progress->undecided);
+  EXPECT_TRUE(progress->undecided());
   EXPECT_FALSE(fastest_of(tasks_[0]).interleaved.has_value());
 }
 
@@ -293,8 +293,8 @@ TEST_F(FinalsTest, SaysThatItWasNotHeldWhereTheRunFailsBefore) {
   const absl::StatusOr<Progress> progress =
       tune(tasks_, options_, builder_, runner_, *store_, stop_, [&](const Progress& told) { last = told; });
   ASSERT_FALSE(progress.ok());
-  EXPECT_EQ(last.trials, 8);
-  EXPECT_TRUE(last.undecided);
+  EXPECT_EQ(last.trials(), 8);
+  EXPECT_TRUE(last.undecided());
 }
 
 TEST_F(FinalsTest, TakesItsPlaceFromOneThatFails) {
@@ -328,9 +328,9 @@ TEST_F(FinalsTest, MakesATrialAgainWhoseDeviceThrottledMeanwhile) {
   runner_.throttled_ns = 100'000;
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
-  EXPECT_EQ(progress->trials, 24);
-  EXPECT_GT(progress->not_measured, 0);
-  EXPECT_EQ(store_->count_attempts(options_.job_id).value(), progress->not_measured);
+  EXPECT_EQ(progress->trials(), 24);
+  EXPECT_GT(progress->not_measured(), 0);
+  EXPECT_EQ(store_->count_attempts(options_.job_id).value(), progress->not_measured());
   for (const auto& record : records()) {
     EXPECT_FALSE(record.device.throttled);
     for (const database::Sample& sample : record.samples) EXPECT_LT(sample.total_ns, 200'000);
@@ -351,9 +351,9 @@ TEST_F(FinalsTest, BelievesADeviceThatThrottlesAsLongAsItTriesAndSaysSo) {
     remeasured += record.interleaved.has_value();
   }
   EXPECT_GE(remeasured, 2);
-  EXPECT_GE(progress->not_measured, 2) << "a device that was steady";
-  EXPECT_LE(progress->not_measured, 2 * remeasured) << "once it is known to be hot, a trial counts at once";
-  EXPECT_GT(runner_.runs - 8 - progress->not_measured, remeasured) << "else this test shows nothing";
+  EXPECT_GE(progress->not_measured(), 2) << "a device that was steady";
+  EXPECT_LE(progress->not_measured(), 2 * remeasured) << "once it is known to be hot, a trial counts at once";
+  EXPECT_GT(runner_.runs - 8 - progress->not_measured(), remeasured) << "else this test shows nothing";
   EXPECT_EQ(runner_.acknowledged, runner_.runs);
 }
 

@@ -331,14 +331,19 @@ TEST_F(NetworkTrialTest, IsOfOneNetworkOneDeviceOneTargetOneNumberOfThreadsAndWh
 }
 
 TEST(NetworkTrialSeconds, AreThoseOfItsBuildsAndRuns) {
-  Progress small{.trials_per_second = 20};
-  small.tasks.resize(20, {.weight = 1, .best_ns = 1e4, .untuned_ns = 2e4});
-  small.tasks.push_back({.weight = 0});  // no part of the network
-  Progress large = small;
-  for (TaskProgress& task : large.tasks) {
-    task.best_ns *= 100;
-    task.untuned_ns *= 100;
-  }
+  const auto progress_of = [](double best_ns) {
+    Progress progress;
+    progress.set_trials_per_second(20);
+    progress.add_tasks();  // no part of the network
+    for (int i = 0; i < 20; ++i) {
+      TaskProgress& task = *progress.add_tasks();
+      task.set_weight(1);
+      task.set_best_ns(best_ns);
+      task.set_untuned_ns(2 * best_ns);
+    }
+    return progress;
+  };
+  const Progress small = progress_of(1e4), large = progress_of(1e6);
   EXPECT_LT(network_trial_seconds(small), 4) << "a build of a second, linking, and opening both";
   EXPECT_NEAR(network_trial_seconds(large) - network_trial_seconds(small), 75 * 20 * 99 * 3e-5, 0.1);
 }

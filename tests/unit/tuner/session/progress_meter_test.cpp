@@ -15,12 +15,15 @@ TEST(ProgressMeter, TellsOfAJobThatIsOverWhatAllItsRunsDid) {
   ProgressMeter meter(budget);
   // Between the last two the tuner was away.
   meter.add_earlier_runs({0, 10 * kSecond, 20 * kSecond, 500 * kSecond}, 5);
-  Progress progress{.phase = Phase::kOver, .trials = 40, .trials_per_second = 0.1};  // lately
+  Progress progress;
+  progress.set_phase(PHASE_OVER);
+  progress.set_trials(40);
+  progress.set_trials_per_second(0.1);  // lately
   meter.describe(progress);
-  EXPECT_NEAR(progress.elapsed_s, 20, 1);
-  EXPECT_NEAR(progress.trials_per_second, 2, 0.2);
-  EXPECT_NEAR(progress.device_busy_share, 0.25, 0.02);
-  EXPECT_NEAR(progress.remaining_s.value_or(0), 100, 1);
+  EXPECT_NEAR(progress.elapsed_s(), 20, 1);
+  EXPECT_NEAR(progress.trials_per_second(), 2, 0.2);
+  EXPECT_NEAR(progress.device_busy_share(), 0.25, 0.02);
+  EXPECT_NEAR(progress.remaining_s(), 100, 1);
 }
 
 // Three seconds of devices, two of them beside each other, then a second without any.
@@ -34,13 +37,15 @@ TEST(ProgressMeter, CountsTheTimeOfEachDeviceAndNotTheTimeWithoutOne) {
   database::Measurement trial;
   for (int i = 0; i < 3; ++i) trial.samples.push_back({kSecond / 2, 1});
   meter.count_trial(trial);
-  Progress progress{.phase = Phase::kOver, .trials = 1};
+  Progress progress;
+  progress.set_phase(PHASE_OVER);
+  progress.set_trials(1);
   meter.describe(progress, start + std::chrono::seconds(3));
-  EXPECT_EQ(progress.slots, 0);
-  EXPECT_NEAR(progress.elapsed_s, 3, 0.1);
-  EXPECT_NEAR(progress.without_device_s, 1, 0.1);
-  EXPECT_NEAR(progress.remaining_s.value_or(0), 58, 0.1);
-  EXPECT_NEAR(progress.device_busy_share, 0.5, 0.02);
+  EXPECT_EQ(progress.slots(), 0);
+  EXPECT_NEAR(progress.elapsed_s(), 3, 0.1);
+  EXPECT_NEAR(progress.without_device_s(), 1, 0.1);
+  EXPECT_NEAR(progress.remaining_s(), 58, 0.1);
+  EXPECT_NEAR(progress.device_busy_share(), 0.5, 0.02);
 }
 
 // What a device was away for, until now, is added to the end.
@@ -60,13 +65,16 @@ TEST(ProgressMeter, TheBudgetStandsStillWhileThereIsNoDevice) {
 TEST(ProgressMeter, KeepsTheRateOfTrialsDuringTheFinals) {
   const Budget budget{.trials = 40};
   ProgressMeter meter(budget);
-  Progress progress{.phase = Phase::kFinals, .trials = 40, .trials_per_second = 3};
+  Progress progress;
+  progress.set_phase(PHASE_FINALS);
+  progress.set_trials(40);
+  progress.set_trials_per_second(3);
   meter.describe(progress);
-  EXPECT_EQ(progress.trials_per_second, 3);
-  EXPECT_FALSE(progress.remaining_s.has_value());
-  progress.phase = Phase::kMeasuring;
+  EXPECT_EQ(progress.trials_per_second(), 3);
+  EXPECT_FALSE(progress.has_remaining_s());
+  progress.set_phase(PHASE_MEASURING);
   meter.describe(progress);
-  EXPECT_EQ(progress.trials_per_second, 0) << "of the last half minute";
+  EXPECT_EQ(progress.trials_per_second(), 0) << "of the last half minute";
 }
 
 TEST(ProgressMeter, TellsInTheEndTheGapBetweenTrialsOfOneSlotByItsOwnClock) {
@@ -74,16 +82,17 @@ TEST(ProgressMeter, TellsInTheEndTheGapBetweenTrialsOfOneSlotByItsOwnClock) {
   ProgressMeter meter(budget);
   meter.count_timed("desk/0", 10 * kSecond, 11 * kSecond);
   meter.count_timed("attic/0", 5 * kSecond, 6 * kSecond);
-  Progress progress{.phase = Phase::kOver};
+  Progress progress;
+  progress.set_phase(PHASE_OVER);
   meter.describe(progress);
-  EXPECT_FALSE(progress.median_gap_s.has_value()) << "each slot has one trial";
+  EXPECT_FALSE(progress.has_median_gap_s()) << "each slot has one trial";
   meter.count_timed("desk/0", 0, 1 * kSecond);
-  progress.phase = Phase::kMeasuring;
+  progress.set_phase(PHASE_MEASURING);
   meter.describe(progress);
-  EXPECT_FALSE(progress.median_gap_s.has_value());
-  progress.phase = Phase::kOver;
+  EXPECT_FALSE(progress.has_median_gap_s());
+  progress.set_phase(PHASE_OVER);
   meter.describe(progress);
-  EXPECT_NEAR(progress.median_gap_s.value_or(0), 9, 1e-9);
+  EXPECT_NEAR(progress.median_gap_s(), 9, 1e-9);
 }
 
 }  // namespace
