@@ -11,12 +11,11 @@
 namespace tf {
 
 absl::Status check_output(const std::string& path) {
-  constexpr std::string_view kDatabase = "SQLite format 3";  // its first bytes
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return absl::OkStatus();
-  std::array<char, kDatabase.size()> begin{};
+  std::array<char, kSqliteSignature.size()> begin{};
   std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  if (std::string_view(begin.data(), begin.size()) != kDatabase) return absl::OkStatus();
+  if (std::string_view(begin.data(), begin.size()) != kSqliteSignature) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("cannot write ", path, ": a database is there; give another path, or remove it first"));
 }

@@ -8,6 +8,9 @@
 
 namespace tf {
 
+// What a SQLite database begins with.
+inline constexpr std::string_view kSqliteSignature = "SQLite format 3";
+
 // FAILED_PRECONDITION if a SQLite database is there, also behind a link: whoever names a tuning database as the output of
 // `tuner export` has mistaken it for the input, and would lose all that an export leaves out.
 absl::Status check_output(const std::string& path);

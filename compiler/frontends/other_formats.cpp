@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/output_file.h"
+
 namespace tf::frontends {
 namespace {
 
@@ -34,7 +36,7 @@ constexpr Format kFormats[] = {
     {0, {"\x28\xb5\x2f\xfd", 4}, kUnpack},
     {0, "BZh", kUnpack},
     {0, "version https://git-lfs", "looks like a Git LFS pointer: fetch the file with `git lfs pull`"},
-    {0, "SQLite format 3", "looks like a database: give it with --db"},
+    {0, kSqliteSignature, "looks like a database: give it with --db"},
     {0,
      "\x7f"
      "ELF",
