@@ -17,6 +17,7 @@
 #include "base/counted.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/output_file.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/text_table.h"
@@ -332,10 +333,22 @@ class OutputFolder {
   std::string made_;  // empty: it was there
 };
 
+// That nothing of what is written is the network or the database.
+absl::Status check_outputs(const BuildArguments& arguments) {
+  std::vector<std::string> inputs = {arguments.model.model};
+  for (std::string& file : database::local_files(arguments.database)) inputs.push_back(std::move(file));
+  std::vector<std::string> outputs = {arguments.output + "/model.so", arguments.output + "/model.h",
+                                      absl::StrCat(arguments.output, "/lib", arguments.name, ".so")};
+  if (arguments.records != BuildArguments::Records::kLocked) outputs.push_back(lock_path(arguments));
+  for (const std::string& output : outputs) TF_RETURN_IF_ERROR(check_is_no_input(output, "-o", inputs));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> run(BuildArguments arguments) {
   TF_ASSIGN_OR_RETURN(std::optional<Lock> lock, read_lock(arguments));
   const bool locked = lock.has_value();
   TF_ASSIGN_OR_RETURN(arguments.name, model_name(arguments, lock));
+  TF_RETURN_IF_ERROR(check_outputs(arguments));
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
   TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
   TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(lock), std::move(graph), target));

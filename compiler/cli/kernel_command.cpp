@@ -164,6 +164,7 @@ nlohmann::json json_of(const Shown& shown, const std::string& output) {
 }
 
 absl::Status run(const KernelArguments& arguments) {
+  TF_RETURN_IF_ERROR(check_is_no_input(arguments.output, "-o", {arguments.workload, arguments.schedule}));
   TF_ASSIGN_OR_RETURN(const Shown shown, make(arguments));
   if (arguments.json) {
     std::printf("%s\n", json_text(json_of(shown, arguments.output), 1).c_str());

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/exit_code.h"
 #include "base/json_text.h"
+#include "base/output_file.h"
 #include "base/status.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
@@ -61,8 +62,24 @@ absl::StatusOr<std::vector<HostTensor>> read_inputs(const RunArguments& argument
   return values;
 }
 
+// Output names may be anything, so files are numbered as in ONNX's backend tests.
+std::string output_file(const RunArguments& arguments, size_t index) {
+  return absl::StrCat(arguments.output, "/output_", index, arguments.npy ? ".npy" : ".pb");
+}
+
+absl::Status check_outputs(const RunArguments& arguments, const LoadedModel& model) {
+  std::vector<std::string> inputs;
+  for (const std::string& text : arguments.inputs)
+    for (const HostTensor& input : model.inputs())
+      if (text.starts_with(input.name + "=")) inputs.push_back(text.substr(input.name.size() + 1));
+  for (size_t i = 0; i < model.outputs().size(); ++i)
+    TF_RETURN_IF_ERROR(check_is_no_input(output_file(arguments, i), "-o", inputs));
+  return absl::OkStatus();
+}
+
 absl::Status run(const RunArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
+  TF_RETURN_IF_ERROR(check_outputs(arguments, *model));
   TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
   TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> inputs, read_inputs(arguments, *model));
   TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> outputs, model->run(inputs));
@@ -70,8 +87,7 @@ absl::Status run(const RunArguments& arguments) {
   std::filesystem::create_directories(arguments.output, error);
   nlohmann::json files = nlohmann::json::array();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    // Output names may be anything, so files are numbered as in ONNX's backend tests.
-    const std::string file = absl::StrCat(arguments.output, "/output_", i, arguments.npy ? ".npy" : ".pb");
+    const std::string file = output_file(arguments, i);
     TF_RETURN_IF_ERROR(onnx::write_tensor(file, outputs[i]));
     files.push_back({{"name", outputs[i].name}, {"file", file}, {"shape", outputs[i].shape}});
     if (!arguments.json) std::printf("%s\t%s\n", outputs[i].name.c_str(), file.c_str());

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/jsonl.h"
@@ -100,6 +101,16 @@ std::optional<std::string> sqlite_file(const std::string& url) {
   const absl::StatusOr<Place> place = parse(url);
   if (!place.ok() || place->scheme != &kSqlite) return std::nullopt;
   return place->place;
+}
+
+std::vector<std::string> local_files(const std::string& url) {
+  const absl::StatusOr<Place> place = parse(url);
+  if (!place.ok() || place->scheme->suffix == nullptr) return {};
+  std::vector<std::string> files = {place->place};
+  if (place->scheme == &kSqlite)
+    for (const char* suffix : {"-wal", "-shm", "-journal", ".lock"})
+      files.push_back(companion_of(place->place, suffix));
+  return files;
 }
 
 absl::StatusOr<std::string> writable_sqlite_file(const std::string& url) {

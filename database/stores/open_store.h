@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,7 +30,11 @@ std::string store_forms();
 // The path of the SQLite file that the URL names; nothing: it is of another kind, or not known.
 std::optional<std::string> sqlite_file(const std::string& url);
 
-// The same for a command that writes it and files beside it. INVALID_ARGUMENT as of open_store.
+// The files of the store that the URL names: the file itself, and those that SQLite and we keep beside a
+// database, there or not. Empty: it has no file, or the URL is not known.
+std::vector<std::string> local_files(const std::string& url);
+
+// As sqlite_file, for a command that writes it and files beside it. INVALID_ARGUMENT as of open_store.
 absl::StatusOr<std::string> writable_sqlite_file(const std::string& url);
 
 }  // namespace tf::database

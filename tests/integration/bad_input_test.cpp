@@ -160,6 +160,24 @@ TEST_F(BadInput, ADamagedDatabaseIsRefusedAndKept) {
   expect_refused_everywhere(path, "torn.db");
 }
 
+TEST_F(BadInput, AnExportOrImportDoesNotReplaceWhatItReads) {
+  const std::string db = database("own.db"), lines = file("own.jsonl");
+  ASSERT_EQ(run("tuner", {"export", "--db", db, "-o", lines}).code, 0);
+  std::filesystem::create_symlink("own.jsonl", file("link.jsonl"));
+  write("own.db-wal", "");
+  const std::string before = *read_file(lines), records = *read_file(db);
+  for (const std::string& output : {lines, file("link.jsonl")})
+    expect_refusal("tuner", {"export", "--only-ok", "--db", lines, "-o", output}, kUsage, "give another -o");
+  for (const char* output : {"own.db", "own.db-wal"})
+    expect_refusal("tuner", {"export", "--db", db, "-o", file(output)}, kUsage,
+                   "this command uses that file; give another -o");
+  expect_refusal("tuner", {"import", lines, "--db", "sqlite:" + file("link.jsonl")}, kUsage,
+                 "which this command uses; give another --db");
+  expect_refusal("tuner", {"backup", "--db", db, "-o", db}, kFailed, "already exists");
+  EXPECT_EQ(*read_file(lines), before);
+  EXPECT_TRUE(*read_file(db) == records);
+}
+
 TEST_F(BadInput, AnExportOfAJobThatIsNotThereFails) {
   const std::string db = database("jobs.db");
   EXPECT_THAT(run("tuner", {"export", "--db", db, "--job", "1"}).out, testing::HasSubstr("\"measurement\""));

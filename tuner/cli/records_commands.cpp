@@ -18,6 +18,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/output_file.h"
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/text_table.h"
@@ -285,6 +286,7 @@ absl::Status check_job(database::Records& records, int64_t job, const std::strin
 }
 
 absl::Status export_records(const TransferArguments& arguments) {
+  TF_RETURN_IF_ERROR(check_is_no_input(arguments.file, "-o", database::local_files(arguments.db)));
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, {.tls_folder = arguments.tls}));
   using enum database::Filter::Which;
   database::Filter filter;
@@ -308,6 +310,7 @@ absl::Status import_records(const TransferArguments& arguments) {
         absl::StrCat("cannot import into ", arguments.db,
                      ": give a database FILE; to import into a tuner's file, stop the tuner first"));
   }
+  TF_RETURN_IF_ERROR(check_is_no_input(*file, "--db", {arguments.file}));
   TF_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.file));
   // A file that is none makes no database.
   if (std::error_code error; !std::filesystem::exists(*file, error))

@@ -154,6 +154,41 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
     EXPECT_EQ(run(usage).code, 2) << usage;
 }
 
+TEST_F(Commands, RefuseToWriteOverWhatTheyRead) {
+  std::ofstream(file("copy.workload")) << "workload v1\ninput p0: f32[8]\nstage t0: f32[i0 < 8] = p0[i0]\n"
+                                          "output t0\n";
+  std::ofstream(file("empty.schedule")) << run("kernel " + file("copy.workload") + " --schedule").out;
+  std::filesystem::create_symlink("copy.workload", file("link"));
+  const std::string kernel = "kernel " + file("copy.workload") + " --with " + file("empty.schedule") + " -o ";
+  std::filesystem::create_directories(file("net"));
+  ASSERT_EQ(run("zoo mlp -o " + file("net/model.h")).code, 0);
+  ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+  std::filesystem::create_directories(file("records"));
+  std::ofstream(file("records/tuning.lock")) << "{\"type\":\"tunefarm-records\",\"version\":1}\n";
+  ASSERT_EQ(run("build " + file("mlp.onnx") + " -o " + file("built")).code, 0);
+  std::filesystem::create_directories(file("out"));
+  ASSERT_TRUE(write_file(file("out/output_0.pb"), "a tensor").ok());
+  const graph::Graph network = *frontends::import_file(file("mlp.onnx"), {});
+  const std::string name = network.node(network.inputs()[0]).name;
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {kernel + file("copy.workload"), "copy.workload"},
+      {kernel + file("link"), "copy.workload"},
+      {kernel + file("empty.schedule"), "empty.schedule"},
+      {"build " + file("net/model.h") + " -o " + file("net"), "net/model.h"},
+      {"build " + file("mlp.onnx") + " --db jsonl:" + file("records/tuning.lock") + " -o " + file("records"),
+       "records/tuning.lock"},
+      {"run " + file("built") + " --input " + name + "=" + file("out/output_0.pb") + " -o " + file("out"),
+       "out/output_0.pb"}};
+  for (const auto& [arguments, input] : refused) {
+    const std::string before = *read_file(file(input));
+    const Answer answer = run(arguments);
+    EXPECT_EQ(answer.code, 2) << arguments << "\n" << answer.err;
+    EXPECT_THAT(answer.err, AllOf(HasSubstr("cannot write "), HasSubstr("; give another -o"))) << arguments;
+    EXPECT_EQ(lines(answer.err), 1) << answer.err;
+    EXPECT_EQ(*read_file(file(input)), before) << arguments;
+  }
+}
+
 TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
   std::ofstream(file("gemm"))
       << "workload v1\ninput p0: f32[64, 32]\nconstant p1: f32[32, 96]\n"

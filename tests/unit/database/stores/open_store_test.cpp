@@ -65,6 +65,16 @@ TEST(OpenRecords, ASchemeBeforeAFileIsNotPartOfItsName) {
   EXPECT_EQ(sqlite_file("tuner://localhost:99"), std::nullopt);
 }
 
+TEST(LocalFiles, AreTheFileAndWhatIsKeptBesideIt) {
+  using Files = std::vector<std::string>;
+  EXPECT_EQ(local_files("tune.jsonl"), Files{"tune.jsonl"});
+  EXPECT_EQ(local_files("jsonl:records"), Files{"records"});
+  EXPECT_EQ(local_files("sqlite:tune.db"),
+            (Files{"tune.db", "tune.db-wal", "tune.db-shm", "tune.db-journal", "tune.db.lock"}));
+  EXPECT_EQ(local_files("tuner://localhost:99"), Files{});
+  EXPECT_EQ(local_files("postgres://host/farm"), Files{});
+}
+
 TEST(OpenRecords, AnUnknownSchemeIsRefusedWithThoseThatAreKnown) {
   for (const absl::Status& refused :
        {open_records("postgres://host/farm").status(), open_store("postgres://host/farm").status(),
