@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 #include "absl/strings/ascii.h"
@@ -40,6 +41,12 @@ std::string clash_with_libc(std::string_view name) {
   return clash;
 }
 
+// Libraries that every C and C++ compiler finds by -lNAME, of the C library and of the compiler itself.
+constexpr std::string_view kSystemLibraries[] = {
+    "anl",    "asan",   "atomic", "c",         "crypt", "dl",    "gcc",    "gcc_eh", "gcc_s",   "gfortran",
+    "gomp",   "hwasan", "itm",    "lsan",      "m",     "mvec",  "nsl",    "omp",    "pthread", "quadmath",
+    "resolv", "rt",     "ssp",    "thread_db", "tsan",  "ubsan", "unwind", "util"};
+
 absl::Status refuse(std::string_view name, const std::string& truth) {
   return absl::InvalidArgumentError(absl::StrCat("the name '", std::string(name), "' ", truth,
                                                  ": give another with --name, as in --name my_model"));
@@ -51,6 +58,9 @@ absl::Status check_model_name(std::string_view name) {
   if (!is_identifier(name))
     return refuse(name, absl::StrCat("is not a C identifier of at most ", kLongest, " characters"));
   if (name.starts_with("tf_")) return refuse(name, "begins with tf_, as the runtime's own functions do");
+  if (std::ranges::find(kSystemLibraries, name) != std::end(kSystemLibraries))
+    return refuse(name, absl::StrCat("would make the library lib", std::string(name), ".so, which -l",
+                                     std::string(name), " takes from the system"));
   const std::string clash = clash_with_libc(name);
   if (clash.empty()) return absl::OkStatus();
   return refuse(name, absl::StrCat("would replace the C library's ", clash));

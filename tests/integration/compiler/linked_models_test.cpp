@@ -243,13 +243,25 @@ TEST_F(LinkedModels, AreNamedAfterTheirFileOrItsFolder) {
   const std::vector<std::pair<std::string, std::string>> refused = {
       {"a-b", "the name 'a-b' is not a C identifier"},
       {"tf_model", "the name 'tf_model' begins with tf_"},
-      {"sem", "the name 'sem' would replace the C library's sem_"}};
+      {"sem", "the name 'sem' would replace the C library's sem_"},
+      {"m",
+       "the name 'm' would make the library libm.so, which -lm takes from the system: give another with "
+       "--name"},
+      {"gcc_s", "would make the library libgcc_s.so"}};
   for (const auto& [name, message] : refused) {
     const Answer answer = run("build " + file("3d.onnx") + " --name " + name + " -o " + file("none"));
     EXPECT_EQ(answer.code, 2) << name;
     EXPECT_THAT(answer.err, HasSubstr(message));
     EXPECT_EQ(lines(answer.err), 1);
   }
+}
+
+TEST_F(LinkedModels, DoNotReplaceTheMathLibraryOfAProgram) {
+  write_model("m.onnx", 1);
+  EXPECT_THAT(run("build " + file("m.onnx") + " -o " + file("out")).out,
+              HasSubstr("the functions begin with model_m_"));
+  EXPECT_TRUE(std::filesystem::exists(file("out/libmodel_m.so")));
+  EXPECT_FALSE(std::filesystem::exists(file("out/libm.so")));
 }
 
 TEST_F(LinkedModels, ThatAnOlderCompilerBuiltAreRefusedInOneLine) {
