@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/attributes.h"
+#include "compiler/frontends/onnx/declared_output.h"
 #include "compiler/frontends/onnx/external_data.h"
 #include "compiler/frontends/onnx/node_order.h"
 #include "compiler/frontends/onnx/node_reader.h"
@@ -66,6 +67,7 @@ class Importer {
       if (found == state_.values.end())
         return absl::InvalidArgumentError(
             absl::StrCat("output '", printable(output.name()), "' is not produced by any node"));
+      TF_RETURN_IF_ERROR(check_declared_output(output, state_.graph, found->second));
       state_.graph.outputs.push_back({printable(output.name()), found->second});
     }
     TF_RETURN_IF_ERROR(graph::verify(state_.graph));

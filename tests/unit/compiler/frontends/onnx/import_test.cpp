@@ -52,6 +52,73 @@ TEST(Import, KeepsTheNameOfADimensionThroughFlatten) {
   EXPECT_EQ(output_type(model, {{"batch size", 7}}), "f32[batch_size, 3, 4]");
 }
 
+// An output that is declared with that shape, as in input(): an extent below 0 is open.
+::onnx::TypeProto_Tensor& declare(ModelWriter& model, const std::string& name,
+                                  const std::vector<int64_t>& shape, int type = 1) {
+  model.output(name);
+  auto& tensor =
+      *model.graph().mutable_output(model.graph().output_size() - 1)->mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(type);
+  tensor.mutable_shape();
+  for (const int64_t extent : shape) {
+    auto& dim = *tensor.mutable_shape()->add_dim();
+    if (extent >= 0) dim.set_dim_value(extent);
+  }
+  return tensor;
+}
+
+TEST(Import, RefusesAnOutputThatIsNotOfItsDeclaredType) {
+  const auto declared_as = [](const std::vector<int64_t>& shape, int type = 1) {
+    ModelWriter model;
+    model.input("x", {2, 3});
+    model.node("Relu", {"x"}, "y");
+    declare(model, "y", shape, type);
+    return output_type(model);
+  };
+  const auto refused = [](const std::string& declared) {
+    return "output 'y' is declared as " + declared +
+           ", but its nodes compute f32[2, 3]: correct the declared type in the model, or export it again";
+  };
+  EXPECT_EQ(declared_as({2, 3}), "f32[2, 3]");
+  EXPECT_EQ(declared_as({2, 3}, ::onnx::TensorProto::INT64), refused("i64[2, 3]"));
+  EXPECT_EQ(declared_as({2, 3}, ::onnx::TensorProto::STRING), refused("element type 8 [2, 3]"));
+  EXPECT_EQ(declared_as({2, 4}), refused("f32[2, 4]"));
+  EXPECT_EQ(declared_as({-1, 4}), refused("f32[?, 4]"));
+  EXPECT_EQ(declared_as({2, 3, 1}), refused("f32[2, 3, 1]"));
+  ModelWriter sequence;
+  sequence.input("x", {2, 3});
+  sequence.node("Relu", {"x"}, "y");
+  sequence.output("y");
+  sequence.graph().mutable_output(0)->mutable_type()->mutable_sequence_type();
+  EXPECT_EQ(output_type(sequence), refused("no tensor"));
+}
+
+TEST(Import, TakesWhatADeclaredOutputLeavesOpen) {
+  ModelWriter model;
+  model.input("x", {2, 3});
+  for (const char* name : {"open", "unknown", "untyped", "shapeless", "bare"})
+    model.node("Relu", {"x"}, name);
+  declare(model, "open", {-1, 0}).mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  declare(model, "unknown", {});
+  declare(model, "untyped", {2, 3}, ::onnx::TensorProto::UNDEFINED);
+  declare(model, "shapeless", {}).clear_shape();
+  model.output("bare");
+  EXPECT_EQ(output_type(model), "f32[2, 3]");
+}
+
+TEST(Import, ComparesNoExtentsOfOutputsWhereDimensionsAreNamed) {
+  const auto declared_as = [](const std::vector<int64_t>& shape) {
+    ModelWriter model;
+    model.input("x", {-1, 3}).mutable_shape()->mutable_dim(0)->set_dim_param("N");
+    model.node("Relu", {"x"}, "y");
+    declare(model, "y", shape);
+    return output_type(model, {{"N", 8}});
+  };
+  EXPECT_EQ(declared_as({1, 3}), "f32[N, 3]") << "an exporter's example had N = 1";
+  EXPECT_THAT(declared_as({8}),
+              HasSubstr("output 'y' is declared as f32[8], but its nodes compute f32[N, 3]"));
+}
+
 TEST(Import, SaysWhichDimensionHasNoValue) {
   ModelWriter model;
   model.input("x", {-1, 3}).mutable_shape()->mutable_dim(0)->set_dim_param("N");
