@@ -27,7 +27,9 @@ double parse_number(const json& in) {
   if (!in.is_string()) return in.get<double>();
   const std::string text = in.get<std::string>();
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  return text == "-inf" ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  return text == "inf" ? std::numeric_limits<double>::infinity()
+                       : in.get<double>();  // throws: it is no number
 }
 
 // A whole number of that range; the JSON library makes another one of what does not fit.
@@ -118,7 +120,35 @@ absl::StatusOr<JsonLine> parse_workload(const json& in) {
     return absl::InvalidArgumentError(
         absl::StrCat("workload key ", key, " is not the SHA-256 of its text (", workload.key().hex(), ")"));
   }
+  if (!(workload.flops >= 0 && std::isfinite(workload.flops)))
+    return absl::InvalidArgumentError(
+        absl::StrCat("not a record: its flops is ", json_text(in.at("flops")).substr(0, 32)));
   return workload;
+}
+
+absl::Status no_record(std::string_view name, const json& in, const std::string& truth) {
+  return absl::InvalidArgumentError(absl::StrCat("not a record: its ", std::string(name), " is ",
+                                                 json_text(in).substr(0, 64), ", but ", truth,
+                                                 "; export it again, or delete the line"));
+}
+
+// What to_json_with_bounds adds, if it is there.
+absl::Status check_derived(const json& in, const Measurement& m) {
+  constexpr double kRounding = 1e-9;  // relative; of programs that compute in another order
+  const std::optional<double> median = m.median_ns();
+  const std::string truth =
+      median ? absl::StrCat("its samples give ", json_text(json(*median))) : "it has no samples";
+  if (const auto ns = in.find("median_ns"); ns != in.end()) {
+    const double given = ns->get<double>();
+    if (!median || !(std::abs(given - *median) <= kRounding * *median))
+      return no_record("median_ns", *ns, truth);
+  }
+  if (const auto bounds = in.find("interval_ns"); bounds != in.end()) {
+    const auto low = bounds->at(0).get<double>(), high = bounds->at(1).get<double>();
+    if (!median || !(low <= *median * (1 + kRounding) && high >= *median * (1 - kRounding)))
+      return no_record("interval_ns", *bounds, truth);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<JsonLine> parse_measurement(const json& in) {
@@ -158,6 +188,7 @@ absl::StatusOr<JsonLine> parse_measurement(const json& in) {
   }
   const absl::Status possible = check(m);
   if (!possible.ok()) return absl::InvalidArgumentError(absl::StrCat("not a record: ", possible.message()));
+  TF_RETURN_IF_ERROR(check_derived(in, m));
   return m;
 }
 

@@ -26,11 +26,13 @@ std::string to_json(const JsonHeader& header);
 std::string to_json(const Workload& workload);
 std::string to_json(const Measurement& measurement);
 std::string to_json(const NetworkVerdict& verdict);
-// With the median of its samples and its 95% bounds, for those who read the line: parsing ignores them.
+// With its time and the 95% bounds of that, for those who read the line. Both follow from the samples.
 std::string to_json_with_bounds(const Measurement& measurement);
 
 // INVALID_ARGUMENT, with what is wrong in the line, for anything that to_json cannot have written: a workload
-// whose key is not its text's digest, an unknown outcome, a missing field. Unknown fields are ignored.
+// whose key is not its text's digest, an unknown outcome, a missing field, a time that does not follow from the
+// samples, or bounds that do not enclose it. How wide the bounds are is an estimate, which another version may
+// make otherwise, and is not compared. Unknown fields are ignored.
 absl::StatusOr<JsonLine> parse_json_line(std::string_view line);
 
 }  // namespace tf::database

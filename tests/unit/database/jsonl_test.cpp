@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/file.h"
@@ -291,6 +292,60 @@ TEST(Jsonl, AnExportTellsMediansAndTheirBoundsWhichAnImportTakesFromTheSamples) 
   const absl::StatusOr<JsonLine> parsed = parse_json_line(last);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(record_digest(std::get<Measurement>(*parsed)), record_digest(m));
+}
+
+// A file of one measurement whose line is changed before it is read; empty: it was imported.
+std::string import_fault(const Measurement& m, const std::string& from, const std::string& to) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  std::unique_ptr<Store> store = make_memory_store(), other = make_memory_store();
+  EXPECT_TRUE(store->add_workload(conv_workload()).ok());
+  EXPECT_TRUE(store->insert(m).ok());
+  std::ostringstream out;
+  EXPECT_TRUE(export_jsonl(*store, {}, out).ok());
+  std::string text = out.str();
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " is not in " << text;
+  if (at == std::string::npos) return "not changed";
+  text.replace(at, from.size(), to);
+  return std::string(import_jsonl_text("r.jsonl", text, *other).status().message());
+}
+
+TEST(Jsonl, AnImportRefusesATimeThatItsSamplesDoNotGive) {
+  Measurement m = measured(100);
+  m.samples.assign(12, {1000, 10});
+  EXPECT_EQ(import_fault(m, "", ""), "");
+  EXPECT_THAT(
+      import_fault(m, "\"median_ns\":100.0", "\"median_ns\":1.5"),
+      HasSubstr("r.jsonl:3: not a record: its median_ns is 1.5, but its samples give 100.0; export it "
+                "again, or delete the line"));
+  EXPECT_THAT(import_fault(m, "\"interval_ns\":[99.5", "\"interval_ns\":[100.2"),
+              AllOf(HasSubstr("r.jsonl:3: "), HasSubstr("its interval_ns is [100.2"),
+                    HasSubstr("its samples give 100.0")));
+  EXPECT_EQ(import_fault(m, "\"interval_ns\":[99.5", "\"interval_ns\":[90.5"), "")
+      << "another version may estimate wider bounds";
+  EXPECT_THAT(import_fault(m, "\"median_ns\":100.0", "\"median_ns\":\"fast\""), HasSubstr("r.jsonl:3: "));
+  m.outcome = Outcome::kCrashed;
+  m.samples.clear();
+  EXPECT_THAT(import_fault(m, "\"numerics\"", "\"median_ns\":5,\"numerics\""),
+              HasSubstr("its median_ns is 5, but it has no samples"));
+}
+
+TEST(Jsonl, AnImportTakesTheTimeOfAFinalReMeasurement) {
+  Measurement m = measured(100);
+  m.interleaved = Interleaved{.began_unix_ns = 1, .ns = 120, .interval_ns = {119, 121}};
+  EXPECT_EQ(import_fault(m, "\"median_ns\":120.0", "\"median_ns\":120"), "");
+  EXPECT_THAT(import_fault(m, "\"median_ns\":120.0", "\"median_ns\":100"),
+              HasSubstr("its median_ns is 100, but its samples give 120.0"));
+}
+
+TEST(Jsonl, AnImportRefusesWhatIsNoNumberOrNoCountOfOperations) {
+  const Measurement m = measured(100);
+  for (const char* flops : {"-1", "\"nan\"", "\"inf\"", "\"many\""})
+    EXPECT_THAT(import_fault(m, "\"flops\":", absl::StrCat("\"flops\":", flops, ",\"before\":")),
+                HasSubstr("r.jsonl:2: "))
+        << flops;
+  EXPECT_THAT(import_fault(m, "\"max_error\":", "\"max_error\":\"none\",\"before\":"),
+              HasSubstr("r.jsonl:3: "));
 }
 
 TEST(RecordDigest, DoesNotDependOnWhereTheRecordIs) {
