@@ -153,6 +153,8 @@ TEST_F(SecuredCommands, MistakesAreOneClearLine) {
   EXPECT_EQ(run({"tracker", "devices", "--tls", dir_.file("nonesuch")}), 1);
   EXPECT_THAT(output(), HasSubstr("does not exist: make one with `tuner join`"));
   EXPECT_EQ(run({"tracker", "ca", "token", "--role", "king", "--tls", ca_ + "/admin"}), 2);
+  EXPECT_EQ(run({"tracker", "ca", "token", "--role", "agent", "--uses", "0", "--tls", admin}), 2);
+  EXPECT_THAT(output(), HasSubstr("--uses must be a number from 1 to 1000, not 0"));
 }
 
 TEST_F(SecuredCommands, TokenForATunerMakesNoAgentAndIsNotUsedUp) {
