@@ -268,8 +268,10 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
   if (!plan.layouts.empty())
     std::printf("layouts chosen by %s, or by estimates if missing\n",
                 counted(std::ssize(plan.layouts), "measured time").c_str());
-  std::printf("wrote model.so, model.h and tuning.lock to %s; the functions begin with %s_\n",
-              arguments.output.c_str(), arguments.name.c_str());
+  const bool locked = arguments.records == BuildArguments::Records::kLocked;
+  std::printf("wrote %s to %s; the functions begin with %s_\n",
+              locked ? "model.so and model.h" : "model.so, model.h and tuning.lock", arguments.output.c_str(),
+              arguments.name.c_str());
 }
 
 // What it follows, or null.

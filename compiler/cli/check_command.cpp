@@ -117,7 +117,8 @@ absl::StatusOr<std::vector<HostTensor>> run_model(graph::Graph graph, const std:
 }
 
 absl::Status check(const fs::path& folder, const CheckArguments& arguments, driver::BuildPool* pool) {
-  if (!fs::exists(folder / "model.onnx")) return absl::NotFoundError("it contains no model.onnx");
+  if (!fs::exists(folder / "model.onnx"))
+    return absl::NotFoundError("not a test: give a folder with model.onnx and test_data_set_0");
   int sets = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory() || !entry.path().filename().string().starts_with("test_data_set_")) continue;

@@ -342,8 +342,16 @@ TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
   ASSERT_EQ(answer.code, 0) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("5 kernels: 0 tuned, 0 untuned, 5 default (without a record)"));
   const std::string library = *read_file(folder + "/model.so");
-  ASSERT_EQ(run("build " + file("mlp.onnx") + " --locked -o " + folder).code, 0);
+  EXPECT_THAT(answer.out, HasSubstr("wrote model.so, model.h and tuning.lock to "));
+  answer = run("build " + file("mlp.onnx") + " --locked -o " + folder);
+  ASSERT_EQ(answer.code, 0);
+  EXPECT_THAT(answer.out, HasSubstr("wrote model.so and model.h to ")) << "the lock stays as it is";
   EXPECT_EQ(*read_file(folder + "/model.so"), library);
+
+  answer = run("check " + file("mlp.onnx"));
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.out,
+              HasSubstr("mlp.onnx: not a test: give a folder with model.onnx and test_data_set_0"));
 
   answer = run("run " + folder + " --output " + file("out"));
   EXPECT_EQ(answer.code, 2);
