@@ -57,11 +57,23 @@ std::optional<std::vector<Shown>> cut_to_fit(const std::vector<TableColumn>& col
   return shown;
 }
 
+// Without the columns that may be left out and have a text in no row.
+std::vector<Shown> without_empty(const std::vector<TableColumn>& columns, std::vector<Shown> shown,
+                                 const std::vector<std::vector<std::string>>& rows) {
+  std::erase_if(shown, [&](const Shown& each) {
+    return columns[each.column].cells == Cells::kLeftOut &&
+           std::all_of(rows.begin() + 1, rows.end(),
+                       [&](const auto& row) { return row[each.column].empty(); });
+  });
+  return shown;
+}
+
 // Whole where nothing helps: lines that wrap all the same would have lost their texts for nothing.
+// `rows` begin with the headings.
 std::vector<Shown> fitting(const std::vector<TableColumn>& columns, const std::vector<Shown>& whole,
-                           size_t width) {
-  if (width == 0) return whole;
-  std::vector<Shown> fewer = whole;
+                           const std::vector<std::vector<std::string>>& rows, size_t width) {
+  if (width == 0 || fits(whole, width)) return whole;
+  std::vector<Shown> fewer = without_empty(columns, whole, rows);
   for (;;) {
     if (auto fit = cut_to_fit(columns, fewer, width, kShort)) return *fit;
     const auto last = std::find_if(fewer.rbegin(), fewer.rend(), [&](const Shown& each) {
@@ -98,7 +110,7 @@ std::string text_table(const std::vector<TableColumn>& columns, std::vector<std:
       whole[i].width = std::max(whole[i].width, characters(row[i]));
     }
   }
-  const std::vector<Shown> shown = fitting(columns, whole, width);
+  const std::vector<Shown> shown = fitting(columns, whole, rows, width);
   std::string text;
   for (const std::vector<std::string>& row : rows) {
     std::string line;

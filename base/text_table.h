@@ -26,7 +26,7 @@ struct TableColumn {
 
 // Lines, each with a new line at its end. Rows have a cell a column; cells are shown as printable text.
 // `width`: the characters that a line may have; 0: any number. A table that is wider leaves columns out,
-// beginning with the last, until it fits with no cell cut to less than kShort; then it cuts cells to
+// first those without a text, then beginning with the last, until it fits with no cell cut to less than kShort; then it cuts cells to
 // kShortest. A table that is too wide even so is whole, and its lines wrap.
 std::string text_table(const std::vector<TableColumn>& columns, std::vector<std::vector<std::string>> rows,
                        size_t width = 0);

@@ -49,6 +49,19 @@ TEST(TextTable, LeavesColumnsOutBeforeItCutsTextsShort) {
             "An Extraordinarily Fast P…  1 ms\n");
 }
 
+TEST(TextTable, LeavesAColumnWithoutTextOutBeforeItCuts) {
+  const std::vector<TableColumn> columns = {
+      {"model", Cells::kShortened}, {"numerics", Cells::kLeftOut}, {"key", Cells::kLeftOut}};
+  const std::vector<std::vector<std::string>> empty = {{"An Extraordinarily Fast Processor", "", "aaaa"}};
+  EXPECT_EQ(text_table(columns, empty, 40),
+            "model                              key\n"
+            "An Extraordinarily Fast Processor  aaaa\n");
+  EXPECT_EQ(text_table(columns, empty, 49),
+            "model                              numerics  key\n"
+            "An Extraordinarily Fast Processor            aaaa\n")
+      << "it fits";
+}
+
 TEST(TextTable, IsWholeWhereItWouldBeTooWideAllTheSame) {
   for (const size_t width : {size_t{24}, size_t{10}, size_t{1}}) {
     EXPECT_EQ(text_table(kColumns, kRows, width), text_table(kColumns, kRows)) << width;
