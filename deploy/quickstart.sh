@@ -135,7 +135,7 @@ for line in sys.stdin:
   "$bin/tuner" cancel "$job" --server "$server"
 done
 setpriv --pdeathsig TERM "$bin/tuner" submit "$out/squeezenet.onnx" --server "$server" --target "$target" --device $key \
-  --minutes "$minutes" --follow &
+  --minutes "$minutes" --follow >/dev/null &  # its result is the job's number
 pids[client]=$!
 wait "${pids[client]}" || fail "tuning failed; the logs are $out/*.log"
 unset "pids[client]"
