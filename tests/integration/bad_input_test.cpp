@@ -225,7 +225,7 @@ TEST_F(BadInput, ASchedulesTextThatIsNoneIsLeftOut) {
   ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(db,
                          "DROP TRIGGER measurements_fixed; UPDATE measurements SET schedule = char(27) || "
-                         "'[31m no schedule' || id, untuned = 0",
+                         "'[31m no schedule' || id, untuned = 0; DELETE FROM network_verdicts",
                          nullptr, nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(db);
