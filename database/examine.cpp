@@ -59,7 +59,7 @@ absl::StatusOr<FileContents> examine_sqlite_file(const std::string& path, absl::
   TF_RETURN_IF_ERROR(examine_structure(*db));
   FileContents contents;
   TF_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, rows::workloads(*db));
-  TF_ASSIGN_OR_RETURN(const std::vector<Problem> problems, rows::problems(*db));
+  TF_ASSIGN_OR_RETURN(const std::vector<tensor::KernelKey> problems, rows::problems(*db));
   contents.workloads = std::ssize(workloads);
   contents.problems = std::ssize(problems);
   TF_RETURN_IF_ERROR(examine_measurements(*db, now, contents));

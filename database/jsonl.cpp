@@ -123,7 +123,7 @@ absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filt
                        "free some space there, or give another -o");
   };
   TF_ASSIGN_OR_RETURN(std::vector<Workload> all, records.workloads());
-  std::map<WorkloadKey, const Workload*> unwritten;
+  std::map<Digest, const Workload*> unwritten;
   for (const Workload& workload : all) unwritten[workload.key()] = &workload;
   // A whole database keeps the order of its workloads, and those that nothing was measured of.
   const bool of_all = !filter.workload && !filter.problem && !filter.job_id;
@@ -172,7 +172,7 @@ namespace {
 
 // How many workloads it has beside the known ones, if each of its lines can be inserted where these are.
 absl::StatusOr<int64_t> check_lines(const std::string& path, const std::string& text,
-                                    std::set<WorkloadKey> known) {
+                                    std::set<Digest> known) {
   int64_t workloads = 0;
   const absl::Time now = absl::FromUnixNanos(absl::GetCurrentTimeNanos());
   TF_RETURN_IF_ERROR(for_each_record(path, text, [&](const JsonLine& line) -> absl::Status {
@@ -201,7 +201,7 @@ absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& stor
 absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const std::string& text,
                                                  Store& store) {
   TransferCounts counts;
-  std::set<WorkloadKey> known;
+  std::set<Digest> known;
   TF_ASSIGN_OR_RETURN(std::vector<Workload> present, store.workloads());
   for (const Workload& workload : present) known.insert(workload.key());
   TF_ASSIGN_OR_RETURN(counts.workloads, check_lines(path, text, std::move(known)));

@@ -31,7 +31,7 @@ bool matches(const Filter& filter, const Measurement& m) {
 
 // Whether the record has a say in what answers the query: as an answer, or because it failed.
 bool counts(const BestQuery& query, const Measurement& m) {
-  return same_kernel(m.problem, query.problem) &&
+  return tensor::same_kernel(m.problem, query.problem) &&
          (!query.device_class || m.device.device_class == *query.device_class) &&
          (!query.semantics_version || m.semantics_version == *query.semantics_version) &&
          (!query.schedule || m.schedule == *query.schedule) &&
@@ -45,7 +45,7 @@ class MemoryStore final : public Store {
     std::vector<const Measurement*> asked;
     for (const Measurement& m : measurements_)
       if (counts(query, m)) asked.push_back(&m);
-    const auto nearer = nearer_to(query.problem.reuse_distance_bytes);
+    const auto nearer = tensor::nearer_to(query.problem.reuse_distance_bytes);
     std::map<uint64_t, std::vector<const Measurement*>, decltype(nearer)> answers(nearer);
     for (const Measurement* m : which_count(std::move(asked))) {
       if (is_answer(*m) && numerics_allowed(m->numerics, query.allowed_numerics))
@@ -81,9 +81,9 @@ class MemoryStore final : public Store {
     return workloads_;
   }
 
-  absl::StatusOr<std::vector<Problem>> problems() override {
+  absl::StatusOr<std::vector<tensor::KernelKey>> problems() override {
     std::lock_guard lock(mutex_);
-    std::vector<Problem> out;
+    std::vector<tensor::KernelKey> out;
     for (const Measurement& m : measurements_) {
       if (std::ranges::find(out, m.problem) == out.end()) out.push_back(m.problem);
     }
@@ -115,7 +115,7 @@ class MemoryStore final : public Store {
     return measurements_[static_cast<size_t>(found->second - 1)];
   }
 
-  absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) override {
+  absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) override {
     std::lock_guard lock(mutex_);
     return std::ranges::any_of(
         measurements_, [&](const Measurement& m) { return m.schedule == schedule && m.problem == problem; });
@@ -262,7 +262,7 @@ class MemoryStore final : public Store {
     return programs;
   }
 
-  bool knows(const WorkloadKey& key) const {
+  bool knows(const Digest& key) const {
     return std::ranges::any_of(workloads_, [&](const Workload& workload) { return workload.key() == key; });
   }
 

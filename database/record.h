@@ -15,46 +15,16 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/digest.h"
+#include "compiler/tensor/kernel_key.h"
 
 namespace tf::database {
-
-// SHA-256 of a workload's canonical text: the computation's key everywhere.
-struct WorkloadKey {
-  Digest digest;
-  auto operator<=>(const WorkloadKey&) const = default;
-  std::string hex() const { return digest.hex(); }
-};
 
 struct Workload {
   std::string text;  // canonical
   std::string op;    // label for people: "conv2d+bias+relu"
   double flops = 0;  // of the computation under the binding it was first seen with; for display
-  WorkloadKey key() const { return {sha256(text)}; }
+  Digest key() const { return sha256(text); }  // the computation's key everywhere
 };
-
-// What a schedule is the answer to: a computation under a binding, between layouts, on a target with so many
-// threads, in a network of that size: what is fastest alone need not be where its constants have to be
-// fetched first.
-struct Problem {
-  WorkloadKey workload;
-  std::string binding;                   // canonical text, as in "N=1,H=224"; empty if nothing is unbound
-  std::vector<std::string> in_layouts;   // one per input that is not constant; empty list: row-major
-  std::vector<std::string> out_layouts;  // likewise
-  std::string target;                    // canonical text
-  uint32_t threads = 1;
-  // What the network reads and writes between two runs of the kernel; 0: it runs alone.
-  uint64_t reuse_distance_bytes = 0;
-  bool operator==(const Problem&) const;
-};
-// Equal but for the reuse distance: a schedule of the one computes the other.
-bool same_kernel(const Problem& a, const Problem& b);
-// Orders reuse distances by how near they are to that one, as ratios; of two as near, the longer one first.
-std::function<bool(uint64_t, uint64_t)> nearer_to(uint64_t reuse_distance_bytes);
-
-// One text for a list of layouts, equal for equal meaning: a list of only row-major layouts is the empty
-// text.
-std::string join_layouts(const std::vector<std::string>& layouts);
-std::vector<std::string> split_layouts(std::string_view text);
 
 enum class Outcome : uint8_t {
   kOk = 1,
@@ -131,7 +101,7 @@ struct LeaseStamp {
 
 struct Measurement {
   int64_t id = 0;  // row in this database, in order of insertion; 0 before it is inserted
-  Problem problem;
+  tensor::KernelKey problem;
   std::string schedule;  // canonical text
   uint32_t semantics_version = 0;
   std::string sketch_hash;
@@ -191,7 +161,7 @@ struct NetworkVerdict {
   std::string name;                   // of the network's file, for people
   std::string why;                    // one line for people
   std::vector<std::string> numerics;  // that were allowed, sorted
-  std::set<WorkloadKey> kernels;      // of the builds that were compared
+  std::set<Digest> kernels;           // of the builds that were compared
   int64_t decided_unix_ns = 0;
   bool operator==(const NetworkVerdict&) const = default;
 };
@@ -199,7 +169,7 @@ std::string_view takes_name(NetworkVerdict::Takes takes);  // "fastest", "untune
 
 // "Could not measure": the candidate's worth stays unknown and it is tried again. Never a measurement.
 struct Attempt {
-  Problem problem;
+  tensor::KernelKey problem;
   std::string schedule;
   std::string artifact_digest;
   std::string status_code;  // "UNAVAILABLE", "DEADLINE_EXCEEDED", …
@@ -238,7 +208,7 @@ struct Job {
 struct JobTask {
   int64_t job_id = 0;
   int32_t index = 0;  // order in the job; with job_id the key
-  Problem problem;
+  tensor::KernelKey problem;
   std::string label;
   double weight = 1;  // occurrences in the network
   int64_t trials = 0;

@@ -49,11 +49,11 @@ json samples_json(const std::vector<Sample>& samples) {
 
 // Without the reuse distance where it is 0: so did all records before there was one, and a digest is for
 // ever.
-json problem_json(const Problem& problem) {
+json problem_json(const tensor::KernelKey& problem) {
   json out = {{"workload", problem.workload.hex()},
               {"binding", problem.binding},
-              {"in_layouts", join_layouts(problem.in_layouts)},
-              {"out_layouts", join_layouts(problem.out_layouts)},
+              {"in_layouts", tensor::join_layouts(problem.in_layouts)},
+              {"out_layouts", tensor::join_layouts(problem.out_layouts)},
               {"target", problem.target},
               {"threads", problem.threads}};
   if (problem.reuse_distance_bytes > 0) out["reuse_distance_bytes"] = problem.reuse_distance_bytes;
@@ -85,12 +85,12 @@ absl::StatusOr<Interleaved> parse_interleaved(const json& in) {
   return interleaved;
 }
 
-absl::StatusOr<Problem> parse_problem(const json& in, const Digest& workload) {
-  Problem problem;
+absl::StatusOr<tensor::KernelKey> parse_problem(const json& in, const Digest& workload) {
+  tensor::KernelKey problem;
   problem.workload = {workload};
   problem.binding = in.at("binding").get<std::string>();
-  problem.in_layouts = split_layouts(in.at("in_layouts").get<std::string>());
-  problem.out_layouts = split_layouts(in.at("out_layouts").get<std::string>());
+  problem.in_layouts = tensor::split_layouts(in.at("in_layouts").get<std::string>());
+  problem.out_layouts = tensor::split_layouts(in.at("out_layouts").get<std::string>());
   problem.target = in.at("target").get<std::string>();
   TF_ASSIGN_OR_RETURN(const int64_t threads, whole(in.at("threads"), "threads", 1, UINT32_MAX));
   TF_ASSIGN_OR_RETURN(const int64_t distance,
@@ -267,7 +267,7 @@ std::string to_json(const Measurement& m) {
 
 std::string to_json(const NetworkVerdict& verdict) {
   json kernels = json::array();
-  for (const WorkloadKey& key : verdict.kernels) kernels.push_back(key.hex());
+  for (const Digest& key : verdict.kernels) kernels.push_back(key.hex());
   return json_text(json{{"type", "network_verdict"},
                         {"key", verdict.key.hex()},
                         {"device_class", verdict.device_class},

@@ -57,9 +57,9 @@ constexpr char kWorkloadTypes[] = "ttrbi";
 constexpr char kJobTypes[] = "ittttttitiiiit";
 constexpr char kJobTaskTypes[] = "iitrirb";
 
-WorkloadKey read_key(const std::string& blob) {
-  WorkloadKey key;
-  std::memcpy(key.digest.bytes.data(), blob.data(), std::min(blob.size(), key.digest.bytes.size()));
+Digest read_key(const std::string& blob) {
+  Digest key;
+  std::memcpy(key.bytes.data(), blob.data(), std::min(blob.size(), key.bytes.size()));
   return key;
 }
 
@@ -98,11 +98,11 @@ absl::Status check_problem(const Statement& row, int first) {
 }
 
 // Seven columns from `first` on, checked.
-Problem problem_at(const Statement& row, int first) {
+tensor::KernelKey problem_at(const Statement& row, int first) {
   return {.workload = read_key(row.blob(first)),
           .binding = row.text(first + 1),
-          .in_layouts = split_layouts(row.text(first + 2)),
-          .out_layouts = split_layouts(row.text(first + 3)),
+          .in_layouts = tensor::split_layouts(row.text(first + 2)),
+          .out_layouts = tensor::split_layouts(row.text(first + 3)),
           .target = row.text(first + 4),
           .threads = static_cast<uint32_t>(row.integer(first + 5)),
           .reuse_distance_bytes = static_cast<uint64_t>(row.integer(first + 6))};
@@ -189,7 +189,7 @@ absl::StatusOr<Measurement> read_measurement(const Statement& row) {
   return m;
 }
 
-absl::StatusOr<Problem> read_problem(const Statement& row) {
+absl::StatusOr<tensor::KernelKey> read_problem(const Statement& row) {
   const absl::Status status = check_problem(row, 0);
   if (!status.ok()) return damaged_row(row, "problems", row.integer(7), status);
   return problem_at(row, 0);
@@ -198,7 +198,7 @@ absl::StatusOr<Problem> read_problem(const Statement& row) {
 absl::StatusOr<Workload> read_workload(const Statement& row) {
   absl::Status status = check_types(row, kWorkloadTypes);
   Workload workload{.text = row.text(0), .op = row.text(1), .flops = row.real(2)};
-  if (status.ok() && row.blob(3) != rows::digest_bytes(workload.key().digest))
+  if (status.ok() && row.blob(3) != rows::digest_bytes(workload.key()))
     status = absl::DataLossError("its key does not match its text");
   if (!status.ok()) return damaged_row(row, "workloads", row.integer(4), status);
   return workload;

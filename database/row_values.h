@@ -23,7 +23,7 @@ extern const char kSelectJobTask[];
 // column's, one out of its range, a median that is not that of the samples, a workload whose key is not that
 // of its text, a rate that no core reaches.
 absl::StatusOr<Measurement> read_measurement(const Statement& row);
-absl::StatusOr<Problem> read_problem(const Statement& row);
+absl::StatusOr<tensor::KernelKey> read_problem(const Statement& row);
 absl::StatusOr<Workload> read_workload(const Statement& row);
 absl::StatusOr<Job> read_job(const Statement& row);
 absl::StatusOr<JobTask> read_job_task(const Statement& row);

@@ -30,14 +30,14 @@ inline std::string_view digest_bytes(const Digest& digest) {
 }
 
 // Reading.
-absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem);
+absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const tensor::KernelKey& problem);
 // What top() asks of one problem: its row, then the device class, semantics version and digest of the
 // schedule that the query names.
 std::string top_statement(const BestQuery& query);
 absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit);
 absl::StatusOr<Workload> find_workload(Connection& db, const std::string& key_or_prefix);
 absl::StatusOr<std::vector<Workload>> workloads(Connection& db);
-absl::StatusOr<std::vector<Problem>> problems(Connection& db);
+absl::StatusOr<std::vector<tensor::KernelKey>> problems(Connection& db);
 // The next `limit` matching measurements with an id above `after_id`; filter.problem is not looked at.
 absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filter, int64_t after_id,
                                               size_t limit);
@@ -47,7 +47,8 @@ absl::StatusOr<std::vector<int64_t>> ids_of_problems(Connection& db, const Filte
 absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& filter,
                                                   std::span<const int64_t> ids);
 absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest);
-absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule);
+absl::StatusOr<bool> is_measured(Connection& db, const tensor::KernelKey& problem,
+                                 const std::string& schedule);
 absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id);
 absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id);
 absl::StatusOr<std::vector<NetworkVerdict>> verdicts(Connection& db);

@@ -18,15 +18,15 @@ struct ProblemRow {
 };
 
 // Problems of the same kernel, at all reuse distances.
-absl::StatusOr<std::vector<ProblemRow>> problems_of_kernel(Connection& db, const Problem& problem) {
+absl::StatusOr<std::vector<ProblemRow>> problems_of_kernel(Connection& db, const tensor::KernelKey& problem) {
   TF_ASSIGN_OR_RETURN(
       Statement find,
       db.prepare("SELECT p.id, p.reuse_distance_bytes FROM problems p JOIN workloads w ON w.id = "
                  "p.workload_id WHERE w.key = ? AND p.binding = ? AND p.in_layouts = ? AND "
                  "p.out_layouts = ? AND p.target = ? AND p.threads = ?"));
-  const std::string in_layouts = join_layouts(problem.in_layouts),
-                    out_layouts = join_layouts(problem.out_layouts);
-  find.bind_blob(digest_bytes(problem.workload.digest)).bind_text(problem.binding).bind_text(in_layouts);
+  const std::string in_layouts = tensor::join_layouts(problem.in_layouts),
+                    out_layouts = tensor::join_layouts(problem.out_layouts);
+  find.bind_blob(digest_bytes(problem.workload)).bind_text(problem.binding).bind_text(in_layouts);
   find.bind_text(out_layouts).bind_text(problem.target).bind(int64_t{problem.threads});
   std::vector<ProblemRow> found;
   for (;;) {
@@ -74,13 +74,13 @@ std::string filter_condition(const Filter& filter) {
 }
 
 void bind_filter(Statement& find, const Filter& filter) {
-  if (filter.workload) find.bind_blob(digest_bytes(filter.workload->digest));
+  if (filter.workload) find.bind_blob(digest_bytes(*filter.workload));
   if (filter.job_id) find.bind(*filter.job_id);
 }
 
 }  // namespace
 
-absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const Problem& problem) {
+absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const tensor::KernelKey& problem) {
   TF_ASSIGN_OR_RETURN(const std::vector<ProblemRow> found, problems_of_kernel(db, problem));
   for (const ProblemRow& row : found)
     if (row.reuse_distance_bytes == problem.reuse_distance_bytes) return row.id;
@@ -103,7 +103,7 @@ std::string top_statement(const BestQuery& query) {
 
 absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit) {
   TF_ASSIGN_OR_RETURN(std::vector<ProblemRow> problems, problems_of_kernel(db, query.problem));
-  std::ranges::sort(problems, nearer_to(query.problem.reuse_distance_bytes),
+  std::ranges::sort(problems, tensor::nearer_to(query.problem.reuse_distance_bytes),
                     &ProblemRow::reuse_distance_bytes);
   for (const ProblemRow& problem : problems) {
     TF_ASSIGN_OR_RETURN(std::vector<Measurement> found, top_of(db, problem.id, query, limit));
@@ -136,12 +136,12 @@ absl::StatusOr<std::vector<Workload>> workloads(Connection& db) {
   }
 }
 
-absl::StatusOr<std::vector<Problem>> problems(Connection& db) {
+absl::StatusOr<std::vector<tensor::KernelKey>> problems(Connection& db) {
   TF_ASSIGN_OR_RETURN(Statement all,
                       db.prepare(absl::StrCat(kSelectProblem,
                                               "WHERE EXISTS (SELECT 1 FROM measurements m WHERE "
                                               "m.problem_id = p.id) ORDER BY p.id")));
-  std::vector<Problem> out;
+  std::vector<tensor::KernelKey> out;
   for (;;) {
     TF_ASSIGN_OR_RETURN(bool row, all.step());
     if (!row) return out;
@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<int64_t>> ids_of_problems(Connection& db, const Filte
                          : "SELECT m.id FROM workloads w JOIN problems p ON p.workload_id = w.id "
                            "JOIN measurements m ON m.problem_id = p.id WHERE w.key = ? "
                            "ORDER BY m.id"));
-  problem ? find.bind(*problem) : find.bind_blob(digest_bytes(filter.workload->digest));
+  problem ? find.bind(*problem) : find.bind_blob(digest_bytes(*filter.workload));
   for (;;) {
     TF_ASSIGN_OR_RETURN(const bool row, find.step());
     if (!row) return ids;
@@ -213,7 +213,8 @@ absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest) {
   return damaged_row(find, "measurements", record.id, absl::DataLossError("it does not match its digest"));
 }
 
-absl::StatusOr<bool> is_measured(Connection& db, const Problem& problem, const std::string& schedule) {
+absl::StatusOr<bool> is_measured(Connection& db, const tensor::KernelKey& problem,
+                                 const std::string& schedule) {
   TF_ASSIGN_OR_RETURN(std::optional<int64_t> id, problem_id(db, problem));
   if (!id) return false;
   TF_ASSIGN_OR_RETURN(Statement find,

@@ -13,13 +13,13 @@ namespace tf::database::rows {
 namespace {
 
 // The row of a problem whose workload is known, made if need be.
-absl::StatusOr<int64_t> need_problem(Connection& db, const Problem& problem) {
+absl::StatusOr<int64_t> need_problem(Connection& db, const tensor::KernelKey& problem) {
   TF_ASSIGN_OR_RETURN(std::optional<int64_t> known, problem_id(db, problem));
   if (known) return *known;
   int64_t workload_id = 0;
   {
     TF_ASSIGN_OR_RETURN(Statement find, db.prepare("SELECT id FROM workloads WHERE key = ?"));
-    find.bind_blob(digest_bytes(problem.workload.digest));
+    find.bind_blob(digest_bytes(problem.workload));
     TF_ASSIGN_OR_RETURN(bool found, find.step());
     if (!found) return workload_missing(problem.workload);
     workload_id = find.integer(0);
@@ -27,8 +27,8 @@ absl::StatusOr<int64_t> need_problem(Connection& db, const Problem& problem) {
   TF_ASSIGN_OR_RETURN(Statement add,
                       db.prepare("INSERT INTO problems (workload_id, binding, in_layouts, out_layouts, "
                                  "target, threads, reuse_distance_bytes) VALUES (?, ?, ?, ?, ?, ?, ?)"));
-  const std::string in_layouts = join_layouts(problem.in_layouts),
-                    out_layouts = join_layouts(problem.out_layouts);
+  const std::string in_layouts = tensor::join_layouts(problem.in_layouts),
+                    out_layouts = tensor::join_layouts(problem.out_layouts);
   add.bind(workload_id).bind_text(problem.binding).bind_text(in_layouts).bind_text(out_layouts);
   add.bind_text(problem.target).bind(int64_t{problem.threads});
   add.bind(static_cast<int64_t>(problem.reuse_distance_bytes));
@@ -161,11 +161,8 @@ absl::Status add_workload(Connection& db, const Workload& workload) {
   TF_ASSIGN_OR_RETURN(Statement add,
                       db.prepare("INSERT INTO workloads (key, text, op, flops) VALUES (?, ?, ?, ?) "
                                  "ON CONFLICT (key) DO NOTHING"));
-  const WorkloadKey key = workload.key();
-  add.bind_blob(digest_bytes(key.digest))
-      .bind_text(workload.text)
-      .bind_text(workload.op)
-      .bind(workload.flops);
+  const Digest key = workload.key();
+  add.bind_blob(digest_bytes(key)).bind_text(workload.text).bind_text(workload.op).bind(workload.flops);
   return add.run();
 }
 

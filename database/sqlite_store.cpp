@@ -94,14 +94,14 @@ class SqliteView : public Base {
     return reader_.read([&](Connection& db) { return rows::find_workload(db, key_or_prefix); });
   }
   absl::StatusOr<std::vector<Workload>> workloads() override { return reader_.read(rows::workloads); }
-  absl::StatusOr<std::vector<Problem>> problems() override { return reader_.read(rows::problems); }
+  absl::StatusOr<std::vector<tensor::KernelKey>> problems() override { return reader_.read(rows::problems); }
   absl::Status scan(const Filter& filter, const Visitor& visit) override {
     return reader_.scan(filter, visit);
   }
   absl::StatusOr<Measurement> find_record(const Digest& digest) override {
     return reader_.read([&](Connection& db) { return rows::find_record(db, digest); });
   }
-  absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) override {
+  absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) override {
     return reader_.read([&](Connection& db) { return rows::is_measured(db, problem, schedule); });
   }
   absl::StatusOr<std::vector<NetworkVerdict>> verdicts() override { return reader_.read(rows::verdicts); }

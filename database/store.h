@@ -17,7 +17,7 @@
 namespace tf::database {
 
 struct BestQuery {
-  Problem problem;
+  tensor::KernelKey problem;
   std::optional<std::string> device_class;    // nothing: measured on any device
   std::vector<std::string> allowed_numerics;  // records that use anything else do not count
   std::optional<uint32_t>
@@ -49,8 +49,8 @@ struct Choice {
 
 // Every part that is set narrows the scan.
 struct Filter {
-  std::optional<WorkloadKey> workload;
-  std::optional<Problem> problem;
+  std::optional<Digest> workload;
+  std::optional<tensor::KernelKey> problem;
   std::optional<int64_t> job_id;
   // kStanding leaves out ok measurements of programs that are no answer any more, because they failed since:
   // whoever else measured them. kOk leaves out failures and bounds, too.
@@ -84,7 +84,7 @@ class Records {
   // All workloads, in order of their first insertion.
   virtual absl::StatusOr<std::vector<Workload>> workloads() = 0;
   // Each distinct problem that has a measurement, in order of first insertion.
-  virtual absl::StatusOr<std::vector<Problem>> problems() = 0;
+  virtual absl::StatusOr<std::vector<tensor::KernelKey>> problems() = 0;
 
   // Visits matching measurements in order of insertion. Those of a problem or a workload are those that there
   // are when it begins; else those that come meanwhile may be among them.
@@ -93,7 +93,7 @@ class Records {
   virtual absl::StatusOr<Measurement> find_record(const Digest& digest) = 0;
   // Whether exactly this program was measured for this problem before, with any outcome; a result that is
   // known already need not be measured again.
-  virtual absl::StatusOr<bool> is_measured(const Problem& problem, const std::string& schedule) = 0;
+  virtual absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) = 0;
   // Of all networks, the latest first.
   virtual absl::StatusOr<std::vector<NetworkVerdict>> verdicts() = 0;
 };

@@ -24,7 +24,7 @@ absl::Status ambiguous_workload(const std::string& key_or_prefix) {
       absl::StrCat("several workload keys begin with ", key_or_prefix, "; give more digits"));
 }
 
-absl::Status workload_missing(const WorkloadKey& key) {
+absl::Status workload_missing(const Digest& key) {
   return absl::FailedPreconditionError(
       absl::StrCat("the database has no workload ", key.hex(), "; add the workload before its measurements"));
 }

@@ -13,7 +13,7 @@ namespace tf::database {
 absl::Status check_key_prefix(const std::string& key_or_prefix);
 absl::Status unknown_workload(const std::string& key_or_prefix);
 absl::Status ambiguous_workload(const std::string& key_or_prefix);
-absl::Status workload_missing(const WorkloadKey& key);
+absl::Status workload_missing(const Digest& key);
 // DATA_LOSS, with what SQLite says of the file, and how to save what is left.
 absl::Status damaged_file(const std::string& path, const std::string& reason,
                           const std::string& use = "a tuning database");

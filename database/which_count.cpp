@@ -19,11 +19,11 @@ constexpr char kMeasuredHereBefore[] = "problem_id = ? AND imported_after IS NUL
 }  // namespace
 
 Program program_of(const Measurement& measurement) {
-  const Problem& problem = measurement.problem;
+  const tensor::KernelKey& problem = measurement.problem;
   return {.workload = problem.workload,
           .binding = problem.binding,
-          .in_layouts = join_layouts(problem.in_layouts),
-          .out_layouts = join_layouts(problem.out_layouts),
+          .in_layouts = tensor::join_layouts(problem.in_layouts),
+          .out_layouts = tensor::join_layouts(problem.out_layouts),
           .target = problem.target,
           .threads = problem.threads,
           .reuse_distance_bytes = problem.reuse_distance_bytes,

@@ -43,7 +43,6 @@ using records::LockedSource;
 using records::mixed_devices_warning;
 using records::other_devices_hint;
 using records::Plan;
-using records::problem_of;
 
 struct BuildArguments {
   ModelArguments model;
@@ -64,7 +63,7 @@ absl::StatusOr<std::set<std::string>> classes_of(database::Records& records, con
                                                  const target::Target& target, int threads) {
   std::set<std::string> classes;
   for (const graph::Task& task : program.tasks) {
-    TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(driver::query_of(task, target, threads)));
+    const tensor::KernelKey problem = tensor::key_for(task.kernel, target, threads);
     TF_ASSIGN_OR_RETURN(std::set<std::string> more, device_classes(records, problem));
     classes.merge(more);
   }
@@ -108,8 +107,7 @@ absl::Status hint_at_numerics(database::Records& records, const graph::Program& 
   int count = 0;
   std::set<std::string> names;
   for (const graph::Task& task : program.tasks) {
-    TF_ASSIGN_OR_RETURN(const database::Problem problem,
-                        problem_of(driver::query_of(task, target, arguments.threads)));
+    const tensor::KernelKey problem = tensor::key_for(task.kernel, target, arguments.threads);
     TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> record,
                         best_but_for_numerics(records, problem, device, arguments.allowed));
     if (!record) continue;
@@ -178,7 +176,7 @@ int name_missing(const graph::Program& program, const Choices& choices) {
     if (choices[i]) continue;
     ++missing;
     std::fprintf(stderr, "compiler build: untuned: %s %s\n",
-                 tensor::workload_key(program.tasks[i].workload).hex().substr(0, 12).c_str(),
+                 tensor::workload_key(program.tasks[i].kernel.workload).hex().substr(0, 12).c_str(),
                  program.tasks[i].label.c_str());
   }
   return missing;
@@ -214,8 +212,8 @@ Lock lock_of(const Plan& plan, const driver::ModelReport& report, const target::
   Lock lock{{}, plan.layouts, arguments.allowed, arguments.name};
   for (size_t i = 0; i < plan.program.tasks.size(); ++i) {
     const driver::TaskReport& task = report.tasks[i];
-    lock.tasks.push_back({driver::query_of(plan.program.tasks[i], target, arguments.threads), task.label,
-                          task.used ? task.used->record : ""});
+    lock.tasks.push_back({tensor::key_for(plan.program.tasks[i].kernel, target, arguments.threads),
+                          task.label, task.used ? task.used->record : ""});
   }
   return lock;
 }
@@ -294,8 +292,8 @@ void print_json(const BuildArguments& arguments, const Plan& plan, const driver:
                             {"hit", task.used.has_value()},
                             {"numerics", task.numerics},
                             {"nodes", planned.nodes},
-                            {"in_layouts", graph::layout_texts(planned.in_layouts)},
-                            {"out_layouts", graph::layout_texts(planned.out_layouts)}};
+                            {"in_layouts", tensor::layout_texts(planned.kernel.ports.inputs)},
+                            {"out_layouts", tensor::layout_texts(planned.kernel.ports.outputs)}};
     if (task.used) entry["record"] = task.used->record;
     if (task.used) entry["median_ns"] = task.used->median_ns;
     if (task.used) entry["untuned"] = task.used->is_untuned;

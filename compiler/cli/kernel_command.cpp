@@ -37,8 +37,8 @@ struct KernelArguments {
 absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& workload,
                                                   const target::Target& target,
                                                   const KernelArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const schedule::PortLayouts ports,
-                      schedule::parse_ports(workload, arguments.in_layouts, arguments.out_layouts));
+  TF_ASSIGN_OR_RETURN(const tensor::PortLayouts ports,
+                      tensor::parse_ports(workload, arguments.in_layouts, arguments.out_layouts));
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   return schedule::to_string(schedule::default_schedule(workload, ports, target, arguments.threads, allowed));
 }

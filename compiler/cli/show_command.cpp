@@ -44,14 +44,13 @@ struct ShowArguments {
 };
 
 // The best record of each problem of the workload, in order of the problems' first measurement.
-absl::StatusOr<std::vector<database::Measurement>> best_records(database::Records& records,
-                                                                const database::WorkloadKey& key,
+absl::StatusOr<std::vector<database::Measurement>> best_records(database::Records& records, const Digest& key,
                                                                 const std::string& device,
                                                                 const schedule::Numerics& allowed) {
-  TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
+  TF_ASSIGN_OR_RETURN(const std::vector<tensor::KernelKey> problems, records.problems());
   std::vector<database::Measurement> best;
   std::set<std::string> classes, needed;  // needed: numerics of records that are not allowed
-  for (const database::Problem& problem : problems) {
+  for (const tensor::KernelKey& problem : problems) {
     if (!(problem.workload == key)) continue;
     database::BestQuery query{.problem = problem, .allowed_numerics = allowed};
     if (device.empty()) {
@@ -126,7 +125,7 @@ std::string layout_options(const std::string& option, const std::vector<std::str
 }
 
 // What `compiler kernel` needs beside the two texts to build the record's kernel.
-std::string kernel_options(const database::Problem& problem) {
+std::string kernel_options(const tensor::KernelKey& problem) {
   return absl::StrCat(
       "--target ", quoted(problem.target), problem.binding.empty() ? "" : " --dim " + quoted(problem.binding),
       layout_options("--in-layout", problem.in_layouts), layout_options("--out-layout", problem.out_layouts));

@@ -37,7 +37,7 @@ void print(const graph::Program& program, size_t width) {
   for (const graph::Task& task : program.tasks) {
     rows.push_back({task.label, absl::StrCat(task.count), absl::StrFormat("%.3f", task.flops / 1e6),
                     absl::StrFormat("%.1f", task.bytes / 1024),
-                    tensor::workload_key(task.workload).hex().substr(0, 12)});
+                    tensor::workload_key(task.kernel.workload).hex().substr(0, 12)});
     flops += task.flops * static_cast<double>(task.count);
   }
   std::printf("%s", text_table({{"task", Cells::kShortened},
@@ -54,18 +54,18 @@ void print(const graph::Program& program, size_t width) {
 void print_json(const graph::Program& program) {
   nlohmann::json all = nlohmann::json::array();
   for (const graph::Task& task : program.tasks) {
-    all.push_back({{"key", tensor::workload_key(task.workload).hex()},
-                   {"op", task.workload.label},
+    all.push_back({{"key", tensor::workload_key(task.kernel.workload).hex()},
+                   {"op", task.kernel.workload.label},
                    {"label", task.label},
-                   {"binding", tensor::binding_text(task.binding)},
-                   {"in_layouts", graph::layout_texts(task.in_layouts)},
-                   {"out_layouts", graph::layout_texts(task.out_layouts)},
+                   {"binding", tensor::binding_text(task.kernel.binding)},
+                   {"in_layouts", tensor::layout_texts(task.kernel.ports.inputs)},
+                   {"out_layouts", tensor::layout_texts(task.kernel.ports.outputs)},
                    {"flops", task.flops},
                    {"bytes", task.bytes},
                    {"count", task.count},
-                   {"reuse_distance_bytes", task.reuse_distance_bytes},
+                   {"reuse_distance_bytes", task.kernel.reuse_distance_bytes},
                    {"nodes", task.nodes},
-                   {"workload", tensor::canonical_text(task.workload)}});
+                   {"workload", tensor::canonical_text(task.kernel.workload)}});
   }
   std::printf("%s\n", json_text(nlohmann::json{{"tasks", all}}, 1).c_str());
 }

@@ -69,8 +69,8 @@ class KernelBuilder {
     TF_RETURN_IF_ERROR(error_);
     for (size_t i = 0; i < kernels_.size(); ++i) {
       const graph::Task& task = program_.tasks[i];
-      report.tasks.push_back({task.label, tensor::workload_key(task.workload).hex(), task.count, task.flops,
-                              kernels_[i].tuned ? choices_[i] : std::nullopt, kernels_[i].problem,
+      report.tasks.push_back({task.label, tensor::workload_key(task.kernel.workload).hex(), task.count,
+                              task.flops, kernels_[i].tuned ? choices_[i] : std::nullopt, kernels_[i].problem,
                               kernels_[i].numerics});
     }
     return std::move(kernels_);
@@ -99,9 +99,9 @@ class KernelBuilder {
       }
     }
     const graph::Task& t = program_.tasks[task];
-    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.workload, t.binding));
+    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.kernel.workload, t.kernel.binding));
     const schedule::Schedule schedule = schedule::default_schedule(
-        bound, {t.in_layouts, t.out_layouts}, options_.target, options_.threads, options_.allowed_numerics);
+        bound, t.kernel.ports, options_.target, options_.threads, options_.allowed_numerics);
     TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
     if (built) return absl::OkStatus();
     return absl::InternalError(
@@ -114,13 +114,13 @@ class KernelBuilder {
     const graph::Task& t = program_.tasks[task];
     proto::BuildRequest request;
     proto::BuildKernelRequest& kernel = *request.mutable_kernel();
-    kernel.set_workload(tensor::canonical_text(t.workload));
-    kernel.mutable_binding()->insert(t.binding.begin(), t.binding.end());
+    kernel.set_workload(tensor::canonical_text(t.kernel.workload));
+    kernel.mutable_binding()->insert(t.kernel.binding.begin(), t.kernel.binding.end());
     kernel.set_schedule(schedule);
     kernel.set_target(options_.target.text());
-    for (const std::string& text : graph::layout_texts(t.in_layouts)) kernel.add_in_layouts(text);
-    for (const std::string& text : graph::layout_texts(t.out_layouts)) kernel.add_out_layouts(text);
-    kernel.set_entry(entry_name(task, t.workload.label));
+    for (const std::string& text : tensor::layout_texts(t.kernel.ports.inputs)) kernel.add_in_layouts(text);
+    for (const std::string& text : tensor::layout_texts(t.kernel.ports.outputs)) kernel.add_out_layouts(text);
+    kernel.set_entry(entry_name(task, t.kernel.workload.label));
     kernel.set_use(proto::KERNEL_USE_MODEL);
     TF_ASSIGN_OR_RETURN(proto::BuildReply reply, builder_.build(request));
     Kernel& result = kernels_[task];
@@ -272,23 +272,14 @@ absl::Status publish(const TemporaryFolder& scratch, const fs::path& folder, con
 
 }  // namespace
 
-ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads) {
-  return {tensor::workload_key(task.workload).hex(),
-          tensor::binding_text(task.binding),
-          graph::layout_texts(task.in_layouts),
-          graph::layout_texts(task.out_layouts),
-          target.text(),
-          threads,
-          task.reuse_distance_bytes};
-}
-
 absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(const graph::Program& program,
                                                                             const target::Target& target,
                                                                             int threads,
                                                                             ScheduleSource& source) {
   std::vector<std::optional<ScheduleChoice>> choices;
   for (const graph::Task& task : program.tasks) {
-    TF_ASSIGN_OR_RETURN(std::optional<ScheduleChoice> choice, source.find(query_of(task, target, threads)));
+    TF_ASSIGN_OR_RETURN(std::optional<ScheduleChoice> choice,
+                        source.find(tensor::key_for(task.kernel, target, threads)));
     choices.push_back(std::move(choice));
   }
   return choices;

@@ -20,29 +20,17 @@ struct ScheduleChoice {
   std::string schedule;  // canonical text
   std::string record;    // digest of the record, hexadecimal
   double median_ns = 0;  // as measured
-  // It was measured as this network runs the kernel (ScheduleQuery::reuse_distance_bytes). If not, it vouches
+  // It was measured as this network runs the kernel (tensor::KernelKey::reuse_distance_bytes). If not, it vouches
   // for the schedule, but its time compares with no other.
   bool is_of_network = true;
   bool is_untuned = false;  // it is the one of a build without tuning, as of who measured it
 };
 
-// What a schedule is wanted for, in the texts that records are keyed by.
-struct ScheduleQuery {
-  std::string workload_key;              // hexadecimal
-  std::string binding;                   // canonical text
-  std::vector<std::string> in_layouts;   // one per input that is not constant
-  std::vector<std::string> out_layouts;  // one per output
-  std::string target;                    // canonical text
-  int threads = 1;
-  uint64_t reuse_distance_bytes = 0;  // graph::Task
-};
-ScheduleQuery query_of(const graph::Task& task, const target::Target& target, int threads);
-
 class ScheduleSource {
  public:
   virtual ~ScheduleSource() = default;
   // The best schedule that is known, or nothing.
-  virtual absl::StatusOr<std::optional<ScheduleChoice>> find(const ScheduleQuery& query) = 0;
+  virtual absl::StatusOr<std::optional<ScheduleChoice>> find(const tensor::KernelKey& query) = 0;
 };
 
 // One entry a task of the program.

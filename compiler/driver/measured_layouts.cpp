@@ -13,12 +13,13 @@ constexpr size_t kFewestRatios = 8;
 constexpr double kUnknownDoubt = 1.25;
 
 std::string computation(const graph::Task& task) {
-  return absl::StrCat(tensor::workload_key(task.workload).hex(), "|", tensor::binding_text(task.binding));
+  return absl::StrCat(tensor::workload_key(task.kernel.workload).hex(), "|",
+                      tensor::binding_text(task.kernel.binding));
 }
 
 // "conv2d" of "conv2d+bias+relu".
 std::string first_operator(const graph::Task& task) {
-  return task.workload.label.substr(0, task.workload.label.find('+'));
+  return task.kernel.workload.label.substr(0, task.kernel.workload.label.find('+'));
 }
 
 // What that share of them lies below.
@@ -63,7 +64,7 @@ double MeasuredLayoutCost::nanoseconds(const graph::Task& task) {
 const ScheduleChoice* MeasuredLayoutCost::find(const graph::Task& task) {
   const auto [known, missing] = known_.try_emplace(graph::task_key(task), -1);
   if (missing && status_.ok()) {
-    const ScheduleQuery query = query_of(task, target_, threads_);
+    const tensor::KernelKey query = tensor::key_for(task.kernel, target_, threads_);
     absl::StatusOr<std::optional<ScheduleChoice>> choice = source_.find(query);
     if (!choice.ok()) {
       status_ = choice.status();

@@ -13,7 +13,7 @@ namespace tf::driver {
 
 // A record that was looked at.
 struct ConsultedRecord {
-  ScheduleQuery query;
+  tensor::KernelKey query;
   std::string label;  // of the task
   ScheduleChoice choice;
 };

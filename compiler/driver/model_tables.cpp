@@ -235,7 +235,7 @@ absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const 
                                            const graph::Call& call, const Kernel& kernel,
                                            WeightsWriter& weights) {
   const graph::Task& task = program.tasks[call.task];
-  runtime::ModelStep step{call.name, tensor::workload_key(task.workload).hex(),
+  runtime::ModelStep step{call.name, tensor::workload_key(task.kernel.workload).hex(),
                           static_cast<uint32_t>(call.task)};
   const auto made =
       std::ranges::count_if(kernel.ports, [](const KernelPort& p) { return p.sums.has_value(); });

@@ -34,7 +34,7 @@ class Search {
     for (size_t g = 0; g < groups.size(); ++g) {
       producer_[groups[g].group.result()] = g;
       for (size_t k = 0; k < groups[g].inputs.size(); ++k)
-        if (groups[g].task.workload.inputs[k].constant)
+        if (groups[g].task.kernel.workload.inputs[k].constant)
           continue;
         else
           readers_[groups[g].inputs[k]].push_back(g);
@@ -104,9 +104,10 @@ class Search {
   void set_layouts(size_t g, Task& task) const {
     size_t activation = 0;
     for (size_t k = 0; k < groups_[g].inputs.size(); ++k) {
-      if (!task.workload.inputs[k].constant) task.in_layouts[activation++] = layout(wanted_[g][k]);
+      if (!task.kernel.workload.inputs[k].constant)
+        task.kernel.ports.inputs[activation++] = layout(wanted_[g][k]);
     }
-    task.out_layouts[0] = layout(made_[index(groups_[g].group.result())]);
+    task.kernel.ports.outputs[0] = layout(made_[index(groups_[g].group.result())]);
   }
 
   double kernel_cost(size_t g) {
@@ -123,17 +124,17 @@ class Search {
   }
 
   bool is_free_concat(size_t g, const Task& task) const {
-    const bool uniform = std::all_of(task.in_layouts.begin(), task.in_layouts.end(),
-                                     [&](const Layout& in) { return in == task.out_layouts[0]; });
-    return uniform && can_concat_in_place(graph_, groups_[g].group.result(), task.out_layouts[0]);
+    const bool uniform = std::all_of(task.kernel.ports.inputs.begin(), task.kernel.ports.inputs.end(),
+                                     [&](const Layout& in) { return in == task.kernel.ports.outputs[0]; });
+    return uniform && can_concat_in_place(graph_, groups_[g].group.result(), task.kernel.ports.outputs[0]);
   }
 
   absl::StatusOr<Task> copy_task(const Copy& copy) const {
     TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph_, copy.first));
     TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
-    if (!groups_.empty()) task.reuse_distance_bytes = groups_[0].task.reuse_distance_bytes;
-    task.in_layouts[0] = layout(!copy.second);
-    task.out_layouts[0] = layout(copy.second);
+    if (!groups_.empty()) task.kernel.reuse_distance_bytes = groups_[0].task.kernel.reuse_distance_bytes;
+    task.kernel.ports.inputs[0] = layout(!copy.second);
+    task.kernel.ports.outputs[0] = layout(copy.second);
     return task;
   }
 
@@ -154,7 +155,7 @@ class Search {
     };
     for (size_t g = 0; g < groups_.size(); ++g) {
       for (size_t k = 0; k < groups_[g].inputs.size(); ++k) {
-        if (!groups_[g].task.workload.inputs[k].constant) want(groups_[g].inputs[k], wanted_[g][k]);
+        if (!groups_[g].task.kernel.workload.inputs[k].constant) want(groups_[g].inputs[k], wanted_[g][k]);
       }
     }
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {

@@ -18,9 +18,9 @@ bool has_weighted_reduction(const tensor::Workload& workload) {
 // Whether a sum's factors are bytes or bf16 whose channels lie side by side, as dot-product instructions take
 // them.
 bool takes_dot_products(const Task& task) {
-  const bool blocked = std::none_of(task.in_layouts.begin(), task.in_layouts.end(),
+  const bool blocked = std::none_of(task.kernel.ports.inputs.begin(), task.kernel.ports.inputs.end(),
                                     [](const tensor::Layout& in) { return in.is_row_major(); });
-  return blocked && std::any_of(task.workload.inputs.begin(), task.workload.inputs.end(),
+  return blocked && std::any_of(task.kernel.workload.inputs.begin(), task.kernel.workload.inputs.end(),
                                 [](const tensor::Input& input) {
                                   const int width = tensor::element_bytes(input.buffer->element);
                                   return input.constant && input.buffer->rank() > 2 && width <= 2;
@@ -30,9 +30,10 @@ bool takes_dot_products(const Task& task) {
 // Whether blocks of the result start inside blocks of an operand: a concatenation of channels that do not
 // fill blocks.
 bool crosses_blocks(const Task& task) {
-  if (!task.workload.label.starts_with("concat") || task.out_layouts[0].is_row_major()) return false;
-  const tensor::LayoutAxis block = task.out_layouts[0].axes.back();
-  for (const tensor::Input& input : task.workload.inputs) {
+  if (!task.kernel.workload.label.starts_with("concat") || task.kernel.ports.outputs[0].is_row_major())
+    return false;
+  const tensor::LayoutAxis block = task.kernel.ports.outputs[0].axes.back();
+  for (const tensor::Input& input : task.kernel.workload.inputs) {
     const auto extent = tensor::as_int(input.buffer->extents[block.axis]);
     if (!extent || *extent % block.block != 0) return true;
   }
@@ -42,11 +43,11 @@ bool crosses_blocks(const Task& task) {
 }  // namespace
 
 double StaticLayoutCost::nanoseconds(const Task& task) const {
-  const tensor::Layout& out = task.out_layouts[0];
-  const bool mixed = std::any_of(task.in_layouts.begin(), task.in_layouts.end(),
+  const tensor::Layout& out = task.kernel.ports.outputs[0];
+  const bool mixed = std::any_of(task.kernel.ports.inputs.begin(), task.kernel.ports.inputs.end(),
                                  [&](const tensor::Layout& in) { return !(in == out); });
   double arithmetic = task.flops / kFlopsPerNs, memory = task.bytes / kBytesPerNs;
-  if (has_weighted_reduction(task.workload)) {
+  if (has_weighted_reduction(task.kernel.workload)) {
     if (out.is_row_major()) arithmetic *= 1.5;
     if (takes_dot_products(task)) arithmetic /= 3;
     if (mixed) arithmetic *= 1.05;

@@ -43,7 +43,7 @@ class Planner {
       TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_group(graph(), group));
       std::vector<NodeId> inputs = lowered.inputs;
       TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
-      task.reuse_distance_bytes = reuse_distance_bytes_;
+      task.kernel.reuse_distance_bytes = reuse_distance_bytes_;
       groups_.push_back({std::move(group), std::move(task), std::move(inputs)});
     }
     TF_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layouts(graph(), groups_, options));
@@ -87,9 +87,9 @@ class Planner {
   absl::StatusOr<int> copy(NodeId source, NodeId target, int from, const Layout& in, const Layout& out) {
     TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph(), from < 0 ? source : target));
     TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
-    task.reuse_distance_bytes = reuse_distance_bytes_;
-    task.in_layouts[0] = in;
-    task.out_layouts[0] = out;
+    task.kernel.reuse_distance_bytes = reuse_distance_bytes_;
+    task.kernel.ports.inputs[0] = in;
+    task.kernel.ports.outputs[0] = out;
     const std::string name = absl::StrCat(graph().node(target).name, " (copy)");
     Call call{add_task(std::move(task), name), name, {{from, source}}};
     TF_ASSIGN_OR_RETURN(call.result, add_value(target, out));
@@ -109,18 +109,19 @@ class Planner {
 
   absl::Status emit(PlannedGroup& planned) {
     const NodeId result = planned.group.result();
-    const Layout out = planned.task.out_layouts[0];
+    const Layout out = planned.task.kernel.ports.outputs[0];
     TF_ASSIGN_OR_RETURN(const bool in_place, concat_in_place(planned));
     if (in_place) return absl::OkStatus();
     Call call;
     TF_ASSIGN_OR_RETURN(call.indices, checked_indices(planned));
     size_t activation = 0;
     for (size_t k = 0; k < planned.inputs.size(); ++k) {
-      if (planned.task.workload.inputs[k].constant) {
+      if (planned.task.kernel.workload.inputs[k].constant) {
         call.operands.push_back({-1, planned.inputs[k]});
         continue;
       }
-      TF_ASSIGN_OR_RETURN(const int from, value(planned.inputs[k], planned.task.in_layouts[activation++]));
+      TF_ASSIGN_OR_RETURN(const int from,
+                          value(planned.inputs[k], planned.task.kernel.ports.inputs[activation++]));
       call.operands.push_back({from, planned.inputs[k]});
     }
     call.name = graph().node(planned.group.nodes[0]).name;
@@ -147,8 +148,8 @@ class Planner {
   // Puts the operands' values inside the result's instead of a call, if they can lie there.
   absl::StatusOr<bool> concat_in_place(const PlannedGroup& planned) {
     const NodeId concat = planned.group.result();
-    const Layout& layout = planned.task.out_layouts[0];
-    for (const Layout& in : planned.task.in_layouts) {
+    const Layout& layout = planned.task.kernel.ports.outputs[0];
+    for (const Layout& in : planned.task.kernel.ports.inputs) {
       if (!(in == layout)) return false;
     }
     if (!can_concat_in_place(graph(), concat, layout)) return false;

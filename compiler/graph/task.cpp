@@ -15,15 +15,16 @@ absl::StatusOr<Task> make_task(LoweredGroup lowered) {
   task.flops = tensor::count_flops(bound);
   task.bytes = tensor::count_bytes(bound);
   for (const tensor::Input& input : lowered.workload.inputs) {
-    if (!input.constant) task.in_layouts.emplace_back();
+    if (!input.constant) task.kernel.ports.inputs.emplace_back();
   }
-  task.out_layouts.resize(lowered.workload.outputs.size());
+  task.kernel.ports.outputs.resize(lowered.workload.outputs.size());
   // The workload as its canonical text reads, so that a task is the same whatever the network calls its
   // dimensions.
-  TF_ASSIGN_OR_RETURN(task.workload, tensor::parse_workload(tensor::canonical_text(lowered.workload)));
-  task.workload.label = lowered.workload.label;
-  for (size_t i = 0; i < task.workload.dims.size(); ++i) {
-    task.binding[task.workload.dims[i].var->name] = lowered.binding.at(lowered.workload.dims[i].var->name);
+  TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(lowered.workload)));
+  task.kernel.workload.label = lowered.workload.label;
+  for (size_t i = 0; i < task.kernel.workload.dims.size(); ++i) {
+    task.kernel.binding[task.kernel.workload.dims[i].var->name] =
+        lowered.binding.at(lowered.workload.dims[i].var->name);
   }
   return task;
 }
@@ -34,20 +35,10 @@ std::string shape_text(const tensor::BufferNode& bound) {
   });
 }
 
-std::vector<std::string> layout_texts(const std::vector<tensor::Layout>& layouts) {
-  std::vector<std::string> texts;
-  for (const tensor::Layout& layout : layouts) texts.push_back(layout.text());
-  return texts;
-}
-
 std::string task_key(const Task& task) {
-  std::string key =
-      absl::StrCat(tensor::workload_key(task.workload).hex(), "|", tensor::binding_text(task.binding));
-  for (const auto* layouts : {&task.in_layouts, &task.out_layouts}) {
-    absl::StrAppend(&key, "|");
-    for (const tensor::Layout& layout : *layouts) absl::StrAppend(&key, layout.text(), ";");
-  }
-  return key;
+  tensor::KernelKey key = tensor::key_of(task.kernel);
+  key.reuse_distance_bytes = 0;
+  return tensor::to_string(key);
 }
 
 }  // namespace tf::graph

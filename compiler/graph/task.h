@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/graph/lower_group.h"
-#include "compiler/tensor/workload.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::graph {
 
@@ -14,15 +14,12 @@ struct Task {
   // "conv2d+bias+relu 1x64x56x56": operators and the result's shape, for people; more of it among namesakes
   // (task_labels.h).
   std::string label;
-  tensor::Workload workload;  // with canonical names: inputs p0, …, dimensions d0, …
-  tensor::Binding binding;
-  std::vector<tensor::Layout> in_layouts;   // one per input that is not constant
-  std::vector<tensor::Layout> out_layouts;  // one per output
-  double flops = 0;                         // of one run
-  double bytes = 0;                         // compulsory: every operand and result once
-  int64_t count = 0;                        // runs in the network
-  uint64_t reuse_distance_bytes = 0;        // of its constants (reuse_distance.h)
-  std::vector<std::string> nodes;           // the model's names of what it computes, one a run
+  // With canonical names: inputs p0, …, dimensions d0, …. A network is planned before target and threads are known.
+  tensor::KernelSpec kernel;
+  double flops = 0;                // of one run
+  double bytes = 0;                // compulsory: every operand and result once
+  int64_t count = 0;               // runs in the network
+  std::vector<std::string> nodes;  // the model's names of what it computes, one a run
 };
 
 // Without layouts, count, reuse distance and nodes.
@@ -30,9 +27,6 @@ absl::StatusOr<Task> make_task(LoweredGroup lowered);
 
 // "1x64x56x56"; nothing for a scalar. `bound` is of a workload whose dimensions are bound (tensor::bind).
 std::string shape_text(const tensor::BufferNode& bound);
-
-// As commands, records and build requests name layouts.
-std::vector<std::string> layout_texts(const std::vector<tensor::Layout>& layouts);
 
 // Equal for tasks that one kernel can serve: computation, binding and layouts.
 std::string task_key(const Task& task);

@@ -16,7 +16,7 @@ constexpr size_t kWays = 3;
 using Additions = std::array<std::string, kWays>;
 
 absl::StatusOr<Additions> additions_of(const Task& task) {
-  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.workload, task.binding));
+  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.kernel.workload, task.kernel.binding));
   const auto operand = [&](const char* word, size_t number) {
     const std::string shape = number < bound.inputs.size() ? shape_text(*bound.inputs[number].buffer) : "";
     return shape.empty() ? shape : absl::StrCat(word, shape);

@@ -336,7 +336,7 @@ class LoopBuilder {
   std::map<const BufferNode*, Storage> storage_;
 };
 
-absl::Status check_ports(const tensor::Workload& workload, const PortLayouts& ports) {
+absl::Status check_ports(const tensor::Workload& workload, const tensor::PortLayouts& ports) {
   auto check = [](const std::vector<ir::Layout>& layouts, const std::vector<Buffer>& buffers,
                   const char* what) -> absl::Status {
     if (layouts.empty()) return absl::OkStatus();
@@ -359,7 +359,7 @@ absl::Status check_ports(const tensor::Workload& workload, const PortLayouts& po
 
 }  // namespace
 
-absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const PortLayouts& ports,
+absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const tensor::PortLayouts& ports,
                                          const std::string& name) {
   const tensor::Workload& workload = state.workload();
   if (absl::Status status = check_ports(workload, ports); !status.ok()) return status;

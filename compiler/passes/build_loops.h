@@ -25,7 +25,7 @@ namespace tf::passes {
 //
 // Buffers carry their layouts, indices stay logical. INVALID_ARGUMENT if the port layouts do not fit the
 // workload.
-absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const PortLayouts& ports,
+absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const tensor::PortLayouts& ports,
                                          const std::string& name);
 
 }  // namespace tf::passes

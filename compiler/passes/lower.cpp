@@ -27,7 +27,7 @@ std::vector<std::string> pass_names(const Pipeline& pipeline) {
 }
 
 absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                              const PortLayouts& ports, const LowerOptions& options) {
+                              const tensor::PortLayouts& ports, const LowerOptions& options) {
   absl::StatusOr<schedule::State> state = schedule::apply(workload, schedule);
   if (!state.ok()) return state.status();
   absl::StatusOr<ir::Function> built = build_loops(*state, ports, options.name);
@@ -58,7 +58,7 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
 }
 
 absl::StatusOr<uint64_t> loops_hash(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                                    const PortLayouts& ports) {
+                                    const tensor::PortLayouts& ports) {
   absl::StatusOr<schedule::State> state = schedule::apply(workload, schedule);
   if (!state.ok()) return state.status();
   absl::StatusOr<ir::Function> built = build_loops(*state, ports, "kernel");

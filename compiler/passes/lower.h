@@ -11,12 +11,12 @@
 #include "absl/status/statusor.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/passes/pipeline.h"
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::passes {
 
-using schedule::PortLayouts;
+using tensor::PortLayouts;
 
 struct LowerOptions {
   std::string name = "kernel";
@@ -42,12 +42,12 @@ struct Lowered {
 };
 
 absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                              const PortLayouts& ports, const LowerOptions& options = {});
+                              const tensor::PortLayouts& ports, const LowerOptions& options = {});
 
 // Schedules of one workload and ports with the same hash lower to the same function; those that differ seldom
 // do. Takes a few hundredths of the time that building the code takes, so that what differs in nothing that
 // matters (a split of a loop that is unrolled whole, say) need not be built to be found out.
 absl::StatusOr<uint64_t> loops_hash(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                                    const PortLayouts& ports);
+                                    const tensor::PortLayouts& ports);
 
 }  // namespace tf::passes

@@ -14,14 +14,14 @@ namespace tf::records {
 
 absl::StatusOr<std::string> other_records_hint(database::Records& records, const graph::Program& program,
                                                const target::Target& target, int threads) {
-  std::set<std::pair<database::WorkloadKey, std::string>> kernels;  // workload and binding
+  std::set<std::pair<Digest, std::string>> kernels;  // workload and binding
   for (const graph::Task& task : program.tasks) {
-    TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(driver::query_of(task, target, threads)));
+    const tensor::KernelKey problem = tensor::key_for(task.kernel, target, threads);
     kernels.emplace(problem.workload, problem.binding);
   }
-  TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
+  TF_ASSIGN_OR_RETURN(const std::vector<tensor::KernelKey> problems, records.problems());
   std::set<std::pair<std::string, uint32_t>> others;  // targets and threads
-  for (const database::Problem& problem : problems) {
+  for (const tensor::KernelKey& problem : problems) {
     if (kernels.contains({problem.workload, problem.binding}))
       others.emplace(problem.target, problem.threads);
   }

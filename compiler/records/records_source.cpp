@@ -13,17 +13,12 @@ namespace tf::records {
 namespace {
 
 using driver::ScheduleChoice;
-using driver::ScheduleQuery;
+using tensor::KernelKey;
 
 constexpr int kLockVersion = 3;
 
-bool same_problem(const ScheduleQuery& a, const ScheduleQuery& b) {
-  return a.workload_key == b.workload_key && a.binding == b.binding && a.in_layouts == b.in_layouts &&
-         a.out_layouts == b.out_layouts && a.target == b.target && a.threads == b.threads;
-}
-
 // Whether a record that a lock names may be built from; the lock is a file that people edit and merge.
-absl::Status check_locked(const database::Measurement& record, const database::Problem& problem,
+absl::Status check_locked(const database::Measurement& record, const tensor::KernelKey& problem,
                           const schedule::Numerics& allowed) {
   if (!same_kernel(record.problem, problem))
     return absl::FailedPreconditionError("it belongs to another kernel");
@@ -50,12 +45,13 @@ std::vector<LockEntry> read_entries(const nlohmann::json& json, const std::strin
     LockEntry entry;
     entry.label = task.at("task").get<std::string>();
     entry.record = task.at("record").is_null() ? "" : task.at("record").get<std::string>();
-    entry.query = {task.at("key").get<std::string>(),
-                   task.at("binding").get<std::string>(),
-                   task.at("in_layouts").get<std::vector<std::string>>(),
-                   task.at("out_layouts").get<std::vector<std::string>>(),
-                   target,
-                   threads};
+    // A key that is no digest is that of no kernel.
+    entry.query = {.workload = Digest::from_hex(task.at("key").get<std::string>()).value_or(Digest()),
+                   .binding = task.at("binding").get<std::string>(),
+                   .in_layouts = task.at("in_layouts").get<std::vector<std::string>>(),
+                   .out_layouts = task.at("out_layouts").get<std::vector<std::string>>(),
+                   .target = target,
+                   .threads = static_cast<uint32_t>(threads)};
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -65,7 +61,7 @@ nlohmann::json json_of(const std::vector<LockEntry>& entries) {
   nlohmann::json json = nlohmann::json::array();
   for (const LockEntry& entry : entries) {
     json.push_back({{"task", entry.label},
-                    {"key", entry.query.workload_key},
+                    {"key", entry.query.workload.hex()},
                     {"binding", entry.query.binding},
                     {"in_layouts", entry.query.in_layouts},
                     {"out_layouts", entry.query.out_layouts},
@@ -76,28 +72,16 @@ nlohmann::json json_of(const std::vector<LockEntry>& entries) {
 
 }  // namespace
 
-absl::StatusOr<database::Problem> problem_of(const ScheduleQuery& query) {
-  database::Problem problem;
-  TF_ASSIGN_OR_RETURN(problem.workload.digest, Digest::from_hex(query.workload_key));
-  problem.binding = query.binding;
-  problem.in_layouts = query.in_layouts;
-  problem.out_layouts = query.out_layouts;
-  problem.target = query.target;
-  problem.threads = static_cast<uint32_t>(query.threads);
-  problem.reuse_distance_bytes = query.reuse_distance_bytes;
-  return problem;
-}
-
-ScheduleChoice choice_of(const database::Measurement& record, const ScheduleQuery& query) {
+ScheduleChoice choice_of(const database::Measurement& record, const tensor::KernelKey& query) {
   return {record.schedule, database::record_digest(record).hex(), record.median_ns().value_or(0),
           record.problem.reuse_distance_bytes == query.reuse_distance_bytes, record.untuned};
 }
 
 absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
-                                                     const database::Problem& problem) {
+                                                     const tensor::KernelKey& problem) {
   std::set<std::string> classes;
-  TF_ASSIGN_OR_RETURN(const std::vector<database::Problem> problems, records.problems());
-  for (const database::Problem& each : problems) {  // at all reuse distances
+  TF_ASSIGN_OR_RETURN(const std::vector<tensor::KernelKey> problems, records.problems());
+  for (const tensor::KernelKey& each : problems) {  // at all reuse distances
     if (!same_kernel(each, problem)) continue;
     const database::Filter ok{.problem = each, .which = database::Filter::Which::kOk};
     TF_RETURN_IF_ERROR(records.scan(ok, [&](const database::Measurement& m) {
@@ -121,9 +105,9 @@ std::string other_devices_hint(const std::set<std::string>& device_classes, cons
                       ": give one of these with --device");
 }
 
-absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQuery& query) {
+absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const tensor::KernelKey& query) {
   database::BestQuery best;
-  TF_ASSIGN_OR_RETURN(best.problem, problem_of(query));
+  best.problem = query;
   best.device_class = device_class_;
   best.allowed_numerics = allowed_;
   best.semantics_version = schedule::kSemanticsVersion;
@@ -134,7 +118,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> BestSource::find(const ScheduleQue
 }
 
 absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(
-    database::Records& records, const database::Problem& problem,
+    database::Records& records, const tensor::KernelKey& problem,
     const std::optional<std::string>& device_class, const schedule::Numerics& allowed) {
   database::BestQuery best{.problem = problem,
                            .device_class = device_class,
@@ -145,9 +129,9 @@ absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(
   return record;
 }
 
-absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQuery& query) {
+absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const tensor::KernelKey& query) {
   for (const LockEntry& entry : entries_) {
-    if (!same_problem(entry.query, query)) continue;
+    if (!same_kernel(entry.query, query)) continue;
     if (entry.record.empty()) return std::nullopt;
     const absl::StatusOr<Digest> digest = Digest::from_hex(entry.record);
     if (!digest.ok())
@@ -158,8 +142,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
       return absl::FailedPreconditionError(
           "tuning.lock refers to records: give the database that contains them with --db");
     const absl::StatusOr<database::Measurement> record = records_->find_record(*digest);
-    TF_ASSIGN_OR_RETURN(const database::Problem problem, problem_of(query));
-    const absl::Status usable = record.ok() ? check_locked(*record, problem, allowed_) : record.status();
+    const absl::Status usable = record.ok() ? check_locked(*record, query, allowed_) : record.status();
     if (!usable.ok())
       return absl::FailedPreconditionError(absl::StrCat("record ", entry.record.substr(0, 12), " of '",
                                                         entry.label,
@@ -169,7 +152,7 @@ absl::StatusOr<std::optional<ScheduleChoice>> LockedSource::find(const ScheduleQ
   }
   if (unknown_ == Unknown::kNoSchedule) return std::nullopt;
   return absl::FailedPreconditionError(
-      absl::StrCat("tuning.lock has no entry for workload ", query.workload_key.substr(0, 12),
+      absl::StrCat("tuning.lock has no entry for workload ", query.workload.hex().substr(0, 12),
                    " for this target and number of threads: build without --locked to make a new one"));
 }
 

@@ -25,7 +25,7 @@ class BestSource final : public driver::ScheduleSource {
         device_class_(std::move(device_class)),
         allowed_(std::move(allowed)),
         takes_(takes) {}
-  absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
+  absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const tensor::KernelKey& query) override;
 
  private:
   database::Records& records_;
@@ -37,7 +37,7 @@ class BestSource final : public driver::ScheduleSource {
 // The device classes that ok records of the problem are of. Times of two classes do not compare, so that the
 // best over both may be good for neither.
 absl::StatusOr<std::set<std::string>> device_classes(database::Records& records,
-                                                     const database::Problem& problem);
+                                                     const tensor::KernelKey& problem);
 // One line that asks for --device, if there are several of them; else empty.
 std::string mixed_devices_warning(const std::set<std::string>& device_classes);
 // One line that names them, if there are some and the one that was asked for is not among them; else empty.
@@ -45,17 +45,14 @@ std::string other_devices_hint(const std::set<std::string>& device_classes, cons
 
 // The best record of all if it uses numerics that are not allowed: what --allow would give. Else nothing.
 absl::StatusOr<std::optional<database::Measurement>> best_but_for_numerics(
-    database::Records& records, const database::Problem& problem,
+    database::Records& records, const tensor::KernelKey& problem,
     const std::optional<std::string>& device_class, const schedule::Numerics& allowed);
 
-// The problem that a query asks about; INVALID_ARGUMENT if its key is none.
-absl::StatusOr<database::Problem> problem_of(const driver::ScheduleQuery& query);
-
 // The record as an answer to the query.
-driver::ScheduleChoice choice_of(const database::Measurement& record, const driver::ScheduleQuery& query);
+driver::ScheduleChoice choice_of(const database::Measurement& record, const tensor::KernelKey& query);
 
 struct LockEntry {
-  driver::ScheduleQuery query;
+  tensor::KernelKey query;
   std::string label;   // for people
   std::string record;  // digest, hexadecimal; empty: the default schedule
 };
@@ -79,7 +76,7 @@ class LockedSource final : public driver::ScheduleSource {
   LockedSource(std::vector<LockEntry> entries, database::Records* records, schedule::Numerics allowed = {},
                Unknown unknown = Unknown::kRefused)
       : entries_(std::move(entries)), records_(records), allowed_(std::move(allowed)), unknown_(unknown) {}
-  absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const driver::ScheduleQuery& query) override;
+  absl::StatusOr<std::optional<driver::ScheduleChoice>> find(const tensor::KernelKey& query) override;
 
  private:
   std::vector<LockEntry> entries_;

@@ -77,7 +77,7 @@ int64_t vectors_of(const Stage& stage, int64_t lanes) {
 
 }  // namespace
 
-std::optional<Attention> attention_of(const Workload& workload, const PortLayouts& ports) {
+std::optional<Attention> attention_of(const Workload& workload, const tensor::PortLayouts& ports) {
   if (workload.stages.size() < 2 || workload.outputs.size() != 1) return std::nullopt;
   const Stage& last = workload.stages.back();
   const tensor::Buffer weights = workload.stages[workload.stages.size() - 2].output;

@@ -24,10 +24,10 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/row_steps.h"
 #include "compiler/schedule/step.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::schedule {
 
@@ -41,7 +41,7 @@ struct Attention {
 // Set if the last stage is the product of row-wise computed weights (its left operand) and an input, and one
 // of the stages before is a product. Batch axes and rows may stand in any order, in the inputs and in the
 // result.
-std::optional<Attention> attention_of(const tensor::Workload& workload, const PortLayouts& ports);
+std::optional<Attention> attention_of(const tensor::Workload& workload, const tensor::PortLayouts& ports);
 
 struct AttentionSizes {
   Size block_tiles = 1;    // register tiles one above the other in a block

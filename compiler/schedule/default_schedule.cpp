@@ -17,7 +17,7 @@ using tensor::Stage;
 using tensor::Workload;
 
 // Every stage by itself; element-wise ones with one reader disappear into it.
-void append_separate(const Workload& workload, const Structure& structure, const PortLayouts& ports,
+void append_separate(const Workload& workload, const Structure& structure, const tensor::PortLayouts& ports,
                      const target::Target& target, int threads, std::vector<Step>& steps) {
   const bool inline_all = structure.reductions.empty();
   for (size_t i = 0; i < workload.stages.size(); ++i) {
@@ -44,8 +44,8 @@ bool is_legal(const Workload& workload, const std::vector<Step>& steps) {
 
 }  // namespace
 
-Schedule anchored_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
-                           int threads, Storage storage) {
+Schedule anchored_schedule(const Workload& workload, const tensor::PortLayouts& ports,
+                           const target::Target& target, int threads, Storage storage) {
   const Structure structure = structure_of(workload);
   std::vector<Step> steps;
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
@@ -75,8 +75,8 @@ Schedule anchored_schedule(const Workload& workload, const PortLayouts& ports, c
   return Schedule{std::move(steps)};
 }
 
-Schedule default_schedule(const Workload& workload, const PortLayouts& ports, const target::Target& target,
-                          int threads, const Numerics& allowed) {
+Schedule default_schedule(const Workload& workload, const tensor::PortLayouts& ports,
+                          const target::Target& target, int threads, const Numerics& allowed) {
   if (target.gpu.block_threads > 0) return gpu_schedule(workload);
   if (computes_nothing(workload)) return Schedule{};  // there is nothing to tile, and at most zeros to write
   if (const std::optional<Attention> attention = attention_of(workload, ports)) {

@@ -332,8 +332,8 @@ DefaultTile default_tile(const Stage& anchor, const Prepared& prepared, const ta
   return tile;
 }
 
-ProductChoice choose_product(const Workload& workload, const Structure& structure, const PortLayouts& ports,
-                             const target::Target& target, int threads) {
+ProductChoice choose_product(const Workload& workload, const Structure& structure,
+                             const tensor::PortLayouts& ports, const target::Target& target, int threads) {
   const Prepared prepared = prepared_frame(workload, structure, ports, target);
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   const std::optional<MatrixProduct> product = matrix_product(anchor, prepared.vector_axis);

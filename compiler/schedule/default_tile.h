@@ -23,6 +23,6 @@ DefaultTile default_tile(const tensor::Stage& anchor, const Prepared& prepared, 
 
 // What the default schedule does with a matrix product beyond tiles; nothing of it for other anchors.
 ProductChoice choose_product(const tensor::Workload& workload, const Structure& structure,
-                             const PortLayouts& ports, const target::Target& target, int threads);
+                             const tensor::PortLayouts& ports, const target::Target& target, int threads);
 
 }  // namespace tf::schedule

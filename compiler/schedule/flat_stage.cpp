@@ -29,7 +29,7 @@ std::vector<const tensor::Load*> moved_loads(const tensor::Expr& body) {
 
 // As gathered_along, of one of the stage's loads.
 std::optional<int> load_gathered_along(const Workload& workload, const Stage& stage, const tensor::Load& load,
-                                       int axis, const PortLayouts& ports) {
+                                       int axis, const tensor::PortLayouts& ports) {
   const tensor::VarNode* var = stage.axes[static_cast<size_t>(axis)].var.get();
   tensor::Layout layout;
   for (size_t i = 0; i < workload.inputs.size(); ++i)
@@ -47,7 +47,7 @@ std::optional<int> load_gathered_along(const Workload& workload, const Stage& st
 }  // namespace
 
 std::optional<int> gathered_along(const Workload& workload, const Stage& stage, int axis,
-                                  const PortLayouts& ports) {
+                                  const tensor::PortLayouts& ports) {
   if (!stage.reduce_axes.empty()) return std::nullopt;
   std::optional<int> along;
   for (const tensor::Load* load : moved_loads(stage.body)) {
@@ -66,8 +66,8 @@ bool worth_threads(const Stage& stage, int threads) {
 }
 
 void append_flat_stage(const Workload& workload, const Stage& stage, const std::string& name,
-                       const tensor::Layout& layout, const PortLayouts& ports, const target::Target& target,
-                       int threads, std::vector<Step>& steps) {
+                       const tensor::Layout& layout, const tensor::PortLayouts& ports,
+                       const target::Target& target, int threads, std::vector<Step>& steps) {
   if (stage.axes.empty()) return;
   FlatLoops loops;
   loops.stage = name;

@@ -46,7 +46,7 @@ bool reads_own_element(const tensor::Stage& stage, const tensor::BufferNode* buf
 
 }  // namespace
 
-std::vector<int> in_place_inputs(const StateData& data, const PortLayouts& ports) {
+std::vector<int> in_place_inputs(const StateData& data, const tensor::PortLayouts& ports) {
   if (data.workload.outputs.size() != 1) return {};
   const tensor::Buffer& result = data.workload.outputs[0];
   const auto output =

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::schedule {
 
@@ -15,6 +15,6 @@ namespace tf::schedule {
 //   t1[i, j] = max(t0[i, j] + p2[i, j], 0)         p2 may lie where t1 lies
 //
 // None if there are more outputs than one.
-std::vector<int> in_place_inputs(const StateData& data, const PortLayouts& ports);
+std::vector<int> in_place_inputs(const StateData& data, const tensor::PortLayouts& ports);
 
 }  // namespace tf::schedule

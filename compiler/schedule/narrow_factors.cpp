@@ -78,8 +78,9 @@ Storage read_storage(const Workload& workload, const Structure& structure, const
   return allows(allowed, kBf16) ? Storage::kBFloat16 : Storage::kDefined;
 }
 
-std::vector<Storage> storages(const Workload& workload, const Structure& structure, const PortLayouts& ports,
-                              const target::Target& target, const Numerics& allowed) {
+std::vector<Storage> storages(const Workload& workload, const Structure& structure,
+                              const tensor::PortLayouts& ports, const target::Target& target,
+                              const Numerics& allowed) {
   std::vector<Storage> all = {Storage::kDefined};
   if (!structure.anchor) return all;
   const std::optional<NarrowFactors> factors = narrow_factors(workload, *structure.anchor);
@@ -99,7 +100,7 @@ std::vector<Storage> storages(const Workload& workload, const Structure& structu
   return all;
 }
 
-void append_narrowing(const Workload& workload, int anchor, const PortLayouts& ports,
+void append_narrowing(const Workload& workload, int anchor, const tensor::PortLayouts& ports,
                       const Narrowing& narrowing, std::vector<Step>& steps) {
   const NarrowFactors factors = *narrow_factors(workload, anchor);
   const Element element = narrowing.storage == Storage::kFloat16 ? Element::kFloat16 : Element::kBFloat16;

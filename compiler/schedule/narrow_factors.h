@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "compiler/schedule/numerics.h"
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/step.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::schedule {
 
@@ -28,7 +28,7 @@ std::optional<NarrowFactors> narrow_factors(const tensor::Workload& workload, in
 // often enough to convert it; else weights alone. f16: weights alone. Weights alone pay where each is used a
 // few times: then reading them is what takes the time.
 std::vector<Storage> storages(const tensor::Workload& workload, const Structure& structure,
-                              const PortLayouts& ports, const target::Target& target,
+                              const tensor::PortLayouts& ports, const target::Target& target,
                               const Numerics& allowed);
 
 // How weights alone are stored where reading them is what takes the time, f16 before bf16, which is less
@@ -46,7 +46,7 @@ struct Narrowing {
   int64_t lanes = 1;  // of the copy's vectors
   bool parallel = false;
 };
-void append_narrowing(const tensor::Workload& workload, int anchor, const PortLayouts& ports,
+void append_narrowing(const tensor::Workload& workload, int anchor, const tensor::PortLayouts& ports,
                       const Narrowing& narrowing, std::vector<Step>& steps);
 
 }  // namespace tf::schedule

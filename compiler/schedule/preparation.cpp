@@ -12,7 +12,7 @@ using tensor::Workload;
 
 // The input whose first reduce index walks a blocked axis: its block, so that splitting the reduction by it
 // makes indices linear.
-int64_t input_reduce_block(const Workload& workload, int anchor, const PortLayouts& ports,
+int64_t input_reduce_block(const Workload& workload, int anchor, const tensor::PortLayouts& ports,
                            const std::vector<int>& producers) {
   const Stage& stage = workload.stages[static_cast<size_t>(anchor)];
   if (stage.reduce_axes.empty()) return 1;
@@ -57,8 +57,8 @@ void append_column_sums(const Workload& workload, int anchor, const Prepared& pr
 
 }  // namespace
 
-Prepared prepared_frame(const Workload& workload, const Structure& structure, const PortLayouts& ports,
-                        const target::Target& target) {
+Prepared prepared_frame(const Workload& workload, const Structure& structure,
+                        const tensor::PortLayouts& ports, const target::Target& target) {
   const Stage& output = workload.stages[static_cast<size_t>(structure.output)];
   Prepared prepared;
   prepared.vector_axis = vector_axis(output, ports.output(0));
@@ -89,7 +89,8 @@ RegisterTile register_tile(const Stage& anchor, const Prepared& prepared, std::v
   return tile;
 }
 
-Producers default_producers(const Workload& workload, const Structure& structure, const PortLayouts& ports) {
+Producers default_producers(const Workload& workload, const Structure& structure,
+                            const tensor::PortLayouts& ports) {
   const Stage& output = workload.stages[static_cast<size_t>(structure.output)];
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   // A window reads an element only a few times: less than storing a padded copy costs.
@@ -98,9 +99,9 @@ Producers default_producers(const Workload& workload, const Structure& structure
   return few ? Producers::kInlined : Producers::kStored;
 }
 
-Prepared append_preparation(const Workload& workload, const Structure& structure, const PortLayouts& ports,
-                            const target::Target& target, int threads, const PreparationOptions& options,
-                            std::vector<Step>& steps) {
+Prepared append_preparation(const Workload& workload, const Structure& structure,
+                            const tensor::PortLayouts& ports, const target::Target& target, int threads,
+                            const PreparationOptions& options, std::vector<Step>& steps) {
   const int anchor = *structure.anchor;
   Prepared prepared = prepared_frame(workload, structure, ports, target);
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "compiler/schedule/matrix_product.h"
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::schedule {
 
@@ -38,12 +38,12 @@ using Producers = PreparationOptions::Producers;
 // What the default schedule does: what each element of is read but a few times (a window that slides over one
 // channel, with channels innermost) is not worth a copy.
 Producers default_producers(const tensor::Workload& workload, const Structure& structure,
-                            const PortLayouts& ports);
+                            const tensor::PortLayouts& ports);
 // Everything of Prepared that does not depend on steps.
 Prepared prepared_frame(const tensor::Workload& workload, const Structure& structure,
-                        const PortLayouts& ports, const target::Target& target);
+                        const tensor::PortLayouts& ports, const target::Target& target);
 Prepared append_preparation(const tensor::Workload& workload, const Structure& structure,
-                            const PortLayouts& ports, const target::Target& target, int threads,
+                            const tensor::PortLayouts& ports, const target::Target& target, int threads,
                             const PreparationOptions& options, std::vector<Step>& steps);
 
 // A register tile of the anchor with blocks and tiles of its axes, and everything else but threads; `fused`

@@ -17,7 +17,8 @@ constexpr int kOne = -1, kOwn = -2;
 
 class RowFinder {
  public:
-  RowFinder(const Workload& workload, const PortLayouts& ports) : workload_(workload), ports_(ports) {}
+  RowFinder(const Workload& workload, const tensor::PortLayouts& ports)
+      : workload_(workload), ports_(ports) {}
 
   // Nothing unless so many of the stages are products.
   std::optional<Rows> run(int products) {
@@ -233,7 +234,7 @@ class RowFinder {
   }
 
   const Workload& workload_;
-  const PortLayouts& ports_;
+  const tensor::PortLayouts& ports_;
   std::vector<std::vector<int>> axes_;  // of each stage, what they are to the output
   std::vector<bool> reached_;
   std::set<int> own_;  // output axes
@@ -243,11 +244,11 @@ class RowFinder {
 
 }  // namespace
 
-std::optional<Rows> rows_of(const Workload& workload, const PortLayouts& ports) {
+std::optional<Rows> rows_of(const Workload& workload, const tensor::PortLayouts& ports) {
   return RowFinder(workload, ports).run(0);
 }
 
-std::optional<Rows> rows_with_product(const Workload& workload, const PortLayouts& ports) {
+std::optional<Rows> rows_with_product(const Workload& workload, const tensor::PortLayouts& ports) {
   return RowFinder(workload, ports).run(1);
 }
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/step.h"
+#include "compiler/tensor/kernel_spec.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
@@ -32,9 +32,9 @@ struct Rows {
 // that all can be computed row by row without computing anything twice. Not where a register tile does
 // better: where there is one reduction with an epilogue, and memory does not run along it, or more than one
 // of its operands have elements of their own for each result.
-std::optional<Rows> rows_of(const tensor::Workload& workload, const PortLayouts& ports);
+std::optional<Rows> rows_of(const tensor::Workload& workload, const tensor::PortLayouts& ports);
 // The same with one product among the stages, which then is not to be computed row by row (attention.h).
-std::optional<Rows> rows_with_product(const tensor::Workload& workload, const PortLayouts& ports);
+std::optional<Rows> rows_with_product(const tensor::Workload& workload, const tensor::PortLayouts& ports);
 
 // Sizes in elements: a vector of element-wise stages (and of rows side by side), the partial results that a
 // folded reduction keeps, and the rows that are folded at once, each read along a stream of its own.

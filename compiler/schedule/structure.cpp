@@ -201,7 +201,7 @@ Widened widened(const Expr& factor, Storage storage) {
 // Whether groups of neighbours along the dimension are neighbours in memory, in the layout of the input that
 // the buffer is or copies (a padded image has its image's).
 bool lies_in_groups(const Workload& workload, const tensor::BufferNode* buffer, int dim, int64_t group,
-                    const PortLayouts& ports) {
+                    const tensor::PortLayouts& ports) {
   for (size_t i = 0; i < workload.inputs.size(); ++i) {
     const tensor::BufferNode* input = workload.inputs[i].buffer.get();
     if (workload.inputs[i].constant || input->rank() != buffer->rank()) continue;
@@ -256,7 +256,7 @@ std::optional<DotFactors> dot_factors(const Workload& workload, int anchor, int 
 
 }  // namespace
 
-int64_t dot_group(const Workload& workload, int anchor, int axis, const PortLayouts& ports,
+int64_t dot_group(const Workload& workload, int anchor, int axis, const tensor::PortLayouts& ports,
                   const target::Target& target, Columns packed, Storage storage) {
   const std::optional<DotFactors> f = dot_factors(workload, anchor, axis, packed, storage);
   if (!f) return 1;

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/step.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/kernel_spec.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
@@ -78,7 +78,7 @@ enum class Columns : uint8_t { kAsGiven, kPacked };
 // bytes, 2 bf16), if the anchor sums products of such elements, of which one factor moves with `axis` and is
 // a constant or packed, and the other lies in groups of neighbours in memory, apart from it; 1 otherwise.
 // Factors of f32 count as what `storage` makes of them.
-int64_t dot_group(const tensor::Workload& workload, int anchor, int axis, const PortLayouts& ports,
+int64_t dot_group(const tensor::Workload& workload, int anchor, int axis, const tensor::PortLayouts& ports,
                   const target::Target& target, Columns columns, Storage storage = Storage::kDefined);
 
 // Where dot_group's instruction multiplies factors of different signs only (x86), and the anchor's are of the

@@ -115,7 +115,7 @@ double estimate_cycles(const WinogradFrame& frame, const target::Target& target)
 }  // namespace
 
 std::optional<WinogradFrame> winograd_frame(const tensor::Workload& workload, const Structure& structure,
-                                            const PortLayouts& ports, const target::Target& target,
+                                            const tensor::PortLayouts& ports, const target::Target& target,
                                             int64_t tile) {
   if (!structure.anchor) return std::nullopt;
   const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
@@ -185,7 +185,7 @@ WinogradTiling default_winograd_tiling(const WinogradFrame& frame, const target:
 }
 
 int64_t choose_winograd_tile(const tensor::Workload& workload, const Structure& structure,
-                             const PortLayouts& ports, const target::Target& target) {
+                             const tensor::PortLayouts& ports, const target::Target& target) {
   int64_t best = 0;
   double least = 0;
   for (int64_t tile : {2, 4, 6}) {

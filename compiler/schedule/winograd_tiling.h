@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "compiler/schedule/numerics.h"
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/structure.h"
 #include "compiler/schedule/tiling.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::schedule {
 
@@ -39,7 +39,7 @@ struct WinogradFrame {
 // Nothing unless the workload's anchor takes the step `winograd` with that tile, channels are innermost in
 // the output's layout and at least a vector long, and groups are whole vectors of them.
 std::optional<WinogradFrame> winograd_frame(const tensor::Workload& workload, const Structure& structure,
-                                            const PortLayouts& ports, const target::Target& target,
+                                            const tensor::PortLayouts& ports, const target::Target& target,
                                             int64_t tile);
 
 // Sizes, in tiles of m x m outputs and in vectors of channels.
@@ -60,6 +60,6 @@ WinogradTiling default_winograd_tiling(const WinogradFrame& frame, const target:
 
 // The tile with the least estimated time, or 0 if computing by the definition takes less.
 int64_t choose_winograd_tile(const tensor::Workload& workload, const Structure& structure,
-                             const PortLayouts& ports, const target::Target& target);
+                             const tensor::PortLayouts& ports, const target::Target& target);
 
 }  // namespace tf::schedule

@@ -8,7 +8,7 @@ namespace tf::remote {
 
 namespace pb = tunefarm::tune::v1;
 
-pb::Problem to_proto(const database::Problem& problem) {
+pb::Problem to_proto(const tensor::KernelKey& problem) {
   pb::Problem out;
   out.set_workload(problem.workload.hex());
   out.set_binding(problem.binding);
@@ -42,9 +42,9 @@ pb::ScanRequest to_proto(const database::Filter& filter) {
   return out;
 }
 
-absl::StatusOr<database::Problem> from_proto(const pb::Problem& problem) {
+absl::StatusOr<tensor::KernelKey> from_proto(const pb::Problem& problem) {
   TF_ASSIGN_OR_RETURN(Digest workload, Digest::from_hex(problem.workload()));
-  return database::Problem{.workload = {workload},
+  return tensor::KernelKey{.workload = {workload},
                            .binding = problem.binding(),
                            .in_layouts = {problem.in_layouts().begin(), problem.in_layouts().end()},
                            .out_layouts = {problem.out_layouts().begin(), problem.out_layouts().end()},
@@ -69,7 +69,7 @@ absl::StatusOr<database::Filter> from_proto(const pb::ScanRequest& request) {
   database::Filter filter;
   if (request.has_workload()) {
     TF_ASSIGN_OR_RETURN(Digest key, Digest::from_hex(request.workload()));
-    filter.workload = database::WorkloadKey{key};
+    filter.workload = Digest{key};
   }
   if (request.has_problem()) {
     TF_ASSIGN_OR_RETURN(filter.problem, from_proto(request.problem()));

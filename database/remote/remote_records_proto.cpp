@@ -58,11 +58,11 @@ class RemoteRecords final : public database::Records {
     return out;
   }
 
-  absl::StatusOr<std::vector<database::Problem>> problems() override {
-    std::vector<database::Problem> out;
+  absl::StatusOr<std::vector<tensor::KernelKey>> problems() override {
+    std::vector<tensor::KernelKey> out;
     auto take = [&](const pb::ProblemList& list) -> absl::Status {
       for (const pb::Problem& problem : list.problems()) {
-        TF_ASSIGN_OR_RETURN(database::Problem parsed, from_proto(problem));
+        TF_ASSIGN_OR_RETURN(tensor::KernelKey parsed, from_proto(problem));
         out.push_back(std::move(parsed));
       }
       return absl::OkStatus();
@@ -94,7 +94,7 @@ class RemoteRecords final : public database::Records {
     return *std::move(out);
   }
 
-  absl::StatusOr<bool> is_measured(const database::Problem& problem, const std::string& schedule) override {
+  absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) override {
     pb::IsMeasuredRequest request;
     *request.mutable_problem() = to_proto(problem);
     request.set_schedule(schedule);
@@ -154,7 +154,7 @@ absl::StatusOr<std::unique_ptr<database::Records>> open_remote_records(const std
   TF_RETURN_IF_ERROR(rpc::require_protection(endpoint, "the tuner of --db,", credentials));
   auto records = std::make_unique<RemoteRecords>(endpoint, credentials);
   // An unknown program is never measured: the answer does not matter, that there is one does.
-  database::Problem nothing;
+  tensor::KernelKey nothing;
   TF_RETURN_IF_ERROR(records->is_measured(nothing, "").status());
   return records;
 }

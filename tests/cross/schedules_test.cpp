@@ -29,7 +29,7 @@ using test::SmallWorkload;
 constexpr int kThreads = 2;
 
 void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
-           const schedule::PortLayouts& ports, const std::string& target) {
+           const tensor::PortLayouts& ports, const std::string& target) {
   SCOPED_TRACE(schedule::to_string(schedule));
   const absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
@@ -173,12 +173,15 @@ const std::vector<SmallWorkload>& tuned_workloads() {
 }
 
 // Legal points drawn from the space with every numerics allowed; how many there were.
-uint64_t check_space(const tensor::Workload& workload, const schedule::PortLayouts& ports,
+uint64_t check_space(const tensor::Workload& workload, const tensor::PortLayouts& ports,
                      const std::string& name) {
   const target::Target target = *target::parse_target(name);
   const space::DesignSpace space =
-      space::generate_space({workload, ports.inputs, ports.outputs}, target, kThreads,
-                            {schedule::kBf16, schedule::kFp16, schedule::kWinograd});
+      space::generate_space({.workload = workload,
+                             .ports = ports,
+                             .target = target,
+                             .threads = kThreads,
+                             .allowed = {schedule::kBf16, schedule::kFp16, schedule::kWinograd}});
   const model::Evaluator evaluator(space, target, kThreads);
   space::Random random(kFirstSeed);
   uint64_t legal = 0;

@@ -17,7 +17,7 @@ class TrialResult;
 namespace tf::farm_test {
 
 database::Workload made_up_workload();
-database::Problem made_up_problem();
+tensor::KernelKey made_up_problem();
 
 // "candidate 7"; the schedule under which it is stored.
 std::string candidate_name(int i);

@@ -13,7 +13,7 @@ database::Workload made_up_workload() {
   return {.text = "made up", .op = "made up", .flops = 1};
 }
 
-database::Problem made_up_problem() {
+tensor::KernelKey made_up_problem() {
   return {.workload = made_up_workload().key(), .binding = "", .target = "x86_64"};
 }
 

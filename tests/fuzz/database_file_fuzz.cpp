@@ -16,7 +16,7 @@ void ask(Records& records) {
   (void)export_jsonl(records, {}, exported);
   const auto problems = records.problems();
   if (!problems.ok()) return;
-  for (const Problem& problem : *problems) (void)records.best({.problem = problem});
+  for (const tf::tensor::KernelKey& problem : *problems) (void)records.best({.problem = problem});
 }
 
 void change(Store& store) {

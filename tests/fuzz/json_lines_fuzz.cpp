@@ -24,8 +24,13 @@ void pass_on(Store& store) {
 
 void round_trip(std::string_view text) {
   const auto line = parse_json_line(text);
-  if (!line.ok()) return;
-  const auto print = [](const auto& value) { return to_json(value); };
+  if (!line.ok() || std::holds_alternative<JsonNetworkTime>(*line)) return;  // left out by imports
+  const auto print = [](const auto& value) -> std::string {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, JsonNetworkTime>)
+      return "";
+    else
+      return to_json(value);
+  };
   const std::string printed = std::visit(print, *line);
   const auto again = parse_json_line(printed);
   TF_CHECK(again.ok()) << again.status().message() << "\n" << printed;

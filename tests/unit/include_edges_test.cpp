@@ -19,7 +19,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
   static const std::map<std::string, std::set<std::string>> edges = {
       {"base", {}},
       {"proto", {}},
-      {"database", {"base"}},
+      {"database", {"base", "compiler/tensor"}},
       {"database/remote", {"base", "proto", "rpc", "database"}},
       {"database/stores", {"base", "database", "database/remote"}},
       {"rpc", {"base", "proto"}},
@@ -28,7 +28,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
       {"device_agent/worker", {"base", "proto", "compiler/runtime"}},
       {"device_agent/agent",
        {"base", "proto", "rpc", "rpc/doctor", "compiler/runtime", "device_agent/worker"}},
-      {"compiler/tensor", {"base"}},
+      {"compiler/tensor", {"base", "compiler/target"}},
       {"compiler/target", {"base"}},
       {"compiler/ir", {"base", "compiler/tensor"}},
       {"compiler/analysis", {"base", "compiler/tensor", "compiler/ir"}},

@@ -86,7 +86,7 @@ Finding examine_runner(CheckList& checks) {
 Finding database_contents(const std::string& spec, const std::string& tls) {
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(spec, {.tls_folder = tls}));
   TF_ASSIGN_OR_RETURN(std::vector<database::Workload> workloads, records->workloads());
-  TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
+  TF_ASSIGN_OR_RETURN(std::vector<tensor::KernelKey> problems, records->problems());
   return absl::StrCat(counted(std::ssize(workloads), "workload"), ", ",
                       counted(std::ssize(problems), "measured problem"));
 }

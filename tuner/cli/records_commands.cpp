@@ -88,7 +88,7 @@ json to_json(const Answer& answer) {
 }
 
 // What its network was taken to touch between two runs of the kernel.
-std::string reuse_text(const database::Problem& problem) {
+std::string reuse_text(const tensor::KernelKey& problem) {
   if (problem.reuse_distance_bytes == 0) return "alone";
   return absl::StrFormat("%.4gM", static_cast<double>(problem.reuse_distance_bytes) / (1 << 20));
 }
@@ -110,7 +110,7 @@ std::string layouts_text(const std::vector<std::string>& layouts) {
 }
 
 // "N=1 NCHW8c,- -> NCHW8c": the values of dimensions, then the layouts of inputs and outputs.
-std::string shape_of(const database::Problem& problem) {
+std::string shape_of(const tensor::KernelKey& problem) {
   const std::string in = layouts_text(problem.in_layouts), out = layouts_text(problem.out_layouts);
   std::vector<std::string> parts;
   if (!problem.binding.empty()) parts.push_back(problem.binding);
@@ -195,7 +195,7 @@ absl::StatusOr<std::vector<database::Measurement>> answers_of(database::Records&
   return found;
 }
 
-bool wanted(const BestArguments& arguments, const std::string& target, const database::Problem& problem) {
+bool wanted(const BestArguments& arguments, const std::string& target, const tensor::KernelKey& problem) {
   return (arguments.key.empty() || problem.workload.hex().starts_with(arguments.key)) &&
          (target.empty() || problem.target == target) &&
          (arguments.threads == 0 || problem.threads == arguments.threads);
@@ -210,10 +210,10 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
   TF_ASSIGN_OR_RETURN(std::vector<std::string> allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, {.tls_folder = arguments.tls}));
   if (!arguments.key.empty()) TF_RETURN_IF_ERROR(records->find_workload(arguments.key).status());
-  TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records->problems());
+  TF_ASSIGN_OR_RETURN(std::vector<tensor::KernelKey> problems, records->problems());
   TF_ASSIGN_OR_RETURN(const std::vector<database::NetworkVerdict> verdicts, records->verdicts());
   std::vector<Answer> answers;
-  for (const database::Problem& problem : problems) {
+  for (const tensor::KernelKey& problem : problems) {
     if (!wanted(arguments, target, problem) || session::is_calibration(problem.workload)) continue;
     database::BestQuery query{
         .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};

@@ -55,7 +55,7 @@ std::array<double, 4> numbers_of(const Pace& pace) {
 
 }  // namespace
 
-Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
+Assessment assess(const schedule::State& state, const tensor::PortLayouts& ports,
                   const target::Target& target, const RooflineOptions& options, size_t main_nest) {
   Assessment assessment;
   assessment.main_nest = main_nest;
@@ -63,7 +63,7 @@ Assessment assess(const schedule::State& state, const schedule::PortLayouts& por
   return assessment;
 }
 
-std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
+std::optional<Assessment> assess(const space::Sketch& sketch, const tensor::PortLayouts& ports,
                                  const target::Target& target, const RooflineOptions& options,
                                  Formulas& formulas) {
   schedule::State state(*sketch.workload, space::open_sizes(sketch));

@@ -57,11 +57,11 @@ struct Assessment {
   size_t main_nest = 0;  // that the features describe
 };
 // Of a state without open sizes; `main_nest` is the sketch's.
-Assessment assess(const schedule::State& state, const schedule::PortLayouts& ports,
+Assessment assess(const schedule::State& state, const tensor::PortLayouts& ports,
                   const target::Target& target, const RooflineOptions& options, size_t main_nest);
 // Of a sketch, over the choices of its parameters, and over the machine's pace, whatever the options say was
 // measured: as parameters, in Pace's order. Nothing if it is legal nowhere. `formulas` must outlive it.
-std::optional<Assessment> assess(const space::Sketch& sketch, const schedule::PortLayouts& ports,
+std::optional<Assessment> assess(const space::Sketch& sketch, const tensor::PortLayouts& ports,
                                  const target::Target& target, const RooflineOptions& options,
                                  Formulas& formulas);
 

@@ -24,7 +24,7 @@ struct Frame {
 
 class Summary {
  public:
-  Summary(const schedule::State& state, const schedule::PortLayouts& ports, const target::Target& target,
+  Summary(const schedule::State& state, const tensor::PortLayouts& ports, const target::Target& target,
           const Reading& reading)
       : state_(state),
         ports_(ports),
@@ -365,7 +365,7 @@ class Summary {
   }
 
   const schedule::State& state_;
-  const schedule::PortLayouts& ports_;
+  const tensor::PortLayouts& ports_;
   const double fp32_lanes_;
   const CacheWays ways_;
   const Reading& reading_;
@@ -375,7 +375,7 @@ class Summary {
 
 }  // namespace
 
-std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports,
+std::vector<Nest> summarize(const schedule::State& state, const tensor::PortLayouts& ports,
                             const target::Target& target, const Reading& reading) {
   const Summary summary(state, ports, target, reading);
   std::vector<Nest> nests;

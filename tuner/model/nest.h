@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/kernel_spec.h"
 #include "tuner/model/cache_lines.h"
 #include "tuner/model/reading.h"
 
@@ -64,7 +64,7 @@ struct Nest {
 };
 
 // One nest a stage that is not inlined, in order, for the target's vectors and caches.
-std::vector<Nest> summarize(const schedule::State& state, const schedule::PortLayouts& ports,
+std::vector<Nest> summarize(const schedule::State& state, const tensor::PortLayouts& ports,
                             const target::Target& target, const Reading& reading = {});
 
 }  // namespace tf::model

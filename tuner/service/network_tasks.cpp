@@ -22,15 +22,12 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
   std::vector<session::Task> tuned;
   std::move(program.alternatives.begin(), program.alternatives.end(), std::back_inserter(program.tasks));
   for (graph::Task& task : program.tasks) {
-    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.workload, task.binding));
+    TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
+                        tensor::bind(task.kernel.workload, task.kernel.binding));
     if (schedule::computes_nothing(bound)) continue;  // one schedule, and no time
     tuned.push_back({.label = std::move(task.label),
-                     .workload = std::move(task.workload),
-                     .binding = std::move(task.binding),
-                     .in_layouts = std::move(task.in_layouts),
-                     .out_layouts = std::move(task.out_layouts),
-                     .weight = static_cast<double>(task.count),
-                     .reuse_distance_bytes = task.reuse_distance_bytes});
+                     .kernel = std::move(task.kernel),
+                     .weight = static_cast<double>(task.count)});
   }
   if (!tuned.empty()) return tuned;
   return absl::InvalidArgumentError(

@@ -70,11 +70,11 @@ class RecordsService final : public pb::Records::Service {
 
   grpc::Status ListProblems(grpc::ServerContext*, const pb::ListProblemsRequest*,
                             grpc::ServerWriter<pb::ProblemList>* writer) override {
-    absl::StatusOr<std::vector<database::Problem>> problems = records_.problems();
+    absl::StatusOr<std::vector<tensor::KernelKey>> problems = records_.problems();
     if (!problems.ok()) return rpc::to_grpc(problems.status());
     constexpr int kBatch = 256;
     pb::ProblemList list;
-    for (const database::Problem& problem : *problems) {
+    for (const tensor::KernelKey& problem : *problems) {
       *list.add_problems() = remote::to_proto(problem);
       if (list.problems_size() < kBatch) continue;
       if (!writer->Write(list)) return grpc::Status::CANCELLED;
@@ -108,7 +108,7 @@ class RecordsService final : public pb::Records::Service {
   grpc::Status IsMeasured(grpc::ServerContext*, const pb::IsMeasuredRequest* request,
                           pb::IsMeasuredReply* reply) override {
     return rpc::to_grpc([&]() -> absl::Status {
-      TF_ASSIGN_OR_RETURN(database::Problem problem, remote::from_proto(request->problem()));
+      TF_ASSIGN_OR_RETURN(tensor::KernelKey problem, remote::from_proto(request->problem()));
       TF_ASSIGN_OR_RETURN(bool measured, records_.is_measured(problem, request->schedule()));
       reply->set_measured(measured);
       return absl::OkStatus();

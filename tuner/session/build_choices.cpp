@@ -29,13 +29,12 @@ absl::StatusOr<std::vector<KernelChoice>> build_choices(const graph::Graph& netw
                       records::plan_by_records(records, network, target, threads, std::nullopt, allowed));
   std::vector<KernelChoice> kernels;
   for (const graph::Task& task : plan.program.tasks) {
-    const driver::ScheduleQuery asked = driver::query_of(task, target, threads);
-    TF_ASSIGN_OR_RETURN(const database::Problem problem, records::problem_of(asked));
+    const tensor::KernelKey asked = tensor::key_for(task.kernel, target, threads);
     database::BestQuery query{
-        .problem = problem, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
+        .problem = asked, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
     if (plan.verdict) query.device_class = plan.verdict->device_class;
     if (plan.verdict) query.takes = plan.verdict->takes;
-    KernelChoice kernel{.label = task.label, .key = asked.workload_key, .flops = task.flops};
+    KernelChoice kernel{.label = task.label, .key = asked.workload.hex(), .flops = task.flops};
     TF_ASSIGN_OR_RETURN(const std::optional<database::Choice> choice, records.choose(query));
     if (choice) {
       kernel.build_ns = choice->record.median_ns().value_or(0);

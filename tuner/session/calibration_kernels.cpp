@@ -62,8 +62,8 @@ CalibrationKernel product(const target::Target& target) {
   const int64_t terms = std::max<int64_t>(8, target.caches.l1_bytes / 2 / ((rows + columns) * kElementBytes));
   const double of_a_turn = 2.0 * static_cast<double>(rows * columns * terms);
   const int64_t count = turns(kFlops, of_a_turn);
-  Task task{.label = "calibration: a product in registers", .workload = parsed(kProduct)};
-  task.binding = {{"d0", count}, {"d1", terms}, {"d2", rows}, {"d3", columns}};
+  Task task{.label = "calibration: a product in registers", .kernel = {.workload = parsed(kProduct)}};
+  task.kernel.binding = {{"d0", count}, {"d1", terms}, {"d2", rows}, {"d3", columns}};
   return {&model::MeasuredRates::flops_per_s, std::move(task),
           in_registers({{.tile = rows}, {.tile = kVectors}}, target), of_a_turn * static_cast<double>(count)};
 }
@@ -74,8 +74,8 @@ CalibrationKernel stream(double model::MeasuredRates::*rate, int64_t bytes, cons
   const int64_t terms = std::max<int64_t>(1, bytes / (elements * kElementBytes));
   const auto of_a_turn = static_cast<double>(terms * elements * kElementBytes);
   const int64_t count = turns(kBytes, of_a_turn);
-  Task task{.label = "calibration: a stream", .workload = parsed(kStream)};
-  task.binding = {{"d0", count}, {"d1", terms}, {"d2", elements}};
+  Task task{.label = "calibration: a stream", .kernel = {.workload = parsed(kStream)}};
+  task.kernel.binding = {{"d0", count}, {"d1", terms}, {"d2", elements}};
   return {rate, std::move(task), in_registers({{.tile = kVectors}}, target),
           of_a_turn * static_cast<double>(count)};
 }
@@ -95,12 +95,12 @@ std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& targ
   return all;
 }
 
-std::vector<database::WorkloadKey> calibration_workloads() {
+std::vector<Digest> calibration_workloads() {
   return {{tensor::workload_key(parsed(kProduct))}, {tensor::workload_key(parsed(kStream))}};
 }
 
-bool is_calibration(const database::WorkloadKey& workload) {
-  static const std::vector<database::WorkloadKey> all = calibration_workloads();
+bool is_calibration(const Digest& workload) {
+  static const std::vector<Digest> all = calibration_workloads();
   return std::ranges::find(all, workload) != all.end();
 }
 

@@ -28,8 +28,8 @@ struct CalibrationKernel {
 std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& target);
 
 // Whether it is one of them, for whatever target: no kernel of a network.
-bool is_calibration(const database::WorkloadKey& workload);
+bool is_calibration(const Digest& workload);
 // The workloads of all calibration kernels: sizes are bindings of theirs.
-std::vector<database::WorkloadKey> calibration_workloads();
+std::vector<Digest> calibration_workloads();
 
 }  // namespace tf::session

@@ -82,11 +82,11 @@ class Measurer {
   // looks at the answers, which no build uses, so that there is no reference to wait for.
   absl::StatusOr<std::optional<database::Measurement>> measure(
       const CalibrationKernel& kernel, const absl::StatusOr<kernel::BuildReply>& built) {
-    TF_RETURN_IF_ERROR(store_.add_workload({.text = tensor::canonical_text(kernel.task.workload),
+    TF_RETURN_IF_ERROR(store_.add_workload({.text = tensor::canonical_text(kernel.task.kernel.workload),
                                             .op = kernel.task.label,
                                             .flops = kernel.amount}));
     Subject subject;
-    subject.problem = problem_of(kernel.task, options_.machine.target.text(), 1);
+    subject.problem = tensor::key_for(kernel.task.kernel, options_.machine.target, 1);
     subject.schedule = kernel.schedule;
     subject.device_class = options_.machine.device_class;
     if (!built.ok()) return std::nullopt;
@@ -131,7 +131,7 @@ class Measurer {
 
 absl::StatusOr<CalibrationRecords> CalibrationRecords::read(database::Records& records) {
   CalibrationRecords found;
-  for (const database::WorkloadKey& workload : calibration_workloads()) {
+  for (const Digest& workload : calibration_workloads()) {
     TF_RETURN_IF_ERROR(records.scan({.workload = workload}, [&](const database::Measurement& record) {
       found.records_.push_back(record);
       return absl::OkStatus();
@@ -142,7 +142,7 @@ absl::StatusOr<CalibrationRecords> CalibrationRecords::read(database::Records& r
 
 const database::Measurement* CalibrationRecords::find(const CalibrationKernel& kernel,
                                                       const MachineKind& machine) const {
-  const database::Problem problem = problem_of(kernel.task, machine.target.text(), 1);
+  const tensor::KernelKey problem = tensor::key_for(kernel.task.kernel, machine.target, 1);
   const auto record = std::ranges::find_if(records_, [&](const database::Measurement& each) {
     return each.problem == problem && each.schedule == kernel.schedule &&
            each.semantics_version == static_cast<uint32_t>(schedule::kSemanticsVersion) &&

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/status.h"
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/tensor/kernel_spec.h"
 #include "database/which_count.h"
 #include "tuner/session/record_times.h"
 
@@ -25,17 +25,17 @@ constexpr size_t kMostOfATask = 300, kLeastOfATask = 50, kExamples = 6000;
 constexpr double kOtherDevice = 1, kOtherTarget = 1, kOtherThreads = 1;
 
 // As the database keeps it; the label is not needed.
-absl::StatusOr<Task> task_of(database::Records& records, const database::Problem& problem) {
+absl::StatusOr<Task> task_of(database::Records& records, const tensor::KernelKey& problem) {
   Task task;
   TF_ASSIGN_OR_RETURN(const database::Workload stored, records.find_workload(problem.workload.hex()));
   task.label = stored.op;
-  TF_ASSIGN_OR_RETURN(task.workload, tensor::parse_workload(stored.text));
-  TF_ASSIGN_OR_RETURN(task.binding, tensor::parse_binding(problem.binding));
-  TF_ASSIGN_OR_RETURN(schedule::PortLayouts ports,
-                      schedule::parse_ports(task.workload, problem.in_layouts, problem.out_layouts));
-  task.in_layouts = std::move(ports.inputs);
-  task.out_layouts = std::move(ports.outputs);
-  task.reuse_distance_bytes = problem.reuse_distance_bytes;
+  TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(stored.text));
+  TF_ASSIGN_OR_RETURN(task.kernel.binding, tensor::parse_binding(problem.binding));
+  TF_ASSIGN_OR_RETURN(tensor::PortLayouts ports,
+                      tensor::parse_ports(task.kernel.workload, problem.in_layouts, problem.out_layouts));
+  task.kernel.ports.inputs = std::move(ports.inputs);
+  task.kernel.ports.outputs = std::move(ports.outputs);
+  task.kernel.reuse_distance_bytes = problem.reuse_distance_bytes;
   return task;
 }
 
@@ -66,7 +66,7 @@ std::vector<Measured> measured_of(const TaskSpace& space, std::span<const databa
 // The records of the problem that are history, by the device class and machine that they are of. A failure
 // that names no machine is of all.
 using ByMachine = std::map<std::pair<std::string, std::string>, std::vector<database::Measurement>>;
-absl::StatusOr<ByMachine> by_machine_of(database::Records& records, const database::Problem& problem,
+absl::StatusOr<ByMachine> by_machine_of(database::Records& records, const tensor::KernelKey& problem,
                                         const Viewpoint& viewpoint) {
   const bool is_own = std::ranges::find(viewpoint.own, problem) != viewpoint.own.end();
   database::Filter filter;
@@ -112,15 +112,15 @@ std::vector<size_t> few_of(size_t examples, size_t most) {
 }
 
 absl::Status History::read(database::Records& records, const Viewpoint& viewpoint) {
-  TF_ASSIGN_OR_RETURN(std::vector<database::Problem> problems, records.problems());
+  TF_ASSIGN_OR_RETURN(std::vector<tensor::KernelKey> problems, records.problems());
   TF_ASSIGN_OR_RETURN(const CalibrationRecords calibration, CalibrationRecords::read(records));
-  std::erase_if(problems, [](const database::Problem& problem) { return is_calibration(problem.workload); });
+  std::erase_if(problems, [](const tensor::KernelKey& problem) { return is_calibration(problem.workload); });
   const std::string target_text = viewpoint.target.text();
   std::reverse(problems.begin(), problems.end());
   std::stable_partition(problems.begin(), problems.end(),
-                        [&](const database::Problem& problem) { return problem.target == target_text; });
+                        [&](const tensor::KernelKey& problem) { return problem.target == target_text; });
   size_t read = 0;
-  for (const database::Problem& problem : problems) {
+  for (const tensor::KernelKey& problem : problems) {
     const bool is_own = std::ranges::find(viewpoint.own, problem) != viewpoint.own.end();
     const absl::StatusOr<target::Target> target = target::parse_target(problem.target);
     if (!target.ok() || !is_like(*target, viewpoint.target)) continue;
@@ -130,7 +130,7 @@ absl::Status History::read(database::Records& records, const Viewpoint& viewpoin
   return absl::OkStatus();
 }
 
-absl::Status History::read_problem(database::Records& records, const database::Problem& problem,
+absl::Status History::read_problem(database::Records& records, const tensor::KernelKey& problem,
                                    const target::Target& target, const Viewpoint& viewpoint,
                                    const CalibrationRecords& calibration) {
   TF_ASSIGN_OR_RETURN(const ByMachine by_machine, by_machine_of(records, problem, viewpoint));

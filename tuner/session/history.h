@@ -30,7 +30,7 @@ struct Viewpoint {
   model::MeasuredRates measured = {};
   schedule::Numerics allowed_numerics;
   // Of which only what is not from here is history (is_from_here): the rest the session adds to its tasks.
-  std::vector<database::Problem> own;
+  std::vector<tensor::KernelKey> own;
 };
 
 // Of so many examples, the fastest first, which to learn from where there are too many: the fastest half, and
@@ -58,12 +58,12 @@ class History {
   std::vector<space::Candidate> seeds_for(const TaskSpace& task) const;
 
  private:
-  absl::Status read_problem(database::Records& records, const database::Problem& problem,
+  absl::Status read_problem(database::Records& records, const tensor::KernelKey& problem,
                             const target::Target& target, const Viewpoint& viewpoint,
                             const CalibrationRecords& calibration);
 
   std::vector<std::vector<model::Example>> lessons_;  // one a task and machine
-  std::map<database::WorkloadKey, int> groups_;       // of the lessons' examples
+  std::map<Digest, int> groups_;                      // of the lessons' examples
   std::vector<TransferSource> sources_;               // the best of each, fastest first
 };
 

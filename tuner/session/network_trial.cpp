@@ -140,7 +140,7 @@ absl::StatusOr<NetworkTrial> try_network(const graph::Graph& network, const Untu
   const records::Plan* const plans[] = {&untuned.plan, &tuned};
   for (const records::Plan* plan : plans)
     for (const graph::Task& task : plan->program.tasks)
-      trial.verdict.kernels.insert({tensor::workload_key(task.workload)});
+      trial.verdict.kernels.insert({tensor::workload_key(task.kernel.workload)});
   const bool is_untuned =
       std::ranges::all_of(tuned.choices, [](const auto& choice) { return !choice || choice->is_untuned; });
   if (is_untuned && key_of(tuned.program) == trial.verdict.key) {  // and the same kernels

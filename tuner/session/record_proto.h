@@ -18,7 +18,7 @@ namespace tf::session {
 
 // What was measured: everything of a Measurement that is known before it runs.
 struct Subject {
-  database::Problem problem;
+  tensor::KernelKey problem;
   std::string schedule;
   std::string sketch_hash;
   std::vector<int64_t> choices;

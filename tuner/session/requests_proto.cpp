@@ -9,8 +9,8 @@ namespace kernel = tunefarm::kernel::v1;
 
 kernel::BuildKernelRequest request_of(const Task& task, const std::string& target) {
   kernel::BuildKernelRequest build;
-  build.set_workload(tensor::canonical_text(task.workload));
-  for (const auto& [name, value] : tensor::canonical_binding(task.workload, task.binding)) {
+  build.set_workload(tensor::canonical_text(task.kernel.workload));
+  for (const auto& [name, value] : tensor::canonical_binding(task.kernel.workload, task.kernel.binding)) {
     (*build.mutable_binding())[name] = value;
   }
   build.set_target(target);
@@ -31,8 +31,10 @@ std::shared_ptr<const kernel::BuildRequest> candidate_request(const Task& task, 
   kernel::BuildKernelRequest build = request_of(task, target);
   build.set_entry("kernel");
   build.set_schedule(schedule);
-  for (std::string& text : input_layout_texts(task)) build.add_in_layouts(std::move(text));
-  for (std::string& text : output_layout_texts(task)) build.add_out_layouts(std::move(text));
+  for (std::string& text : tensor::layout_texts(task.kernel.ports.inputs))
+    build.add_in_layouts(std::move(text));
+  for (std::string& text : tensor::layout_texts(task.kernel.ports.outputs))
+    build.add_out_layouts(std::move(text));
   return wrap(std::move(build));
 }
 

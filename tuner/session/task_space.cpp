@@ -14,14 +14,18 @@ namespace tf::session {
 absl::StatusOr<TaskSpace> TaskSpace::create(const Task& task, const target::Target& target, int threads,
                                             const schedule::Numerics& allowed,
                                             const model::MeasuredRates& measured) {
-  TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.workload, task.binding));
+  TF_ASSIGN_OR_RETURN(tensor::Workload bound, tensor::bind(task.kernel.workload, task.kernel.binding));
   TaskSpace made;
   made.flops_ = tensor::count_flops(bound);
   made.bytes_ = tensor::count_bytes(bound);
-  made.space_ = std::make_shared<const space::DesignSpace>(
-      space::generate_space({std::move(bound), task.in_layouts, task.out_layouts}, target, threads, allowed));
+  made.space_ =
+      std::make_shared<const space::DesignSpace>(space::generate_space({.workload = std::move(bound),
+                                                                        .ports = task.kernel.ports,
+                                                                        .target = target,
+                                                                        .threads = threads,
+                                                                        .allowed = allowed}));
   made.evaluator_ = std::make_shared<const model::Evaluator>(*made.space_, target, threads,
-                                                             task.reuse_distance_bytes, measured);
+                                                             task.kernel.reuse_distance_bytes, measured);
   for (const space::Sketch& sketch : made.space_->sketches) {
     made.hashes_.push_back(sketch.hash().hex());
     absl::StrAppend(&made.families_, sketch.family, "\n");

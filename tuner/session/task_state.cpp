@@ -34,7 +34,7 @@ Digest text_digest(const schedule::Schedule& schedule) {
 TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace space,
                      const model::CostModel* model, std::vector<space::Candidate> carried)
     : task_(task),
-      problem_(problem_of(task, options.target.text(), options.threads)),
+      problem_(tensor::key_for(task.kernel, options.target, options.threads)),
       device_class_(options.device_class),
       job_id_(options.job_id),
       space_(std::move(space)),

@@ -38,7 +38,7 @@ class TaskState {
                                            model::CostModel* model, uint64_t seed, const History* history);
 
   const Task& task() const { return task_; }
-  const database::Problem& problem() const { return problem_; }
+  const tensor::KernelKey& problem() const { return problem_; }
   const TaskSpace& space() const { return space_; }
 
   // The next candidate to try, best first; nothing when the space is used up. Points whose loops are the same
@@ -121,7 +121,7 @@ class TaskState {
   void find_best();
 
   const Task& task_;
-  database::Problem problem_;
+  tensor::KernelKey problem_;
   std::string device_class_;
   int64_t job_id_;
   TaskSpace space_;

@@ -42,7 +42,7 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   pipeline_options.cpu = &cpu_;
   for (const auto& task : tasks_) {
     pipeline_options.tasks.push_back(
-        {reference_request(task->task(), target_), task->task().reuse_distance_bytes});
+        {reference_request(task->task(), target_), task->task().kernel.reuse_distance_bytes});
   }
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
   // This thread searches: the pipeline's threads, which only hand on what devices wait for, go first.

@@ -48,10 +48,10 @@ class TuningLoop {
     std::shared_ptr<Place> place = nullptr;
   };
 
-  absl::Status count_earlier_runs(const std::vector<database::Problem>& problems);
+  absl::Status count_earlier_runs(const std::vector<tensor::KernelKey>& problems);
   absl::Status begin_calibration();
   absl::StatusOr<model::MeasuredRates> end_calibration(const std::atomic<bool>& stop);
-  absl::StatusOr<History> read_history(const std::vector<database::Problem>& own,
+  absl::StatusOr<History> read_history(const std::vector<tensor::KernelKey>& own,
                                        const model::MeasuredRates& measured);
   absl::Status add_records(TaskState& task);
   bool is_of_this_kind(const database::Measurement& record) const;

@@ -55,8 +55,9 @@ TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& opt
 }
 
 absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atomic<bool>& stop) {
-  std::vector<database::Problem> problems;
-  for (const Task& task : tasks) problems.push_back(problem_of(task, target_, options_.threads));
+  std::vector<tensor::KernelKey> problems;
+  for (const Task& task : tasks)
+    problems.push_back(tensor::key_for(task.kernel, options_.target, options_.threads));
   TF_RETURN_IF_ERROR(count_earlier_runs(problems));
   TF_ASSIGN_OR_RETURN(const tunefarm::farm::v1::DeviceState here, runner_.device());
   fingerprint_ = here.fingerprint();
@@ -70,7 +71,7 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
                                                          options_.seed * 1'000'003 + i, &history);
     const double flops = state->space().flops();
     TF_RETURN_IF_ERROR(
-        store_.add_workload({tensor::canonical_text(tasks[i].workload), tasks[i].label, flops}));
+        store_.add_workload({tensor::canonical_text(tasks[i].kernel.workload), tasks[i].label, flops}));
     TaskProgress& shown = *progress_.mutable_tasks(static_cast<int>(i));
     shown.set_label(printable_lines(tasks[i].label));  // names out of a model
     shown.set_weight(tasks[i].weight);
@@ -100,7 +101,7 @@ std::vector<model::Example> TuningLoop::learned() const {
 }
 
 // What earlier runs of the job measured is paid for: its trials and minutes count for the budget.
-absl::Status TuningLoop::count_earlier_runs(const std::vector<database::Problem>& problems) {
+absl::Status TuningLoop::count_earlier_runs(const std::vector<tensor::KernelKey>& problems) {
   if (options_.job_id == 0) return absl::OkStatus();
   std::set<std::pair<size_t, std::string>> tried;
   std::vector<int64_t> finished_unix_ns;
@@ -142,7 +143,7 @@ absl::StatusOr<model::MeasuredRates> TuningLoop::end_calibration(const std::atom
 
 // What the store knows of other tasks and other machines. The baseline like Ansor learns from its own tasks
 // alone.
-absl::StatusOr<History> TuningLoop::read_history(const std::vector<database::Problem>& own,
+absl::StatusOr<History> TuningLoop::read_history(const std::vector<tensor::KernelKey>& own,
                                                  const model::MeasuredRates& measured) {
   History history;
   if (search::is_baseline(options_.strategy)) return history;

@@ -10,15 +10,8 @@
 
 namespace tf::space {
 
-struct Problem {
-  tensor::Workload workload;                // bound
-  std::vector<tensor::Layout> in_layouts;   // one per input that is not constant; empty: row-major
-  std::vector<tensor::Layout> out_layouts;  // one per output; empty: row-major
-};
-
-// Never empty, and the compiler's default schedule is always a seed: of the first sketch, or as a sketch
-// without parameters. Sketches use no numerics but those allowed.
-DesignSpace generate_space(const Problem& problem, const target::Target& target, int threads,
-                           const schedule::Numerics& allowed = {});
+// Of a bound workload. Never empty, and the compiler's default schedule is always a seed: of the first sketch, or as a sketch
+// without parameters. Sketches use no numerics but those that the spec allows.
+DesignSpace generate_space(const tensor::KernelSpec& spec);
 
 }  // namespace tf::space

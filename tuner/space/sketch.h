@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/tensor/kernel_spec.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::space {
@@ -68,7 +68,7 @@ struct Candidate {
 // All ways of one computation on one target.
 struct DesignSpace {
   std::vector<Sketch> sketches;  // not empty
-  schedule::PortLayouts ports;   // of activations and outputs
+  tensor::PortLayouts ports;     // of activations and outputs
   double size() const;
   schedule::Schedule schedule_of(const Candidate& candidate) const;
 };

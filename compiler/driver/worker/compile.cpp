@@ -28,7 +28,7 @@ struct Job {
   tensor::Workload bound;
   tensor::Binding binding;
   schedule::Schedule schedule;
-  passes::PortLayouts ports;
+  tensor::PortLayouts ports;
   target::Target target;
   const backends::Backend* backend;
   std::string entry;
@@ -85,8 +85,8 @@ absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
         absl::StrCat("entry '", job.entry, "' is not a C identifier; use letters, digits and '_'"));
   }
   TF_ASSIGN_OR_RETURN(
-      job.ports, schedule::parse_ports(job.bound, {request.in_layouts().begin(), request.in_layouts().end()},
-                                       {request.out_layouts().begin(), request.out_layouts().end()}));
+      job.ports, tensor::parse_ports(job.bound, {request.in_layouts().begin(), request.in_layouts().end()},
+                                     {request.out_layouts().begin(), request.out_layouts().end()}));
   if (request.reference()) {
     if (!job.ports.inputs.empty() || !job.ports.outputs.empty()) {
       return absl::InvalidArgumentError("a reference artifact is row-major: omit the layouts");

@@ -92,13 +92,14 @@ NodeProto& NetworkWriter::node(const std::string& op_type, const std::string& na
 std::string NetworkWriter::tensor(const std::string& name, const std::vector<int64_t>& shape,
                                   const std::vector<float>& values) {
   onnx::to_proto({name, tensor::Element::kFloat32, shape, graph::make_blob(values)},
-           *model_.mutable_graph()->add_initializer());
+                 *model_.mutable_graph()->add_initializer());
   return name;
 }
 
 std::string NetworkWriter::integers(const std::string& name, const std::vector<int64_t>& values) {
-  onnx::to_proto({name, tensor::Element::kInt64, {static_cast<int64_t>(values.size())}, graph::make_blob(values)},
-           *model_.mutable_graph()->add_initializer());
+  onnx::to_proto(
+      {name, tensor::Element::kInt64, {static_cast<int64_t>(values.size())}, graph::make_blob(values)},
+      *model_.mutable_graph()->add_initializer());
   return name;
 }
 

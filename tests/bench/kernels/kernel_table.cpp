@@ -125,7 +125,8 @@ Operands make_operands(const Convolution& c, std::mt19937& random) {
 }
 
 tensor::Workload workload_of(const NetworkKernel& kernel, const Elements&) {
-  absl::StatusOr<tensor::Workload> bound = tensor::bind(kernel.task.workload, kernel.task.binding);
+  absl::StatusOr<tensor::Workload> bound =
+      tensor::bind(kernel.task.kernel.workload, kernel.task.kernel.binding);
   TF_CHECK(bound.ok()) << bound.status();
   return *std::move(bound);
 }

@@ -13,17 +13,19 @@ tensor::Layout feature_map(int64_t channels, int64_t extent, int64_t lanes, bool
 
 session::Task task_of(const Kernel& kernel, const target::Target& target, bool row_major) {
   if (const auto* part = std::get_if<NetworkKernel>(&kernel.shape)) {
-    session::Task task{.label = kernel.name, .workload = part->task.workload, .binding = part->task.binding};
+    session::Task task{
+        .label = kernel.name,
+        .kernel = {.workload = part->task.kernel.workload, .binding = part->task.kernel.binding}};
     if (row_major) return task;
-    task.in_layouts = part->task.in_layouts;
-    task.out_layouts = part->task.out_layouts;
+    task.kernel.ports.inputs = part->task.kernel.ports.inputs;
+    task.kernel.ports.outputs = part->task.kernel.ports.outputs;
     return task;
   }
-  session::Task task{.label = kernel.name, .workload = workload_of(kernel)};
+  session::Task task{.label = kernel.name, .kernel = {.workload = workload_of(kernel)}};
   if (const auto* c = std::get_if<Convolution>(&kernel.shape)) {
     const int64_t lanes = target.fp32_lanes();
-    task.in_layouts = {feature_map(c->channels, c->extent, lanes, row_major)};
-    task.out_layouts = {feature_map(c->filters, c->output_extent(), lanes, row_major)};
+    task.kernel.ports.inputs = {feature_map(c->channels, c->extent, lanes, row_major)};
+    task.kernel.ports.outputs = {feature_map(c->filters, c->output_extent(), lanes, row_major)};
   }
   return task;
 }

@@ -28,7 +28,7 @@ absl::StatusOr<NetworkKernel> kernel_of(const Program& program, const graph::Cal
   const auto group = groups.find(program.values[call.result].node);
   if (group != groups.end()) {
     TF_ASSIGN_OR_RETURN(graph::LoweredGroup lowered, graph::lower_group(*network, group->second));
-    const bool computed = lowered.workload.label == kernel.task.workload.label;
+    const bool computed = lowered.workload.label == kernel.task.kernel.workload.label;
     if (computed) kernel.group = group->second, kernel.inputs = std::move(lowered.inputs);
   }
   if (kernel.group.nodes.empty()) {

@@ -83,9 +83,9 @@ TEST(NetworkKernels, AreTheDistinctTasksOfANetwork) {
 TEST(NetworkKernels, HaveTheLayoutsOfTheNetwork) {
   const std::vector<bench::Kernel> kernels = small_network();
   const session::Task task = bench::task_of(kernels[1], target::Target{}, /*row_major=*/false);
-  EXPECT_THAT(session::input_layout_texts(task), ElementsAre("0,1,2,3,1:16"));
-  EXPECT_THAT(session::output_layout_texts(task), ElementsAre("0,1,2,3,1:16"));
-  EXPECT_TRUE(bench::task_of(kernels[1], target::Target{}, /*row_major=*/true).in_layouts.empty());
+  EXPECT_THAT(tensor::layout_texts(task.kernel.ports.inputs), ElementsAre("0,1,2,3,1:16"));
+  EXPECT_THAT(tensor::layout_texts(task.kernel.ports.outputs), ElementsAre("0,1,2,3,1:16"));
+  EXPECT_TRUE(bench::task_of(kernels[1], target::Target{}, /*row_major=*/true).kernel.ports.inputs.empty());
 }
 
 TEST(NetworkKernels, AreKeptOnceIfTwoNetworksShareThem) {

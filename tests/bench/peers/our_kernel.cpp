@@ -161,8 +161,8 @@ std::string list(const google::protobuf::RepeatedPtrField<std::string>& names) {
 
 NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads,
                                   const std::vector<std::string>& allowed_numerics) {
-  const schedule::Schedule chosen = schedule::default_schedule(
-      task.workload, {task.in_layouts, task.out_layouts}, target, threads, allowed_numerics);
+  const schedule::Schedule chosen =
+      schedule::default_schedule(task.kernel.workload, task.kernel.ports, target, threads, allowed_numerics);
   return {.name = "default", .text = schedule::to_string(chosen)};
 }
 
@@ -172,7 +172,7 @@ absl::StatusOr<NamedSchedule> best_schedule_of(const session::Task& task, const 
   if (records != nullptr) {
     TF_ASSIGN_OR_RETURN(
         const std::optional<database::Measurement> best,
-        records->best({.problem = session::problem_of(task, target.text(), threads),
+        records->best({.problem = tensor::key_for(task.kernel, target, threads),
                        .device_class = std::nullopt,
                        .allowed_numerics = allowed_numerics,
                        .semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion)}));

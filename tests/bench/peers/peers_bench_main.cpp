@@ -66,7 +66,7 @@ absl::Status print_kernel(const Bench& bench, const session::Task& task) {
   TF_ASSIGN_OR_RETURN(const NamedSchedule schedule,
                       find_schedule(bench, task, bench.arguments.schedules.front()));
   if (bench.arguments.print == "workload") {
-    std::printf("%s", tensor::canonical_text(task.workload).c_str());
+    std::printf("%s", tensor::canonical_text(task.kernel.workload).c_str());
   } else if (bench.arguments.print == "schedule") {
     std::printf("%s", schedule.text.c_str());
   } else {

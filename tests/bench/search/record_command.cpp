@@ -32,7 +32,7 @@ void stop_on_signal(int signal) {
 absl::StatusOr<std::unique_ptr<database::Store>> open_pool(const Bench& bench, const BenchTask& task) {
   TF_ASSIGN_OR_RETURN(auto store, database::open_sqlite_store(bench.pool_path(task)));
   TF_RETURN_IF_ERROR(
-      store->add_workload({tensor::canonical_text(task.task.workload), task.task.label, task.flops}));
+      store->add_workload({tensor::canonical_text(task.task.kernel.workload), task.task.label, task.flops}));
   TF_ASSIGN_OR_RETURN(const std::vector<database::Job> jobs, store->jobs());
   for (const Source source : kSources) {
     if (jobs.size() >= static_cast<size_t>(source)) continue;

@@ -49,8 +49,8 @@ struct Bench {
   std::string machine_path() const { return arguments.pools + "/machine.json"; }
   std::string calibration_path() const { return arguments.pools + "/calibration.db"; }
   const model::MeasuredRates& measured() const { return runs.measured; }
-  database::Problem problem(const BenchTask& task) const {
-    return session::problem_of(task.task, target.text(), arguments.threads);
+  tensor::KernelKey problem(const BenchTask& task) const {
+    return tensor::key_for(task.task.kernel, target, arguments.threads);
   }
 };
 

@@ -70,9 +70,11 @@ const std::vector<std::unique_ptr<Kernel>>& kernels() {
     space::Random random(1);
     for (const session::Task& task : tasks()) {
       auto kernel = std::make_unique<Kernel>(Kernel{.task = task});
-      kernel->bound = *tensor::bind(task.workload, task.binding);
-      kernel->space = space::generate_space({kernel->bound, task.in_layouts, task.out_layouts},
-                                            target::host_target(), kThreads);
+      kernel->bound = *tensor::bind(task.kernel.workload, task.kernel.binding);
+      kernel->space = space::generate_space({.workload = kernel->bound,
+                                             .ports = task.kernel.ports,
+                                             .target = target::host_target(),
+                                             .threads = kThreads});
       kernel->evaluator = std::make_unique<model::Evaluator>(kernel->space, target::host_target(), kThreads);
       for (int draws = 0; draws < 1000 && kernel->legal.size() < 32; ++draws) {
         const space::Candidate candidate = space::sample(kernel->space, random);
@@ -217,8 +219,7 @@ void each_schedule(benchmark::State& state, F compute) {
   for (auto _ : state) {
     const Kernel& kernel = kernel_at(i);
     const schedule::Schedule schedule = kernel.space.schedule_of(candidate_at(i).candidate);
-    benchmark::DoNotOptimize(compute(kernel.bound, schedule,
-                                     schedule::PortLayouts{kernel.task.in_layouts, kernel.task.out_layouts}));
+    benchmark::DoNotOptimize(compute(kernel.bound, schedule, kernel.task.kernel.ports));
     ++i;
   }
   state.counters["candidates"] = rate(static_cast<double>(i));
@@ -226,26 +227,28 @@ void each_schedule(benchmark::State& state, F compute) {
 
 // What tells candidates of the same loops apart from new ones, before they are built.
 void loops_hash(benchmark::State& state) {
-  each_schedule(
-      state, [](const tensor::Workload& bound, const schedule::Schedule& schedule,
-                const schedule::PortLayouts& ports) { return passes::loops_hash(bound, schedule, ports); });
+  each_schedule(state,
+                [](const tensor::Workload& bound, const schedule::Schedule& schedule,
+                   const tensor::PortLayouts& ports) { return passes::loops_hash(bound, schedule, ports); });
 }
 
 void lower(benchmark::State& state) {
   each_schedule(state,
                 [](const tensor::Workload& bound, const schedule::Schedule& schedule,
-                   const schedule::PortLayouts& ports) { return passes::lower(bound, schedule, ports); });
+                   const tensor::PortLayouts& ports) { return passes::lower(bound, schedule, ports); });
 }
 
 kernel_proto::BuildRequest request_of(const Kernel& kernel, const space::Candidate& candidate) {
   kernel_proto::BuildRequest request;
   kernel_proto::BuildKernelRequest& build = *request.mutable_kernel();
-  build.set_workload(tensor::canonical_text(kernel.task.workload));
-  build.mutable_binding()->insert(kernel.task.binding.begin(), kernel.task.binding.end());
+  build.set_workload(tensor::canonical_text(kernel.task.kernel.workload));
+  build.mutable_binding()->insert(kernel.task.kernel.binding.begin(), kernel.task.kernel.binding.end());
   build.set_schedule(schedule::to_string(kernel.space.schedule_of(candidate)));
   build.set_target(target::host_target().text());
-  for (const std::string& text : session::input_layout_texts(kernel.task)) build.add_in_layouts(text);
-  for (const std::string& text : session::output_layout_texts(kernel.task)) build.add_out_layouts(text);
+  for (const std::string& text : tensor::layout_texts(kernel.task.kernel.ports.inputs))
+    build.add_in_layouts(text);
+  for (const std::string& text : tensor::layout_texts(kernel.task.kernel.ports.outputs))
+    build.add_out_layouts(text);
   build.set_entry("candidate");
   build.set_use(kernel_proto::KERNEL_USE_DEVICE);
   return request;

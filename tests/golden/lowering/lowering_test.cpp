@@ -23,7 +23,7 @@ using tensor::Element;
 using tensor::imm;
 
 void check_golden(const std::string& name, const tensor::Workload& workload, const std::string& steps,
-                  const PortLayouts& ports = {}) {
+                  const tensor::PortLayouts& ports = {}) {
   const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule("schedule v1\n" + steps);
   ASSERT_TRUE(schedule.ok()) << schedule.status();
   std::string text = absl::StrCat(tensor::canonical_text(workload), "\n", to_string(*schedule));

@@ -91,7 +91,7 @@ TEST_F(BuildModel, ComputesAZooNetworkForANamedBatch) {
   ASSERT_TRUE(network.ok()) << network.status();
   absl::StatusOr<graph::Program> program = plan(*network);
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_EQ(program->tasks[0].binding, (tensor::Binding{{"d0", 3}}));
+  EXPECT_EQ(program->tasks[0].kernel.binding, (tensor::Binding{{"d0", 3}}));
   ASSERT_TRUE(build(*program, "mlp").ok());
   auto model = LoadedModel::open(folder("mlp"), 1);
   ASSERT_TRUE(model.ok()) << model.status();
@@ -210,11 +210,10 @@ TEST_F(BuildModel, DoesNotTakeARecordsWordForItsNumerics) {
   ASSERT_TRUE(program.ok()) << program.status();
   std::vector<std::optional<ScheduleChoice>> choices;
   for (const graph::Task& task : program->tasks) {
-    const tensor::Workload bound = *tensor::bind(task.workload, task.binding);
-    choices.push_back(
-        ScheduleChoice{schedule::to_string(schedule::default_schedule(
-                           bound, {task.in_layouts, task.out_layouts}, target_, 1, {schedule::kWinograd})),
-                       "abc", 1.0});
+    const tensor::Workload bound = *tensor::bind(task.kernel.workload, task.kernel.binding);
+    choices.push_back(ScheduleChoice{schedule::to_string(schedule::default_schedule(
+                                         bound, task.kernel.ports, target_, 1, {schedule::kWinograd})),
+                                     "abc", 1.0});
   }
   ASSERT_TRUE(std::ranges::any_of(
       choices, [](const auto& choice) { return choice->schedule.find("winograd") != std::string::npos; }));

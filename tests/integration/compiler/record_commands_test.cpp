@@ -16,9 +16,9 @@ using testing::HasSubstr;
 
 // A record of the host's answer to the task, with that schedule.
 database::Measurement record_of(const graph::Task& task, const std::string& schedule) {
-  const driver::ScheduleQuery query = driver::query_of(task, target::host_target(), 1);
+  const tensor::KernelKey query = tensor::key_for(task.kernel, target::host_target(), 1);
   database::Measurement m;
-  m.problem = {.workload = {tensor::workload_key(task.workload)},
+  m.problem = {.workload = {tensor::workload_key(task.kernel.workload)},
                .binding = query.binding,
                .in_layouts = query.in_layouts,
                .out_layouts = query.out_layouts,
@@ -45,10 +45,10 @@ class CommandsOnRecords : public Commands {
   void keep(const std::vector<database::Measurement>& records) {
     const auto store = database::open_sqlite_store(file("tune.db"));
     ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE(
-        (*store)
-            ->add_workload({tensor::canonical_text(task_.workload), task_.workload.label, task_.flops})
-            .ok());
+    ASSERT_TRUE((*store)
+                    ->add_workload({tensor::canonical_text(task_.kernel.workload),
+                                    task_.kernel.workload.label, task_.flops})
+                    .ok());
     for (const database::Measurement& record : records) ASSERT_TRUE((*store)->insert(record).ok());
   }
 
@@ -58,7 +58,8 @@ class CommandsOnRecords : public Commands {
 TEST_F(CommandsOnRecords, ARecordThatCannotBeBuiltIsAWarnedMissAndUnderLockedAnError) {
   const database::Measurement illegal = record_of(task_, "schedule v1\nsplit t9 i0 factors 4\n");
   keep({illegal});
-  const std::string show = "show " + tensor::workload_key(task_.workload).hex() + " --db " + file("tune.db");
+  const std::string show =
+      "show " + tensor::workload_key(task_.kernel.workload).hex() + " --db " + file("tune.db");
   EXPECT_THAT(run(show).out, HasSubstr("split t9"));
   for (const char* part : {" --ir", " --asm"}) {
     const Answer answer = run(show + part);
@@ -115,7 +116,7 @@ TEST_F(CommandsOnRecords, RecordsOfSeveralDeviceClassesAreNamedUnlessOneIsChosen
   there.samples = {{500, 1}};
   keep({here, there});
   const std::string db = " --db " + file("tune.db");
-  const std::string show = "show " + tensor::workload_key(task_.workload).hex() + db;
+  const std::string show = "show " + tensor::workload_key(task_.kernel.workload).hex() + db;
   const std::string build = "build " + file("mlp.onnx") + db + " --json -o " + file("model");
   for (const std::string& command : {show, build}) {
     const Answer any = run(command), one = run(command + " --device local");
@@ -147,7 +148,8 @@ TEST_F(CommandsOnRecords, ShowSaysHowItsTextsBecomeTheSameKernel) {
   turned.problem.in_layouts = {""};
   turned.problem.out_layouts = {"1,0"};
   keep({turned});
-  const std::string show = "show " + tensor::workload_key(task_.workload).hex() + " --db " + file("tune.db");
+  const std::string show =
+      "show " + tensor::workload_key(task_.kernel.workload).hex() + " --db " + file("tune.db");
   std::ofstream(file("workload")) << run(show + " --workload").out;
   std::ofstream(file("schedule")) << run(show + " --schedule").out;
   EXPECT_THAT(run(show + " --print-after vectorize").out, HasSubstr("\n# after vectorize\nfunction kernel"));
@@ -170,8 +172,9 @@ TEST_F(CommandsOnRecords, ShowQuotesWhatAnotherWroteIntoARecord) {
   database::Measurement foreign = record_of(task_, "schedule v1\n");
   foreign.problem.in_layouts = {"", "it's | ls"};
   keep({foreign});
-  EXPECT_THAT(run("show " + tensor::workload_key(task_.workload).hex() + " --db " + file("tune.db")).out,
-              HasSubstr(" --in-layout '' --in-layout 'it'\\''s | ls'\n"));
+  EXPECT_THAT(
+      run("show " + tensor::workload_key(task_.kernel.workload).hex() + " --db " + file("tune.db")).out,
+      HasSubstr(" --in-layout '' --in-layout 'it'\\''s | ls'\n"));
 }
 
 TEST_F(CommandsOnRecords, ARecordOfNumericsThatAreNotAllowedIsHintedAt) {
@@ -179,7 +182,7 @@ TEST_F(CommandsOnRecords, ARecordOfNumericsThatAreNotAllowedIsHintedAt) {
   narrow.numerics = {"bf16"};
   keep({narrow});
   const std::string db = " --db " + file("tune.db");
-  const std::string show = "show " + tensor::workload_key(task_.workload).hex() + db;
+  const std::string show = "show " + tensor::workload_key(task_.kernel.workload).hex() + db;
   const Answer refused = run(show), shown = run(show + " --allow bf16 --schedule");
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.err, HasSubstr("give --allow bf16"));

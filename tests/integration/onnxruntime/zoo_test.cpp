@@ -76,8 +76,11 @@ Choices random_schedules(const graph::Program& program, const target::Target& ta
   space::Random random(seed);
   Choices choices;
   for (const graph::Task& task : program.tasks) {
-    const space::DesignSpace space = space::generate_space(
-        {*tensor::bind(task.workload, task.binding), task.in_layouts, task.out_layouts}, target, threads);
+    const space::DesignSpace space =
+        space::generate_space({.workload = *tensor::bind(task.kernel.workload, task.kernel.binding),
+                               .ports = task.kernel.ports,
+                               .target = target,
+                               .threads = threads});
     const model::Evaluator evaluator(space, target, threads);
     std::optional<space::Candidate> best;
     double best_seconds = std::numeric_limits<double>::infinity();

@@ -23,14 +23,14 @@ class ForwardingStore : public database::Store {
     return store_.find_workload(key_or_prefix);
   }
   absl::StatusOr<std::vector<database::Workload>> workloads() override { return store_.workloads(); }
-  absl::StatusOr<std::vector<database::Problem>> problems() override { return store_.problems(); }
+  absl::StatusOr<std::vector<tensor::KernelKey>> problems() override { return store_.problems(); }
   absl::Status scan(const database::Filter& filter, const database::Visitor& visit) override {
     return store_.scan(filter, visit);
   }
   absl::StatusOr<database::Measurement> find_record(const Digest& digest) override {
     return store_.find_record(digest);
   }
-  absl::StatusOr<bool> is_measured(const database::Problem& problem, const std::string& schedule) override {
+  absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) override {
     return store_.is_measured(problem, schedule);
   }
   absl::StatusOr<std::vector<database::NetworkVerdict>> verdicts() override { return store_.verdicts(); }

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "compiler/schedule/ports.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::test {
 
@@ -14,7 +14,7 @@ inline target::Target znver4() {
 }
 
 // Of images that are one input and one output: so many channels beside each other.
-inline schedule::PortLayouts channels_innermost(int64_t lanes) {
+inline tensor::PortLayouts channels_innermost(int64_t lanes) {
   const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
   return {{layout}, {layout}};
 }

@@ -183,9 +183,9 @@ schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t se
   return schedule;
 }
 
-schedule::PortLayouts random_ports(const tensor::Workload& workload, uint64_t seed) {
+tensor::PortLayouts random_ports(const tensor::Workload& workload, uint64_t seed) {
   Draws draws(seed ^ 0x9e3779b97f4a7c15u);
-  schedule::PortLayouts ports;
+  tensor::PortLayouts ports;
   if (draws.one_in(3)) return ports;
   for (const tensor::Input& input : workload.inputs)
     if (!input.constant) ports.inputs.push_back(random_layout(input.buffer->rank(), draws));

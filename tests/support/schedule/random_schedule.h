@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "compiler/schedule/ports.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::test {
 
@@ -13,6 +13,6 @@ namespace tf::test {
 schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t seed, int steps = 24);
 
 // Layouts of the ports: row-major or blocked, one axis or two, in any order of axes.
-schedule::PortLayouts random_ports(const tensor::Workload& workload, uint64_t seed);
+tensor::PortLayouts random_ports(const tensor::Workload& workload, uint64_t seed);
 
 }  // namespace tf::test

@@ -32,7 +32,7 @@ inline tensor::Workload matmul_bias_relu(int64_t m, int64_t n, int64_t k) {
   return workload;
 }
 
-inline space::Problem matmul_problem(int64_t m, int64_t n, int64_t k) {
+inline tensor::KernelSpec matmul_problem(int64_t m, int64_t n, int64_t k) {
   return {matmul_bias_relu(m, n, k), {}, {}};
 }
 

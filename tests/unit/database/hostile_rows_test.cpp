@@ -158,7 +158,7 @@ TEST_F(HostileRows, ThatAnIndexGivesToAnotherProblemAreNotVisitedForIt) {
       "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'problem_id + 1', "
       "'problem_id') "
       "WHERE name = 'measurements_program'; PRAGMA writable_schema = OFF;");
-  Problem other = conv_problem();
+  tensor::KernelKey other = conv_problem();
   other.binding = "N=2";
   int visits = 0;
   const auto count = [&](const Measurement&) { return ++visits, absl::OkStatus(); };

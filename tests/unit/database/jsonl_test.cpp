@@ -66,9 +66,9 @@ TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
   EXPECT_EQ(counts->workloads, 2);
   EXPECT_EQ(counts->verdicts, 1);
   EXPECT_EQ(*(*to)->verdicts(), *(*from)->verdicts());
-  const std::vector<Problem> problems = *(*from)->problems();
+  const std::vector<tensor::KernelKey> problems = *(*from)->problems();
   ASSERT_EQ(problems.size(), 2u);
-  for (const Problem& problem : problems) {
+  for (const tensor::KernelKey& problem : problems) {
     auto before = *(*from)->best({problem}), after = *(*to)->best({problem});
     ASSERT_TRUE(before && after);
     EXPECT_EQ(record_digest(*before), record_digest(*after));

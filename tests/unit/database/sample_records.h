@@ -12,7 +12,7 @@ inline Workload conv_workload() {
   return {.text = "compute conv2d(N, 64, 56, 56)", .op = "conv2d+bias+relu", .flops = 2.3e8};
 }
 
-inline Problem conv_problem() {
+inline tensor::KernelKey conv_problem() {
   return {.workload = conv_workload().key(),
           .binding = "N=1",
           .in_layouts = {"0,1,2,3,1:16", ""},

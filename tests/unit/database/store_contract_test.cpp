@@ -223,14 +223,14 @@ TEST_P(StoreContract, OnlyOkIsEverBest) {
 
 TEST_P(StoreContract, BestAnswersOnlyTheSameProblem) {
   insert(measured(100));
-  std::vector<Problem> others(6, conv_problem());
+  std::vector<tensor::KernelKey> others(6, conv_problem());
   others[0].binding = "N=2";
   others[1].in_layouts = {};
   others[2].out_layouts = {""};
   others[3].target = "x86_64:cpu=znver5";
   others[4].threads = 1;
   others[5].workload = {sha256("another")};
-  for (const Problem& other : others) EXPECT_FALSE(best({other}).has_value());
+  for (const tensor::KernelKey& other : others) EXPECT_FALSE(best({other}).has_value());
 }
 
 TEST_P(StoreContract, RowMajorLayoutsAreTheSameHoweverWritten) {
@@ -238,7 +238,7 @@ TEST_P(StoreContract, RowMajorLayoutsAreTheSameHoweverWritten) {
   m.problem.in_layouts = {"", ""};
   m.problem.out_layouts = {};
   insert(m);
-  Problem asked = m.problem;
+  tensor::KernelKey asked = m.problem;
   asked.in_layouts = {};
   asked.out_layouts = {""};
   EXPECT_TRUE(best({asked}).has_value());
@@ -444,7 +444,7 @@ TEST_P(StoreContract, KnowsWhatWasMeasuredAlready) {
   Measurement failed = measured(7);
   failed.outcome = Outcome::kCompileError;
   insert(failed);
-  Problem elsewhere = failed.problem;
+  tensor::KernelKey elsewhere = failed.problem;
   elsewhere.threads = 8;
   EXPECT_TRUE(*store_->is_measured(failed.problem, failed.schedule));
   EXPECT_FALSE(*store_->is_measured(failed.problem, "another schedule"));

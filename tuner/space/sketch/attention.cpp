@@ -5,14 +5,13 @@
 
 namespace tf::space {
 
-std::optional<Sketch> generated_attention(const Problem& problem, const target::Target& target, int threads) {
-  const std::optional<schedule::Attention> attention =
-      schedule::attention_of(problem.workload, {problem.in_layouts, problem.out_layouts});
+std::optional<Sketch> generated_attention(const tensor::KernelSpec& spec) {
+  const std::optional<schedule::Attention> attention = schedule::attention_of(spec.workload, spec.ports);
   if (!attention) return std::nullopt;
   Sketch sketch;
   sketch.family = "generated attention";
-  sketch.workload = std::make_shared<const tensor::Workload>(problem.workload);
-  schedule::AttentionSizes sizes = schedule::default_attention_sizes(problem.workload, *attention, target);
+  sketch.workload = std::make_shared<const tensor::Workload>(spec.workload);
+  schedule::AttentionSizes sizes = schedule::default_attention_sizes(spec.workload, *attention, spec.target);
   Point seed;
   auto open = [&](const char* name, std::vector<int64_t> values, schedule::Size& size) {
     Parameter parameter = scalar_parameter(name, std::move(values));
@@ -24,7 +23,7 @@ std::optional<Sketch> generated_attention(const Problem& problem, const target::
   open("rows", {1, 2, 4, 6, 7, 8, 10, 12, 14}, sizes.rows);
   open("score_vectors", {1, 2, 3, 4}, sizes.score_vectors);
   open("value_vectors", {1, 2, 3, 4}, sizes.value_vectors);
-  schedule::append_attention(problem.workload, *attention, sizes, threads > 1, sketch.steps.steps);
+  schedule::append_attention(spec.workload, *attention, sizes, spec.threads > 1, sketch.steps.steps);
   sketch.seeds.push_back(std::move(seed));
   return sketch;
 }

@@ -10,6 +10,6 @@
 namespace tf::space {
 
 // Nothing for a workload that is no attention.
-std::optional<Sketch> generated_attention(const Problem& problem, const target::Target& target, int threads);
+std::optional<Sketch> generated_attention(const tensor::KernelSpec& spec);
 
 }  // namespace tf::space

@@ -22,9 +22,9 @@ std::vector<int64_t> lane_choices(int64_t extent, const target::Target& target) 
 
 }  // namespace
 
-Sketch generated_flat(const Problem& problem, const target::Target& target, int threads) {
-  const tensor::Workload& workload = problem.workload;
-  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
+Sketch generated_flat(const tensor::KernelSpec& spec) {
+  const tensor::Workload& workload = spec.workload;
+  const tensor::PortLayouts& ports = spec.ports;
   const bool inline_all = schedule::structure_of(workload).reductions.empty();
   Sketch sketch;
   sketch.family = "generated flat";
@@ -47,7 +47,7 @@ Sketch generated_flat(const Problem& problem, const target::Target& target, int 
     loops.rank = static_cast<int>(stage.axes.size());
     loops.reduce_rank = static_cast<int>(stage.reduce_axes.size());
     loops.vector_axis = schedule::vector_axis(stage, layout);
-    loops.parallel = threads > 1;
+    loops.parallel = spec.threads > 1;
     // What would be gathered is moved in squares.
     const bool as_it_stands = !inline_all || workload.stages.size() == 1;
     const std::optional<int> from =
@@ -64,7 +64,7 @@ Sketch generated_flat(const Problem& problem, const target::Target& target, int 
       continue;
     }
     const std::vector<int64_t> lanes =
-        lane_choices(extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]), target);
+        lane_choices(extent_of(stage.axes[static_cast<size_t>(loops.vector_axis)]), spec.target);
     loops.vectorized = !lanes.empty();
     if (loops.vectorized) {
       loops.lanes = schedule::Size::open(static_cast<int>(sketch.parameters.size()), 0);

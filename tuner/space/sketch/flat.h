@@ -9,6 +9,6 @@
 
 namespace tf::space {
 
-Sketch generated_flat(const Problem& problem, const target::Target& target, int threads);
+Sketch generated_flat(const tensor::KernelSpec& spec);
 
 }  // namespace tf::space

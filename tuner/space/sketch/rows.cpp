@@ -17,15 +17,14 @@ std::vector<int64_t> lane_choices(int64_t lanes) {
 
 }  // namespace
 
-std::optional<Sketch> generated_rows(const Problem& problem, const target::Target& target, int threads) {
-  const tensor::Workload& workload = problem.workload;
-  const std::optional<schedule::Rows> rows =
-      schedule::rows_of(workload, {problem.in_layouts, problem.out_layouts});
+std::optional<Sketch> generated_rows(const tensor::KernelSpec& spec) {
+  const tensor::Workload& workload = spec.workload;
+  const std::optional<schedule::Rows> rows = schedule::rows_of(workload, spec.ports);
   if (!rows) return std::nullopt;
   Sketch sketch;
   sketch.family = "generated rows";
   sketch.workload = std::make_shared<const tensor::Workload>(workload);
-  const schedule::RowSizes known = schedule::default_row_sizes(workload, *rows, target.fp32_lanes());
+  const schedule::RowSizes known = schedule::default_row_sizes(workload, *rows, spec.target.fp32_lanes());
   Point seed;
   auto open = [&](const char* name, std::vector<int64_t> values, int64_t seeded) {
     Parameter parameter = scalar_parameter(name, std::move(values));
@@ -35,9 +34,9 @@ std::optional<Sketch> generated_rows(const Problem& problem, const target::Targe
   };
   schedule::RowSizes sizes;
   sizes.lanes = open("lanes", lane_choices(known.lanes.value), known.lanes.value);
-  sizes.partials = open("partials", lane_choices(target.fp32_lanes()), known.partials.value);
+  sizes.partials = open("partials", lane_choices(spec.target.fp32_lanes()), known.partials.value);
   if (schedule::only_folds(workload, *rows)) sizes.block = open("block", {1, 2, 4, 8}, known.block.value);
-  schedule::append_rows(workload, *rows, sizes, threads > 1, sketch.steps.steps);
+  schedule::append_rows(workload, *rows, sizes, spec.threads > 1, sketch.steps.steps);
   const schedule::Size unroll = open("unroll", {0, 16, 64}, 0);
   for (size_t s = 0; s < workload.stages.size(); ++s)
     if (rows->stages[s].place == schedule::RowStage::Place::kStored)

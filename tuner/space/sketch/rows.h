@@ -11,6 +11,6 @@
 namespace tf::space {
 
 // Nothing for a workload that has no rows.
-std::optional<Sketch> generated_rows(const Problem& problem, const target::Target& target, int threads);
+std::optional<Sketch> generated_rows(const tensor::KernelSpec& spec);
 
 }  // namespace tf::space

@@ -36,17 +36,15 @@ struct TiledReductionFrame {
   schedule::DefaultTile default_tile;
   schedule::ProductChoice default_product;
 };
-TiledReductionFrame frame_of(const Problem& problem, const target::Target& target, int threads,
-                             const ReductionForm& form);
+TiledReductionFrame frame_of(const tensor::KernelSpec& spec, const ReductionForm& form);
 
 // The sketch with these parameters, the default tile added to their choices and its point as seed. Parameters
 // of one choice stay parameters, so that points keep their meaning.
-Sketch tiled_reduction(std::string family, const Problem& problem, const TiledReductionFrame& frame,
-                       TiledReductionParameters parameters, int threads);
+Sketch tiled_reduction(std::string family, const tensor::KernelSpec& spec, const TiledReductionFrame& frame,
+                       TiledReductionParameters parameters);
 
 // The general rule: every axis may be tiled in any way that registers allow.
-Sketch generated_tiled_reduction(const Problem& problem, const target::Target& target, int threads,
-                                 const ReductionForm& form);
+Sketch generated_tiled_reduction(const tensor::KernelSpec& spec, const ReductionForm& form);
 
 using schedule::extent_of;
 

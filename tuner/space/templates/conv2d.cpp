@@ -37,17 +37,17 @@ std::vector<int64_t> row_tiles(int64_t extent, int64_t limit) {
   return tiles;
 }
 
-Sketch conv2d_template(const Problem& problem, const target::Target& target, int threads,
-                       const ReductionForm& form) {
-  const TiledReductionFrame frame = frame_of(problem, target, threads, form);
-  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
+Sketch conv2d_template(const tensor::KernelSpec& spec, const ReductionForm& form) {
+  const TiledReductionFrame frame = frame_of(spec, form);
+  const tensor::Stage& anchor = spec.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
   const int64_t vectors = ceil_div(extent_of(anchor.axes[1]), frame.prepared.lanes);
   TiledReductionParameters parameters;
   parameters.axes.push_back(Parameter{"tile_n", {{1, 1}}});
   parameters.axes.push_back(block_and_tile("tile_oc", vectors, {1, 2, 3, 4, 6}));
   parameters.axes.push_back(block_and_tile("tile_h", extent_of(anchor.axes[2]), {1, 2, 3, 4, 7}));
-  parameters.axes.push_back(block_and_tile("tile_w", extent_of(anchor.axes[3]),
-                                           row_tiles(extent_of(anchor.axes[3]), target.vector.registers)));
+  parameters.axes.push_back(
+      block_and_tile("tile_w", extent_of(anchor.axes[3]),
+                     row_tiles(extent_of(anchor.axes[3]), spec.target.vector.registers)));
   const int64_t channels = extent_of(anchor.reduce_axes[0]);
   std::vector<int64_t> inner;
   for (int64_t factor : {1, 2, 4, 8, 16, 32}) {
@@ -62,35 +62,34 @@ Sketch conv2d_template(const Problem& problem, const target::Target& target, int
   parameters.unroll = scalar_parameter("unroll", {0, 64, 256});
   std::string family = "template conv2d";
   if (form.sums == schedule::Sums::kSerialSplitK) family += ", partial sums";
-  return tiled_reduction(std::move(family), problem, frame, std::move(parameters), threads);
+  return tiled_reduction(std::move(family), spec, frame, std::move(parameters));
 }
 
 }  // namespace
 
-std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Target& target, int threads,
-                                     const ReductionForm& form) {
-  const schedule::Structure structure = schedule::structure_of(problem.workload);
+std::vector<Sketch> conv2d_templates(const tensor::KernelSpec& spec, const ReductionForm& form) {
+  const schedule::Structure structure = schedule::structure_of(spec.workload);
   if (!structure.anchor) return {};
-  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
+  const tensor::Stage& anchor = spec.workload.stages[static_cast<size_t>(*structure.anchor)];
   const bool windowed = anchor.axes.size() == 4 && anchor.reduce_axes.size() == 3;
   if (!windowed || anchor.combiner != tensor::Combiner::kSum) return {};
-  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
-  const tensor::Stage& output = problem.workload.stages[static_cast<size_t>(structure.output)];
+  const tensor::PortLayouts& ports = spec.ports;
+  const tensor::Stage& output = spec.workload.stages[static_cast<size_t>(structure.output)];
   if (schedule::vector_axis(output, ports.output(0)) != 1)
     return {};  // channels innermost: what the templates are about
 
   const schedule::Sums chosen =
-      schedule::choose_product(problem.workload, structure, ports, target, threads).sums;
+      schedule::choose_product(spec.workload, structure, ports, spec.target, spec.threads).sums;
   auto summed = [&](schedule::Sums sums) {
     ReductionForm each = form;
     each.sums = sums;
-    return conv2d_template(problem, target, threads, each);
+    return conv2d_template(spec, each);
   };
   std::vector<Sketch> sketches = {summed(chosen)};
   // Weights of one vector beyond L1: parts of them may be worth a pass over the rows each.
-  int64_t bytes = target.fp32_lanes() * tensor::element_bytes(anchor.output->element);
+  int64_t bytes = spec.target.fp32_lanes() * tensor::element_bytes(anchor.output->element);
   for (const tensor::Axis& axis : anchor.reduce_axes) bytes *= extent_of(axis);
-  if (bytes <= target.caches.l1_bytes) return sketches;
+  if (bytes <= spec.target.caches.l1_bytes) return sketches;
   const schedule::Sums other =
       chosen == schedule::Sums::kWhole ? schedule::Sums::kSerialSplitK : schedule::Sums::kWhole;
   sketches.push_back(summed(other));

@@ -14,7 +14,6 @@ namespace tf::space {
 
 // Sketches for a convolution of an activation with a constant over channels and a window, summed whole or in
 // parts of the channels; the form that the default schedule takes comes first. None for other workloads.
-std::vector<Sketch> conv2d_templates(const Problem& problem, const target::Target& target, int threads,
-                                     const ReductionForm& form);
+std::vector<Sketch> conv2d_templates(const tensor::KernelSpec& spec, const ReductionForm& form);
 
 }  // namespace tf::space

@@ -32,10 +32,9 @@ Parameter rows_parameter(int64_t extent, const target::Target& target) {
   return parameter;
 }
 
-Sketch dense_template(const Problem& problem, const target::Target& target, int threads,
-                      const ReductionForm& form) {
-  const TiledReductionFrame frame = frame_of(problem, target, threads, form);
-  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
+Sketch dense_template(const tensor::KernelSpec& spec, const ReductionForm& form) {
+  const TiledReductionFrame frame = frame_of(spec, form);
+  const tensor::Stage& anchor = spec.workload.stages[static_cast<size_t>(*frame.structure.anchor)];
   const auto column = static_cast<size_t>(frame.prepared.vector_axis);
   const std::optional<schedule::MatrixProduct> product =
       schedule::matrix_product(anchor, frame.prepared.vector_axis);
@@ -44,7 +43,7 @@ Sketch dense_template(const Problem& problem, const target::Target& target, int 
   TiledReductionParameters parameters;
   for (size_t axis = 0; axis < anchor.axes.size(); ++axis) {
     if (axis == row) {
-      parameters.axes.push_back(rows_parameter(extent_of(anchor.axes[row]), target));
+      parameters.axes.push_back(rows_parameter(extent_of(anchor.axes[row]), spec.target));
     } else if (axis == column) {
       parameters.axes.push_back(tile_parameter("tile_n", vectors, {.parts = 2, .max_innermost = 8}));
     } else {
@@ -58,7 +57,7 @@ Sketch dense_template(const Problem& problem, const target::Target& target, int 
   if (form.pack) family += ", packed";
   if (form.sums == schedule::Sums::kSerialSplitK) family += ", partial sums";
   if (form.sums == schedule::Sums::kParallelSplitK) family += ", shared sums";
-  return tiled_reduction(std::move(family), problem, frame, std::move(parameters), threads);
+  return tiled_reduction(std::move(family), spec, frame, std::move(parameters));
 }
 
 // Worth a sketch of its own.
@@ -69,33 +68,32 @@ bool is_long(const tensor::Stage& anchor) {
 
 }  // namespace
 
-std::vector<Sketch> dense_templates(const Problem& problem, const target::Target& target, int threads,
-                                    const ReductionForm& form) {
-  const schedule::Structure structure = schedule::structure_of(problem.workload);
+std::vector<Sketch> dense_templates(const tensor::KernelSpec& spec, const ReductionForm& form) {
+  const schedule::Structure structure = schedule::structure_of(spec.workload);
   if (!structure.anchor) return {};
-  const tensor::Stage& anchor = problem.workload.stages[static_cast<size_t>(*structure.anchor)];
+  const tensor::Stage& anchor = spec.workload.stages[static_cast<size_t>(*structure.anchor)];
   if (anchor.axes.size() < 2 || anchor.reduce_axes.size() != 1) return {};
-  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
-  const tensor::Stage& output = problem.workload.stages[static_cast<size_t>(structure.output)];
+  const tensor::PortLayouts& ports = spec.ports;
+  const tensor::Stage& output = spec.workload.stages[static_cast<size_t>(structure.output)];
   const int column = schedule::vector_axis(output, ports.output(0));
   const std::optional<schedule::MatrixProduct> product = schedule::matrix_product(anchor, column);
   if (!product && (anchor.axes.size() != 2 || column != 1)) return {};
 
   const schedule::ProductChoice chosen =
-      schedule::choose_product(problem.workload, structure, ports, target, threads);
-  const bool may_pack = product && schedule::packable_columns(problem.workload, *product);
+      schedule::choose_product(spec.workload, structure, ports, spec.target, spec.threads);
+  const bool may_pack = product && schedule::packable_columns(spec.workload, *product);
   // The default schedule's form first, then each other way to sum, with and without a copy.
   std::vector<ReductionForm> forms = {{form.producers, chosen.pack, chosen.sums, form.storage}};
   for (schedule::Sums sums :
        {schedule::Sums::kWhole, schedule::Sums::kSerialSplitK, schedule::Sums::kParallelSplitK}) {
     const bool parts = sums != schedule::Sums::kWhole;
     if (sums != chosen.sums && parts && (!product || !is_long(anchor))) continue;
-    if (sums != chosen.sums && sums == schedule::Sums::kParallelSplitK && threads == 1) continue;
+    if (sums != chosen.sums && sums == schedule::Sums::kParallelSplitK && spec.threads == 1) continue;
     if (sums != chosen.sums) forms.push_back({form.producers, chosen.pack, sums, form.storage});
     if (may_pack) forms.push_back({form.producers, !chosen.pack, sums, form.storage});
   }
   std::vector<Sketch> sketches;
-  for (const ReductionForm& each : forms) sketches.push_back(dense_template(problem, target, threads, each));
+  for (const ReductionForm& each : forms) sketches.push_back(dense_template(spec, each));
   return sketches;
 }
 

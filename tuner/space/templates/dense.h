@@ -13,7 +13,6 @@ namespace tf::space {
 
 // A sketch a form: columns packed or not, sums whole or in parts; the default schedule's form first. None
 // unless the workload is a product of matrices, or one sum over one axis of a matrix.
-std::vector<Sketch> dense_templates(const Problem& problem, const target::Target& target, int threads,
-                                    const ReductionForm& form);
+std::vector<Sketch> dense_templates(const tensor::KernelSpec& spec, const ReductionForm& form);
 
 }  // namespace tf::space

@@ -12,7 +12,6 @@
 namespace tf::space {
 
 // Nothing unless the workload reduces a 4-d tensor over a window only, with channels innermost in memory.
-std::optional<Sketch> depthwise_template(const Problem& problem, const target::Target& target, int threads,
-                                         const ReductionForm& form);
+std::optional<Sketch> depthwise_template(const tensor::KernelSpec& spec, const ReductionForm& form);
 
 }  // namespace tf::space

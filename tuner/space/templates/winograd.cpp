@@ -52,11 +52,10 @@ Size open(Sketch& sketch, Point& seed, const char* name, const std::vector<int64
   return Size::open(static_cast<int>(sketch.parameters.size()) - 1, 0);
 }
 
-Sketch sketch_of(const Problem& problem, const WinogradFrame& frame, const target::Target& target,
-                 WinogradTiling tiling) {
+Sketch sketch_of(const tensor::KernelSpec& spec, const WinogradFrame& frame, WinogradTiling tiling) {
   Sketch sketch;
   sketch.family = absl::StrCat("template winograd ", frame.tile);
-  sketch.workload = std::make_shared<const tensor::Workload>(problem.workload);
+  sketch.workload = std::make_shared<const tensor::Workload>(spec.workload);
   Point seed;
   tiling.block_h = open(sketch, seed, "block_h", lengths(frame.tiles_h), tiling.block_h);
   tiling.block_w = open(sketch, seed, "block_w", lengths(frame.tiles_w), tiling.block_w);
@@ -66,7 +65,7 @@ Sketch sketch_of(const Problem& problem, const WinogradFrame& frame, const targe
     if (block <= vectors) blocks.push_back(block);
   tiling.block_k = open(sketch, seed, "block_k", blocks, tiling.block_k);
   tiling.reduce_inner = open(sketch, seed, "inner_c", {1, 4, frame.lanes}, tiling.reduce_inner);
-  Parameter tiles = register_tiles(frame, target);
+  Parameter tiles = register_tiles(frame, spec.target);
   seed.push_back(ensure_choice(tiles, {tiling.rows_h.value, tiling.rows_w.value, tiling.rows_k.value}));
   const auto index = static_cast<int>(sketch.parameters.size());
   tiling.rows_h = Size::open(index, 0);
@@ -80,21 +79,21 @@ Sketch sketch_of(const Problem& problem, const WinogradFrame& frame, const targe
 
 }  // namespace
 
-std::vector<Sketch> winograd_templates(const Problem& problem, const target::Target& target, int threads) {
-  const schedule::Structure structure = schedule::structure_of(problem.workload);
-  const schedule::PortLayouts ports{problem.in_layouts, problem.out_layouts};
-  const int64_t first = schedule::choose_winograd_tile(problem.workload, structure, ports, target);
+std::vector<Sketch> winograd_templates(const tensor::KernelSpec& spec) {
+  const schedule::Structure structure = schedule::structure_of(spec.workload);
+  const tensor::PortLayouts& ports = spec.ports;
+  const int64_t first = schedule::choose_winograd_tile(spec.workload, structure, ports, spec.target);
   std::vector<Sketch> sketches;
   for (int64_t tile : {4, 2, 6}) {
     const std::optional<WinogradFrame> frame =
-        schedule::winograd_frame(problem.workload, structure, ports, target, tile);
+        schedule::winograd_frame(spec.workload, structure, ports, spec.target, tile);
     if (!frame) continue;
-    WinogradTiling tiling = schedule::default_winograd_tiling(*frame, target, threads);
-    Sketch sketch = sketch_of(problem, *frame, target, tiling);
+    WinogradTiling tiling = schedule::default_winograd_tiling(*frame, spec.target, spec.threads);
+    Sketch sketch = sketch_of(spec, *frame, tiling);
     sketches.insert(tile == first ? sketches.begin() : sketches.end(), std::move(sketch));
-    if (threads < 2) continue;
+    if (spec.threads < 2) continue;
     tiling.whole_input = !tiling.whole_input;
-    sketches.push_back(sketch_of(problem, *frame, target, tiling));
+    sketches.push_back(sketch_of(spec, *frame, tiling));
   }
   return sketches;
 }

@@ -13,6 +13,6 @@ namespace tf::space {
 
 // The sketch of the tile that the default schedule takes comes first. None unless the workload is a
 // convolution that the step `winograd` takes, with channels innermost in memory.
-std::vector<Sketch> winograd_templates(const Problem& problem, const target::Target& target, int threads);
+std::vector<Sketch> winograd_templates(const tensor::KernelSpec& spec);
 
 }  // namespace tf::space

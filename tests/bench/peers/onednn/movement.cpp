@@ -68,8 +68,8 @@ void add_movement(const Part& part, double /*tolerance*/, std::vector<Contender>
   const std::vector<graph::NodeId>& nodes = part.kernel.group.nodes;
   if (nodes.empty()) {
     const memory::dims dims = part.dims(part.kernel.inputs[0]);
-    const std::optional<memory::desc> from = order_of(part.kernel.task.in_layouts[0], dims),
-                                      to = order_of(part.kernel.task.out_layouts[0], dims);
+    const std::optional<memory::desc> from = order_of(part.kernel.task.kernel.ports.inputs[0], dims),
+                                      to = order_of(part.kernel.task.kernel.ports.outputs[0], dims);
     if (!from || !to) return;
     try_add(contenders, [&] { return reorder(packed(part.operands.inputs[0], dims, *from), *to, dims); });
     return;

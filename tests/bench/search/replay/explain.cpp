@@ -41,9 +41,10 @@ std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
 
 absl::Status print_explained(const BenchTask& task, const target::Target& target, int threads,
                              const model::MeasuredRates& measured, const Pool& pool, int64_t rows) {
-  TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(task.task.workload, task.task.binding));
-  const space::DesignSpace space =
-      space::generate_space({bound, task.task.in_layouts, task.task.out_layouts}, target, threads);
+  TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
+                      tensor::bind(task.task.kernel.workload, task.task.kernel.binding));
+  const space::DesignSpace space = space::generate_space(
+      {.workload = bound, .ports = task.task.kernel.ports, .target = target, .threads = threads});
   absl::PrintF("%s\n%9s %9s", task.task.label, "measured", "roofline");
   for (size_t r = 0; r < model::kResources; ++r)
     absl::PrintF(" %13s", model::resource_name(static_cast<model::Resource>(r)));
@@ -56,9 +57,11 @@ absl::Status print_explained(const BenchTask& task, const target::Target& target
     const absl::StatusOr<schedule::State> state = schedule::apply(bound, *schedule);
     if (!state.ok()) continue;  // of an older space
     const std::vector<model::Nest> nests = model::summarize(*state, space.ports, target);
-    const model::Roofline roofline = model::roofline_of(
-        nests, target,
-        {.threads = threads, .reuse_distance_bytes = task.task.reuse_distance_bytes, .measured = measured});
+    const model::Roofline roofline =
+        model::roofline_of(nests, target,
+                           {.threads = threads,
+                            .reuse_distance_bytes = task.task.kernel.reuse_distance_bytes,
+                            .measured = measured});
     const double us = roofline.seconds.constant() * 1e6;
     absl::PrintF("%9.1f %9.1f", near[i]->seconds * 1e6, us);
     for (const model::Value& share : roofline.shares) absl::PrintF(" %13.1f", share.constant() * us);

@@ -16,8 +16,9 @@ namespace {
 class TaskExamplesOf : public ::testing::Test {
  protected:
   TaskExamplesOf() {
-    task_.task = {.label = "matmul", .workload = test::matmul_bias_relu(64, 64, 64)};
-    const space::DesignSpace space = space::generate_space({task_.task.workload, {}, {}}, target_, 1);
+    task_.task = {.label = "matmul", .kernel = {.workload = test::matmul_bias_relu(64, 64, 64)}};
+    const space::DesignSpace space =
+        space::generate_space({.workload = task_.task.kernel.workload, .target = target_});
     const model::Evaluator evaluator(space, target_, 1);
     space::Random random(3);
     while (records_.size() < 60) {

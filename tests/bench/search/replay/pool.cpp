@@ -102,7 +102,7 @@ int64_t Pool::count(Source source) const {
                        [&](const auto& entry) { return entry->source == source; });
 }
 
-absl::StatusOr<Pool> read_pool(database::Records& records, const database::Problem& problem) {
+absl::StatusOr<Pool> read_pool(database::Records& records, const tensor::KernelKey& problem) {
   Pool pool;
   database::Filter filter;
   filter.problem = problem;
@@ -114,7 +114,7 @@ absl::StatusOr<Pool> read_pool(database::Records& records, const database::Probl
 }
 
 absl::StatusOr<std::vector<database::Measurement>> lessons_of(database::Records& records,
-                                                              const database::Problem& problem) {
+                                                              const tensor::KernelKey& problem) {
   std::vector<database::Measurement> lessons;
   std::set<std::string> schedules;
   database::Filter filter;

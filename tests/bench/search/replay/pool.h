@@ -77,11 +77,11 @@ class Pool {
 };
 
 // Errors: the database's.
-absl::StatusOr<Pool> read_pool(database::Records& records, const database::Problem& problem);
+absl::StatusOr<Pool> read_pool(database::Records& records, const tensor::KernelKey& problem);
 
 // What a pool teaches runs on other tasks: of each schedule the first replicate, but for what such runs
 // proposed themselves. So it is the same before they are recorded, and after. Errors: the database's.
 absl::StatusOr<std::vector<database::Measurement>> lessons_of(database::Records& records,
-                                                              const database::Problem& problem);
+                                                              const tensor::KernelKey& problem);
 
 }  // namespace tf::replay

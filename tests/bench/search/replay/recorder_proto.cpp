@@ -56,7 +56,7 @@ farm::Trial make_trial(const session::Task& task, int threads, double best_secon
   measure.set_enough_ns(is_first ? 12'000'000 : 6'000'000);
   measure.set_warmup_ns(500'000);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
-  measure.set_reuse_distance_bytes(task.reuse_distance_bytes);
+  measure.set_reuse_distance_bytes(task.kernel.reuse_distance_bytes);
   measure.set_stop_if_slower_than_ns(static_cast<int64_t>(best_seconds * kHopeless * 1e9));
   trial.mutable_limits()->set_run_timeout_ns(10'000'000'000);
   trial.mutable_limits()->set_memory_bytes(2ull << 30);
@@ -162,7 +162,8 @@ absl::Status Recorder::revisit(size_t replicate, const Recording& recording) {
     if (entry->replicates.size() + 1 != replicate || shortest_sample(entry->replicates.front()) > limit)
       continue;
     session::Subject subject;
-    subject.problem = session::problem_of(recording.task.task, recording.target, threads_);
+    subject.problem =
+        tensor::key_for(recording.task.task.kernel, target::parse_target(recording.target).value(), threads_);
     subject.schedule = entry->schedule;
     subject.sketch_hash = entry->sketch_hash;
     subject.choices = entry->choices;

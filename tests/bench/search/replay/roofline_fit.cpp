@@ -119,10 +119,10 @@ namespace {
 // nests.
 absl::StatusOr<std::vector<std::vector<model::Nest>>> nests_of(const TaskExamples& task,
                                                                const target::Target& target, int threads) {
-  const session::Task& kernel = task.task->task;
+  const tensor::KernelSpec& kernel = task.task->task.kernel;
   TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(kernel.workload, kernel.binding));
   const space::DesignSpace space =
-      space::generate_space({bound, kernel.in_layouts, kernel.out_layouts}, target, threads);
+      space::generate_space({.workload = bound, .ports = kernel.ports, .target = target, .threads = threads});
   std::vector<std::vector<model::Nest>> all(task.examples.size());
   for (size_t i = 0; i < all.size(); ++i) {
     const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(task.examples[i].schedule);
@@ -184,7 +184,7 @@ absl::StatusOr<Refits> refit(std::span<const TaskExamples> tasks, const target::
     TF_ASSIGN_OR_RETURN(nests.emplace_back(), nests_of(task, target, threads));
     const MeasuredTask empty{.target = target,
                              .options = {.threads = threads,
-                                         .reuse_distance_bytes = task.task->task.reuse_distance_bytes,
+                                         .reuse_distance_bytes = task.task->task.kernel.reuse_distance_bytes,
                                          .measured = measured,
                                          .fitted_on = {}},
                              .candidates = {}};

@@ -18,7 +18,7 @@ MeasuredTask measured_by(const model::RooflineConstants& constants) {
                     .options = {.reuse_distance_bytes = 96 << 20},
                     .candidates = {}};
   const tensor::Workload workload = test::matmul_bias_relu(64, 512, 256);
-  const space::DesignSpace space = space::generate_space({workload, {}, {}}, task.target, 1);
+  const space::DesignSpace space = space::generate_space({.workload = workload, .target = task.target});
   model::RooflineOptions options = task.options;
   options.constants = constants;
   space::Random random(5);

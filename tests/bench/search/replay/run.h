@@ -65,7 +65,7 @@ class Run {
 
   bool finished() const { return finished_; }  // its trials are spent, or its space is
   const Options& options() const { return options_; }
-  const database::Problem& problem() const { return task_->problem(); }
+  const tensor::KernelKey& problem() const { return task_->problem(); }
   // Of what is proposed now.
   Source source() const;
   const std::vector<Step>& steps() const { return steps_; }  // one a trial

@@ -14,7 +14,7 @@ namespace tf::replay {
 namespace {
 
 session::Task small_task() {
-  return {.label = "matmul", .workload = test::matmul_bias_relu(64, 64, 64)};
+  return {.label = "matmul", .kernel = {.workload = test::matmul_bias_relu(64, 64, 64)}};
 }
 
 database::Measurement measured(const session::Subject& subject) {
@@ -116,7 +116,7 @@ TEST(Replay, CountsWhatThePoolDoesNotKnowAsNotCovered) {
 
 TEST(Replay, StartsFromWhatOtherTasksTaughtWhereTheContenderRemembers) {
   const RunSetOptions options = options_of({"evolutionary"});
-  const session::Task other{.label = "matmul", .workload = test::matmul_bias_relu(128, 64, 64)};
+  const session::Task other{.label = "matmul", .kernel = {.workload = test::matmul_bias_relu(128, 64, 64)}};
   const auto space = session::TaskSpace::create(other, options.target, 1, {}).value();
   // All are slow but one, which is not a seed.
   std::vector<database::Measurement> records;
@@ -164,8 +164,9 @@ TEST(Replay, NamesWhatOnlyRunsThatRememberPropose) {
 TEST(Pool, TeachesFirstVisitsAndNothingThatItsLessonsLedTo) {
   const auto store = database::make_memory_store();
   const session::Task task = small_task();
-  ASSERT_TRUE(store->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
-  const database::Problem problem = session::problem_of(task, "x86_64:cpu=znver4", 1);
+  ASSERT_TRUE(store->add_workload({.text = tensor::canonical_text(task.kernel.workload)}).ok());
+  const tensor::KernelKey problem =
+      tensor::key_for(task.kernel, *target::parse_target("x86_64:cpu=znver4"), 1);
   const auto record = [&](const std::string& schedule, Source source, int64_t ns) {
     session::Subject subject;
     subject.problem = problem;

@@ -49,7 +49,7 @@ BenchTask from_table(const Row& row, const target::Target& target) {
                                    [&](const bench::Kernel& each) { return each.name == row.kernel; });
   TF_CHECK(kernel != table.end()) << row.kernel << " is not in the table of kernels";
   session::Task task = bench::task_of(*kernel, target, /*row_major=*/false);
-  task.reuse_distance_bytes = reuse_distance_bytes(row.network);
+  task.kernel.reuse_distance_bytes = reuse_distance_bytes(row.network);
   return {.task = std::move(task),
           .family = row.family,
           .network = row.network,
@@ -62,8 +62,8 @@ BenchTask softmax_rows() {
   const tensor::Buffer x =
       b.input("x", tensor::Element::kFloat32, {tensor::imm(4), tensor::imm(128), tensor::imm(128)});
   session::Task task{.label = "bert_softmax_4x128x128",
-                     .workload = *b.finish({ops::softmax(b, x, 2)}),
-                     .reuse_distance_bytes = reuse_distance_bytes("bert_mini")};
+                     .kernel = {.workload = *b.finish({ops::softmax(b, x, 2)}),
+                                .reuse_distance_bytes = reuse_distance_bytes("bert_mini")}};
   return {.task = std::move(task), .family = kRows, .network = "bert_mini"};
 }
 

@@ -86,7 +86,7 @@ void PrintTo(const Case& each, std::ostream* out) {
 
 passes::Lowered lowered(const Case& c, const target::Target& target) {
   ops::Builder b;
-  schedule::PortLayouts ports;
+  tensor::PortLayouts ports;
   tensor::Buffer y;
   if (c.convolution) {
     const auto x = b.input("x", c.activations, {imm(1), imm(32), imm(5), imm(6)});

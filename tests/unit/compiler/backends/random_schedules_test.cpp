@@ -19,7 +19,7 @@ namespace {
 using tf::test::SmallWorkload;
 
 void check(const tensor::Workload& workload, const schedule::Schedule& schedule,
-           const schedule::PortLayouts& ports, const std::string& target) {
+           const tensor::PortLayouts& ports, const std::string& target) {
   SCOPED_TRACE(schedule::to_string(schedule));
   absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports);
   ASSERT_TRUE(lowered.ok()) << lowered.status();

@@ -28,7 +28,7 @@ void PrintTo(const Case& each, std::ostream* out) {
 
 class IntegerProducts : public ::testing::TestWithParam<Case> {
  protected:
-  static void expect_exact(const tensor::Workload& workload, const schedule::PortLayouts& ports) {
+  static void expect_exact(const tensor::Workload& workload, const tensor::PortLayouts& ports) {
     std::vector<std::vector<double>> inputs;
     for (size_t i = 0; i < workload.inputs.size(); ++i) {
       const tensor::Buffer& buffer = workload.inputs[i].buffer;

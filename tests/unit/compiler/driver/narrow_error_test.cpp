@@ -83,8 +83,8 @@ TEST(NarrowError, OfConvolutionsIsWithinTheTolerance) {
         *b.finish({ops::relu(b, ops::conv(b, x, w, {.pads_begin = pads, .pads_end = pads}))});
     const target::Target target = target::host_target();
     const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, target.fp32_lanes()}}};
-    const schedule::PortLayouts ports{{channels % target.fp32_lanes() == 0 ? layout : tensor::Layout{}},
-                                      {layout}};
+    const tensor::PortLayouts ports{{channels % target.fp32_lanes() == 0 ? layout : tensor::Layout{}},
+                                    {layout}};
     for (const auto storage : {schedule::Storage::kBFloat16, schedule::Storage::kFloat16}) {
       const schedule::Schedule schedule = schedule::anchored_schedule(workload, ports, target, 2, storage);
       const double error = test::relative_error(workload, schedule, ports, 2);

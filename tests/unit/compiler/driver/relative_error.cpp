@@ -14,7 +14,7 @@
 namespace tf::test {
 
 std::vector<double> answers(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                            const schedule::PortLayouts& ports, int threads, const target::Target& target,
+                            const tensor::PortLayouts& ports, int threads, const target::Target& target,
                             const std::vector<std::vector<double>>& inputs) {
   const absl::StatusOr<passes::Lowered> lowered = passes::lower(workload, schedule, ports);
   EXPECT_TRUE(lowered.ok()) << lowered.status();
@@ -42,7 +42,7 @@ std::vector<double> answers(const tensor::Workload& workload, const schedule::Sc
 }
 
 double relative_error(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                      const schedule::PortLayouts& ports, int threads, const target::Target& target) {
+                      const tensor::PortLayouts& ports, int threads, const target::Target& target) {
   std::vector<std::vector<double>> inputs;
   for (size_t i = 0; i < workload.inputs.size(); ++i) {
     const tensor::Buffer& buffer = workload.inputs[i].buffer;

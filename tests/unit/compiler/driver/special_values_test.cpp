@@ -24,7 +24,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct SpecialKernel {
   tensor::Workload workload;
-  schedule::PortLayouts ports;
+  tensor::PortLayouts ports;
 };
 
 SpecialKernel special_product(Element element) {

@@ -50,7 +50,7 @@ TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
   const tensor::Workload workload = convolution(channels, height, width, out, taps);
   const target::Target target = target::host_target();
   const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, target.fp32_lanes()}}};
-  const schedule::PortLayouts ports{{layout}, {layout}};
+  const tensor::PortLayouts ports{{layout}, {layout}};
   for (int64_t tile : {2, 4, 6}) {
     const auto frame =
         schedule::winograd_frame(workload, schedule::structure_of(workload), ports, target, tile);

@@ -75,7 +75,7 @@ class ProgramRunner {
     const Task& task = program_.tasks[call.task];
     std::vector<std::vector<double>> operands;
     for (const Operand& o : call.operands) operands.push_back(operand(o));
-    auto results = tensor::evaluate(*tensor::bind(task.workload, task.binding), operands);
+    auto results = tensor::evaluate(*tensor::bind(task.kernel.workload, task.kernel.binding), operands);
     ASSERT_TRUE(results.ok()) << results.status();
     const std::vector<float> plain((*results)[0].begin(), (*results)[0].end());
     const std::vector<int64_t> shape = program_.graph.shape(program_.values[call.result].node);
@@ -240,7 +240,7 @@ class Fixed final : public LayoutCost {
  public:
   explicit Fixed(bool wants_blocked) : wants_blocked_(wants_blocked) {}
   double nanoseconds(const Task& task) override {
-    return task.out_layouts[0].is_row_major() == wants_blocked_ ? 1000 : 10;
+    return task.kernel.ports.outputs[0].is_row_major() == wants_blocked_ ? 1000 : 10;
   }
 
  private:
@@ -279,7 +279,7 @@ class Nearly final : public LayoutCost {
   explicit Nearly(double slowdown) : slowdown_(slowdown) {}
   double nanoseconds(const Task& task) override {
     if (fast.contains(task_key(task))) return 1;
-    return task.out_layouts[0].is_row_major() ? 100 * slowdown_ : 100;
+    return task.kernel.ports.outputs[0].is_row_major() ? 100 * slowdown_ : 100;
   }
   std::set<std::string> fast;
 
@@ -314,8 +314,8 @@ TEST(Layouts, ThatAreNearlyAsGoodNameEachKernelOnce) {
   ASSERT_EQ(program.tasks.size(), 3u);
   // The first value or the last one of three; the one in the middle needs no other kernel.
   ASSERT_EQ(program.alternatives.size(), 1u);
-  EXPECT_THAT(program.alternatives[0].in_layouts, testing::Each(tensor::Layout{}));
-  EXPECT_EQ(program.alternatives[0].out_layouts[0], tensor::Layout{});
+  EXPECT_THAT(program.alternatives[0].kernel.ports.inputs, testing::Each(tensor::Layout{}));
+  EXPECT_EQ(program.alternatives[0].kernel.ports.outputs[0], tensor::Layout{});
 }
 
 TEST(MemoryPlan, ReusesBytesOfDeadValues) {

@@ -22,7 +22,7 @@ TEST(ReuseDistance, IsAllConstantsAndTheLargestActivation) {
   graph.outputs = {{"y", x}};
   EXPECT_EQ(reuse_distance_bytes(graph), 1u << 20) << "rounded from 1088 KiB";
   const Program program = *plan_program(graph, {});
-  for (const Task& task : program.tasks) EXPECT_EQ(task.reuse_distance_bytes, 1u << 20);
+  for (const Task& task : program.tasks) EXPECT_EQ(task.kernel.reuse_distance_bytes, 1u << 20);
 }
 
 TEST(ReuseDistance, OfATableIsWhatIsLookedUp) {

@@ -49,7 +49,7 @@ TEST_P(DefaultConvolution, AgreesWithItsDefinition) {
     const target::Target target = target::parse_target(text).value();
     const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, target.fp32_lanes()}}};
     for (int threads : {1, 2}) {
-      const schedule::PortLayouts ports{{blocked}, {blocked}};
+      const tensor::PortLayouts ports{{blocked}, {blocked}};
       const schedule::Schedule schedule = schedule::default_schedule(workload, ports, target, threads);
       const std::string steps = schedule::to_string(schedule);
       EXPECT_EQ(absl::StrContains(steps, "rfactor"), convolution.sums_parts) << steps;
@@ -99,7 +99,7 @@ TEST(GroupedWinograd, AgreesWithItsDefinition) {
     const auto y = ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}, .groups = 3});
     const tensor::Workload workload = *b.finish({ops::relu(b, y)});
     const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
-    const schedule::PortLayouts ports{{blocked}, {blocked}};
+    const tensor::PortLayouts ports{{blocked}, {blocked}};
     for (const int64_t tile : {2, 4}) {
       const auto frame =
           schedule::winograd_frame(workload, schedule::structure_of(workload), ports, target, tile);

@@ -31,7 +31,7 @@ double allowed_error(const schedule::Schedule& schedule, const tensor::Buffer& o
 }  // namespace
 
 void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                    const schedule::PortLayouts& ports, uint64_t seed, const std::string& context,
+                    const tensor::PortLayouts& ports, uint64_t seed, const std::string& context,
                     const passes::Pipeline& pipeline) {
   SCOPED_TRACE(context + "\n" + tensor::canonical_text(workload) + to_string(schedule));
   absl::StatusOr<passes::Lowered> lowered =

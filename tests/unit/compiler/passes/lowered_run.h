@@ -11,7 +11,7 @@ namespace tf::test {
 // Lowers, checks the IR (verify, text round trip) and compares every output with the evaluator's; fails the
 // test where they differ. `context` is added to the message.
 void check_schedule(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                    const schedule::PortLayouts& ports, uint64_t seed, const std::string& context,
+                    const tensor::PortLayouts& ports, uint64_t seed, const std::string& context,
                     const passes::Pipeline& pipeline = passes::cpu_pipeline());
 
 }  // namespace tf::test

@@ -23,7 +23,7 @@ TEST_P(EveryOperator, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
   for (const char* text : {"x86_64:cpu=znver4", "x86_64:cpu=haswell", "x86_64"}) {
     const target::Target target = target::parse_target(text).value();
     for (uint64_t seed : {0, 1, 2}) {
-      const schedule::PortLayouts ports = seed == 0 ? schedule::PortLayouts{} : random_ports(workload, seed);
+      const tensor::PortLayouts ports = seed == 0 ? tensor::PortLayouts{} : random_ports(workload, seed);
       const schedule::Schedule schedule = schedule::default_schedule(workload, ports, target, 2);
       check_schedule(workload, schedule, ports, seed, absl::StrCat("default for ", text, ", seed ", seed));
     }
@@ -33,7 +33,7 @@ TEST_P(EveryOperator, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
 TEST(Depthwise, AgreesWithItsDefinitionWithChannelsInnermost) {
   const target::Target target = target::parse_target("x86_64").value();
   const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}};
-  const schedule::PortLayouts ports{{layout}, {layout}};
+  const tensor::PortLayouts ports{{layout}, {layout}};
   struct Shape {
     int64_t channels, height, width, kernel, stride, pad;
   };
@@ -58,7 +58,7 @@ TEST(Depthwise, AgreesWithItsDefinitionWithChannelsInnermost) {
 TEST(Winograd, AgreesWithItsDefinition) {
   const target::Target target = target::parse_target("x86_64").value();
   const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 4}}};
-  const schedule::PortLayouts ports{{layout}, {layout}};
+  const tensor::PortLayouts ports{{layout}, {layout}};
   struct Shape {
     int64_t batch, in, height, width, out, groups, pad, kernel = 3;
   };

@@ -14,7 +14,7 @@
 namespace tf::records {
 namespace {
 
-using driver::ScheduleQuery;
+using tensor::KernelKey;
 using testing::HasSubstr;
 
 // A convolution between blocked activations: the case where layouts of inputs and of constants could be
@@ -39,21 +39,24 @@ class RecordsSource : public testing::Test {
  protected:
   void SetUp() override {
     for (const graph::Task& task : program_.tasks)
-      ASSERT_TRUE(
-          store_->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops})
-              .ok());
+      ASSERT_TRUE(store_
+                      ->add_workload({tensor::canonical_text(task.kernel.workload),
+                                      task.kernel.workload.label, task.flops})
+                      .ok());
   }
 
   // As the tuner records it: one layout for each input that is not constant.
   database::Measurement record(const graph::Task& task, int64_t ns) {
     database::Measurement m;
-    m.problem.workload.digest = tensor::workload_key(task.workload);
-    m.problem.binding = tensor::binding_text(task.binding);
-    for (const tensor::Layout& layout : task.in_layouts) m.problem.in_layouts.push_back(layout.text());
-    for (const tensor::Layout& layout : task.out_layouts) m.problem.out_layouts.push_back(layout.text());
+    m.problem.workload = tensor::workload_key(task.kernel.workload);
+    m.problem.binding = tensor::binding_text(task.kernel.binding);
+    for (const tensor::Layout& layout : task.kernel.ports.inputs)
+      m.problem.in_layouts.push_back(layout.text());
+    for (const tensor::Layout& layout : task.kernel.ports.outputs)
+      m.problem.out_layouts.push_back(layout.text());
     m.problem.target = target_.text();
     m.problem.threads = 1;
-    m.problem.reuse_distance_bytes = task.reuse_distance_bytes;
+    m.problem.reuse_distance_bytes = task.kernel.reuse_distance_bytes;
     m.schedule = "schedule v1\n# " + std::to_string(ns) + "\n";
     m.semantics_version = schedule::kSemanticsVersion;
     m.samples = {{ns, 1}};
@@ -61,7 +64,9 @@ class RecordsSource : public testing::Test {
     EXPECT_TRUE(store_->insert(m).ok());
     return m;
   }
-  ScheduleQuery query(size_t task) const { return driver::query_of(program_.tasks[task], target_, 1); }
+  tensor::KernelKey query(size_t task) const {
+    return tensor::key_for(program_.tasks[task].kernel, target_, 1);
+  }
 
   const target::Target target_ = *target::parse_target("x86_64:cpu=znver4");
   const graph::Program program_ = program();
@@ -81,7 +86,7 @@ TEST_F(RecordsSource, BestIsTheFastestRecordOfExactlyThisProblem) {
   // Another layout, number of threads or target is another kernel.
   ASSERT_GT(program_.tasks.size(), 1u);
   EXPECT_FALSE(source.find(query(1))->has_value());
-  ScheduleQuery other = query(0);
+  tensor::KernelKey other = query(0);
   other.threads = 2;
   EXPECT_FALSE(source.find(other)->has_value());
   other = query(0);
@@ -132,7 +137,7 @@ TEST_F(RecordsSource, MeasuredTimesDecideOverLayoutsAgainstTheEstimate) {
   EXPECT_EQ(blocked_results(plan_by(source, target_)), estimated)
       << "slower than estimated, but so is everything, as far as anybody knows";
   graph::Task plain = program_.tasks[0];
-  for (auto* layouts : {&plain.in_layouts, &plain.out_layouts})
+  for (auto* layouts : {&plain.kernel.ports.inputs, &plain.kernel.ports.outputs})
     for (tensor::Layout& layout : *layouts) layout = {};
   record(plain, 100);
   std::vector<LockEntry> consulted;
@@ -167,7 +172,7 @@ TEST_F(RecordsSource, DoubtsWhatWasNotMeasuredByAsMuchAsEstimatesErr) {
     return cost.nanoseconds(tasks.back()) / estimate.nanoseconds(tasks.back());
   };
   for (size_t i = 0; i < 8; ++i) {
-    ASSERT_TRUE(store_->add_workload({tensor::canonical_text(tasks[i].workload)}).ok());
+    ASSERT_TRUE(store_->add_workload({tensor::canonical_text(tasks[i].kernel.workload)}).ok());
     record(tasks[i], static_cast<int64_t>((i < 5 ? 200 : 300) * estimate.nanoseconds(tasks[i])));
   }
   EXPECT_NEAR(cost_of_last(8), 300, 1);
@@ -184,8 +189,10 @@ TEST_F(RecordsSource, RecordsOfTheAlternativesTurnTheChoice) {
   std::set<std::string> alternatives;
   for (const graph::Task& task : program_.alternatives) {
     alternatives.insert(graph::task_key(task));
-    ASSERT_TRUE(
-        store_->add_workload({tensor::canonical_text(task.workload), task.workload.label, task.flops}).ok());
+    ASSERT_TRUE(store_
+                    ->add_workload({tensor::canonical_text(task.kernel.workload), task.kernel.workload.label,
+                                    task.flops})
+                    .ok());
     record(task, 100);
   }
   int turned = 0;
@@ -237,7 +244,7 @@ TEST_F(RecordsSource, LockedUsesTheNamedRecordAlthoughAFasterOneCame) {
                       store_.get());
   EXPECT_EQ((*source.find(query(0)))->schedule, named.schedule);
   EXPECT_FALSE(source.find(query(1))->has_value()) << "the default schedule is locked too";
-  ScheduleQuery other = query(0);
+  tensor::KernelKey other = query(0);
   other.threads = 2;
   EXPECT_THAT(std::string(source.find(other).status().message()), HasSubstr("has no entry for workload"));
 }
@@ -286,7 +293,7 @@ TEST_F(RecordsSource, LockRoundTripsAndRefusesWhatIsNone) {
   for (size_t i = 0; i < want.size(); ++i) {
     EXPECT_EQ(again[i].label, want[i].label);
     EXPECT_EQ(again[i].record, want[i].record);
-    EXPECT_EQ(again[i].query.workload_key, want[i].query.workload_key);
+    EXPECT_EQ(again[i].query.workload.hex(), want[i].query.workload.hex());
     EXPECT_EQ(again[i].query.in_layouts, want[i].query.in_layouts);
     EXPECT_EQ(again[i].query.out_layouts, want[i].query.out_layouts);
     EXPECT_EQ(again[i].query.target, want[i].query.target);

@@ -28,7 +28,7 @@ tensor::Workload conv_relu(int64_t channels_in, int64_t channels_out, int64_t si
   return *b.finish({ops::relu(b, ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}}))});
 }
 
-PortLayouts blocked(int lanes) {
+tensor::PortLayouts blocked(int lanes) {
   const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};
   return {{layout}, {layout}};
 }
@@ -153,7 +153,7 @@ TEST(DefaultSchedule, UsesThreadsOnlyWhereThereAreAny) {
 }
 
 // Iterations of the parallel loop of the stage that is tiled.
-int64_t parallel_iterations(const tensor::Workload& workload, const PortLayouts& ports, int threads) {
+int64_t parallel_iterations(const tensor::Workload& workload, const tensor::PortLayouts& ports, int threads) {
   const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
   const State state = apply(workload, default_schedule(workload, ports, target, threads)).value();
   for (const Loop& loop :
@@ -247,7 +247,7 @@ TEST(DefaultSchedule, MovesAConcatenationToAnotherOrderInSquares) {
   };
   const tensor::Workload workload = *b.finish({ops::concat(b, {map("x", 392), map("y", 32)}, 1)});
   const tensor::Layout by_channels = blocked(16).inputs[0];
-  const auto text = [&](const PortLayouts& ports) {
+  const auto text = [&](const tensor::PortLayouts& ports) {
     return to_string(default_schedule(workload, ports, target, 1));
   };
   EXPECT_THAT(text({{by_channels, by_channels}, {}}), HasSubstr("split t0 i1 16 guard\n"

@@ -36,7 +36,7 @@ tensor::Workload convolution(int64_t channels, int64_t extent, int64_t out) {
 }
 
 std::string default_text(const tensor::Workload& workload, const char* target, const Numerics& allowed,
-                         const PortLayouts& ports = {}) {
+                         const tensor::PortLayouts& ports = {}) {
   return to_string(default_schedule(workload, ports, *target::parse_target(target), 1, allowed));
 }
 

@@ -1,10 +1,9 @@
-#include "compiler/schedule/ports.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compiler/ops/builder.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/tensor/kernel_spec.h"
 
 namespace tf::schedule {
 namespace {
@@ -21,14 +20,14 @@ tensor::Workload product() {
 }
 
 TEST(Ports, AreRowMajorWithoutTexts) {
-  const absl::StatusOr<PortLayouts> ports = parse_ports(product(), {}, {});
+  const absl::StatusOr<tensor::PortLayouts> ports = parse_ports(product(), {}, {});
   ASSERT_TRUE(ports.ok()) << ports.status();
   EXPECT_TRUE(ports->input(product(), 0).is_row_major());
   EXPECT_TRUE(ports->output(0).is_row_major());
 }
 
 TEST(Ports, TakeATextEach) {
-  const absl::StatusOr<PortLayouts> ports = parse_ports(product(), {"1,0"}, {"0,1,1:4"});
+  const absl::StatusOr<tensor::PortLayouts> ports = parse_ports(product(), {"1,0"}, {"0,1,1:4"});
   ASSERT_TRUE(ports.ok()) << ports.status();
   EXPECT_EQ(ports->input(product(), 0).text(), "1,0");
   EXPECT_TRUE(ports->input(product(), 1).is_row_major()) << "a constant's is the schedule's business";

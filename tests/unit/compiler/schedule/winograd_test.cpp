@@ -110,7 +110,7 @@ TEST(Winograd, SaysWhichTileIsLegalForTheFilter) {
 
 TEST(DefaultSchedule, TakesWinogradOnlyIfAllowedAndWorthIt) {
   const tensor::Workload worth = convolution({.in = 64, .height = 56, .width = 56, .out = 64});
-  const PortLayouts ports = channels_innermost(16);
+  const tensor::PortLayouts ports = channels_innermost(16);
   EXPECT_TRUE(numerics_of(default_schedule(worth, ports, znver4(), 1)).empty());
   EXPECT_EQ(numerics_of(default_schedule(worth, ports, znver4(), 1, {kWinograd})), Numerics{kWinograd});
   // Two pixels: transforms of whole tiles for little.

@@ -102,9 +102,9 @@ std::vector<SmallWorkload> all_workloads() {
   return all;
 }
 
-std::vector<schedule::PortLayouts> layouts_of(const tensor::Workload& workload) {
+std::vector<tensor::PortLayouts> layouts_of(const tensor::Workload& workload) {
   const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, znver4().fp32_lanes()}}};
-  schedule::PortLayouts by_channels;
+  tensor::PortLayouts by_channels;
   for (const tensor::Input& input : workload.inputs) {
     if (input.constant) continue;
     if (input.buffer->rank() != 4) return {{}};
@@ -191,10 +191,13 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
 TEST_P(EverySketch, SaysOfAPointWhatTheStateOfItsScheduleSays) {
   const tensor::Workload workload = test::build_small(GetParam());
   constexpr int kDraws = 60;
-  for (const schedule::PortLayouts& ports : layouts_of(workload)) {
+  for (const tensor::PortLayouts& ports : layouts_of(workload)) {
     for (int threads : {1, 2}) {
-      const space::DesignSpace space = space::generate_space({workload, ports.inputs, ports.outputs},
-                                                             znver4(), threads, {schedule::kWinograd});
+      const space::DesignSpace space = space::generate_space({.workload = workload,
+                                                              .ports = ports,
+                                                              .target = znver4(),
+                                                              .threads = threads,
+                                                              .allowed = {schedule::kWinograd}});
       for (size_t i = 0; i < space.sketches.size() && !HasFailure(); ++i) {
         SCOPED_TRACE(space.sketches[i].family);
         exact_ = 0;
@@ -213,7 +216,8 @@ TEST(Evaluator, JudgesABatchAsItJudgesEachCandidate) {
   Builder b;
   const tensor::Workload workload =
       *b.finish({ops::matmul(b, f32_input(b, {384, 1024}), f32_input(b, {1024, 500}))});
-  const space::DesignSpace space = space::generate_space({workload, {}, {}}, znver4(), 2);
+  const space::DesignSpace space =
+      space::generate_space(tensor::for_target({.workload = workload}, znver4(), 2));
   const Evaluator evaluator(space, znver4(), 2);
   space::Random random(5);
   std::vector<space::Candidate> candidates;
@@ -235,7 +239,8 @@ TEST(Evaluator, JudgesForAnotherMachineWithoutBeingCompiledForIt) {
   Builder b;
   const tensor::Workload workload =
       *b.finish({ops::matmul(b, f32_input(b, {384, 1024}), f32_input(b, {1024, 500}))});
-  const space::DesignSpace space = space::generate_space({workload, {}, {}}, znver4(), 1);
+  const space::DesignSpace space =
+      space::generate_space(tensor::for_target({.workload = workload}, znver4(), 1));
   const MeasuredRates slow = {.flops_per_s = 59.2e9};  // 32 operations a cycle: half the usual clock
   const Evaluator as_usual(space, znver4(), 1), made_for_it(space, znver4(), 1, 0, slow);
   const Evaluator on_it = as_usual.on(slow), and_back = on_it.on({});

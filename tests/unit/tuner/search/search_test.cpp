@@ -27,7 +27,7 @@ struct Setting {
   model::Evaluator evaluator;
 
   explicit Setting(int64_t size = 64)
-      : space(space::generate_space(test::matmul_problem(size, size, size), target, 1)),
+      : space(space::generate_space(tensor::for_target(test::matmul_problem(size, size, size), target, 1))),
         evaluator(space, target, 1) {}
 
   // A stand-in for measuring: distorts the roofline model, so that nothing knows it exactly. Over the

@@ -45,8 +45,8 @@ TEST_F(NetworkTasksTest, HaveTheKernelsOfOtherLayoutsAtTheEndWithoutWeight) {
     const graph::Task& task = used ? program_.tasks[i] : program_.alternatives[i - program_.tasks.size()];
     EXPECT_EQ(network_[i].weight, used ? static_cast<double>(task.count) : 0);
     EXPECT_EQ(network_[i].label, task.label);
-    EXPECT_EQ(network_[i].in_layouts, task.in_layouts);
-    EXPECT_EQ(network_[i].out_layouts, task.out_layouts);
+    EXPECT_EQ(network_[i].kernel.ports.inputs, task.kernel.ports.inputs);
+    EXPECT_EQ(network_[i].kernel.ports.outputs, task.kernel.ports.outputs);
   }
 }
 
@@ -68,7 +68,7 @@ TEST_F(NetworkTasksTest, LeaveOutKernelsThatComputeNothing) {
   read(model.SerializeAsString());
 
   const graph::Task& first = program_.tasks.at(0);
-  ASSERT_TRUE(schedule::computes_nothing(*tensor::bind(first.workload, first.binding)));
+  ASSERT_TRUE(schedule::computes_nothing(*tensor::bind(first.kernel.workload, first.kernel.binding)));
   ASSERT_EQ(network_.size(), program_.tasks.size() + program_.alternatives.size() - 1);
   EXPECT_EQ(network_.front().label, program_.tasks.at(1).label);
 }

@@ -130,7 +130,7 @@ TEST_F(CalibrationTest, AreByTheShortestSample) {
   EXPECT_DOUBLE_EQ(rates().flops_per_s, peak.amount * 1e3);
   database::Measurement record = calibration_records().front();
   store_ = database::make_memory_store();
-  ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
+  ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.kernel.workload)}).ok());
   record.samples = {{3'000'000, 1}, {1'000'000, 2}, {4'000'000, 1}};
   ASSERT_TRUE(store_->insert(record).ok());
   EXPECT_DOUBLE_EQ(rates().flops_per_s, peak.amount * 2e3);
@@ -189,7 +189,7 @@ TEST_F(CalibrationTest, ThatNoCoreReachesCountForNothing) {
     database::Measurement forged = measured.front();
     forged.samples = samples;
     const CalibrationKernel peak = calibration_kernels_of(options_.target).front();
-    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
+    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.kernel.workload)}).ok());
     ASSERT_TRUE(store_->insert(forged, database::Origin::kImport).ok());
     EXPECT_EQ(CalibrationRecords::read(*store_).value().rates_of(
                   {options_.target, options_.device_class, runner_.fingerprint}),
@@ -304,7 +304,7 @@ TEST_F(CalibrationTest, ThatAreStillBeingBuiltHoldNoEndUp) {
   EXPECT_EQ(came_in_vain(), 0) << "of a session that stops";
   begin_anew();
   runner_.stop_after = 0;
-  tasks_.back().binding = {{"no such dimension", 3}};
+  tasks_.back().kernel.binding = {{"no such dimension", 3}};
   EXPECT_EQ(came_in_vain(), 0) << "of one that cannot begin";
 }
 
@@ -357,15 +357,17 @@ TEST(CalibrationKernels, LieInTheLevelThatTheyAreOf) {
     ASSERT_EQ(all.size(), kCalibrationKernels);
     std::vector<int64_t> bytes;
     for (const CalibrationKernel& kernel : all) {
-      EXPECT_TRUE(is_calibration({tensor::workload_key(kernel.task.workload)}));
-      const tensor::Workload bound = tensor::bind(kernel.task.workload, kernel.task.binding).value();
+      EXPECT_TRUE(is_calibration({tensor::workload_key(kernel.task.kernel.workload)}));
+      const tensor::Workload bound =
+          tensor::bind(kernel.task.kernel.workload, kernel.task.kernel.binding).value();
       bytes.push_back(static_cast<int64_t>(tensor::count_bytes(bound)));
       const auto state = schedule::apply(bound, schedule::parse_schedule(kernel.schedule).value());
       EXPECT_TRUE(state.ok()) << state.status();
       EXPECT_TRUE(passes::lower(bound, schedule::parse_schedule(kernel.schedule).value(), {}).ok());
     }
-    EXPECT_DOUBLE_EQ(all[0].amount,
-                     tensor::count_flops(tensor::bind(all[0].task.workload, all[0].task.binding).value()));
+    EXPECT_DOUBLE_EQ(
+        all[0].amount,
+        tensor::count_flops(tensor::bind(all[0].task.kernel.workload, all[0].task.kernel.binding).value()));
     EXPECT_LE(bytes[0], target.caches.l1_bytes * 3 / 4);
     EXPECT_GT(bytes[1], target.caches.l1_bytes);
     EXPECT_LE(bytes[1], target.caches.l2_bytes * 3 / 4);

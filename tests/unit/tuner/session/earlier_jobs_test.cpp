@@ -123,7 +123,7 @@ TEST_F(EarlierJobs, MeasuresTheUntunedScheduleAgainIfNoRecordNamesIt) {
   ASSERT_EQ(untuned_rows(), 2) << "one a task";
   store_ = database::make_memory_store();
   for (const Task& task : tasks_)
-    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(task.workload)}).ok());
+    ASSERT_TRUE(store_->add_workload({.text = tensor::canonical_text(task.kernel.workload)}).ok());
   for (database::Measurement record : old) {
     record.untuned = false;
     record.job_id = 99;  // of another job

@@ -22,8 +22,8 @@ TEST(ThatMatter, LeavesOutTheLeastThatAreNothingEvenTogether) {
 class ExpectedImprovements : public testing::Test {
  protected:
   void add(double weight) {
-    own_.push_back(std::make_unique<Task>(
-        Task{.label = "product", .workload = test::matmul_bias_relu(32, 32, 32), .weight = weight}));
+    own_.push_back(std::make_unique<Task>(Task{
+        .label = "product", .kernel = {.workload = test::matmul_bias_relu(32, 32, 32)}, .weight = weight}));
     tasks_.push_back(TaskState::create(*own_.back(), options_, nullptr, 1).value());
   }
   // The next result of a task.

@@ -35,7 +35,7 @@ class FinalsTest : public TuneTest {
     return rows;
   }
   database::Measurement fastest_of(const Task& task) {
-    return store_->top({.problem = problem_of(task, options_.target.text(), 1)}, 1).value().front();
+    return store_->top({.problem = tensor::key_for(task.kernel, options_.target, 1)}, 1).value().front();
   }
   // Of the first task alone, tried without a final re-measurement; the next run tries one more and holds one.
   database::Measurement fastest_of_eight() {
@@ -141,7 +141,7 @@ TEST_F(FinalsTest, EndsOnlyWhenWhoLooksFastestHasTakenPart) {
 // All take as long. The third, of another layout, counts as one run, which is more than what the second has.
 TEST_F(FinalsTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
   constexpr int64_t kSize = 56;
-  tasks_.push_back({.label = "product", .workload = test::matmul_bias_relu(kSize, kSize, kSize)});
+  tasks_.push_back({.label = "product", .kernel = {.workload = test::matmul_bias_relu(kSize, kSize, kSize)}});
   tasks_[1].weight = 0.3;
   tasks_[2].weight = 0;
   options_.budget.trials = 36;
@@ -162,7 +162,8 @@ TEST_F(FinalsTest, BeginsWithWhatTheNetworkRunsLongestOrMay) {
       order.push_back(*workloads.begin());
   }
   std::vector<std::string> expected;
-  for (const size_t task : {0, 2, 1}) expected.push_back(tensor::canonical_text(tasks_[task].workload));
+  for (const size_t task : {0, 2, 1})
+    expected.push_back(tensor::canonical_text(tasks_[task].kernel.workload));
   EXPECT_EQ(order, expected);
 }
 
@@ -247,7 +248,8 @@ TEST_F(FinalsTest, GoesByTheLatestTimeOfTheUntunedScheduleWhateverItWasCalledThe
   ASSERT_TRUE(run().ok());
   for (const auto& [latest_ns, takes_part] : {std::pair{101'000, true}, {120'000, false}}) {
     database::Measurement latest =
-        rows_by_schedule()[problem_of(tasks_[0], options_.target.text(), 1).workload.hex() + untuned].front();
+        rows_by_schedule()[tensor::key_for(tasks_[0].kernel, options_.target, 1).workload.hex() + untuned]
+            .front();
     latest.untuned = false;
     latest.samples = {{.total_ns = latest_ns, .iterations = 1}};
     ASSERT_TRUE(store_->insert(latest).ok());
@@ -393,9 +395,10 @@ class FinalsRun : public TuneTest {
   }
 
   const std::string target_ = options_.target.text();
-  const Finalist finalist_{.request = candidate_request(tasks_[0], target_,
-                                                        schedule::to_string(schedule::default_schedule(
-                                                            tasks_[0].workload, {}, options_.target, 1)))};
+  const Finalist finalist_{.request =
+                               candidate_request(tasks_[0], target_,
+                                                 schedule::to_string(schedule::default_schedule(
+                                                     tasks_[0].kernel.workload, {}, options_.target, 1)))};
   const std::vector<TaskFinals> all_finals_ = {{.task = 0, .finalists = {finalist_, finalist_}}};
   Throttling throttling_;
   static constexpr uint64_t kFirstTicket = 100;

@@ -22,7 +22,7 @@ namespace {
 class HistoryTest : public testing::Test {
  protected:
   static Task product(int64_t m, int64_t n, int64_t k) {
-    return {.label = "product", .workload = test::matmul_bias_relu(m, n, k)};
+    return {.label = "product", .kernel = {.workload = test::matmul_bias_relu(m, n, k)}};
   }
   TaskSpace space_of(const Task& task) { return TaskSpace::create(task, viewpoint_.target, 1, {}).value(); }
 
@@ -46,11 +46,11 @@ class HistoryTest : public testing::Test {
   // As if they had been measured, the first one the fastest; the last one first.
   void record_all(const Task& task, const TaskSpace& space, std::span<const space::Candidate> candidates,
                   const std::string& device_class) {
-    EXPECT_TRUE(store_->add_workload({tensor::canonical_text(task.workload), task.label, 1}).ok());
+    EXPECT_TRUE(store_->add_workload({tensor::canonical_text(task.kernel.workload), task.label, 1}).ok());
     for (size_t i = candidates.size(); i-- > 0;) {
       const space::Candidate& candidate = candidates[i];
       database::Measurement record;
-      record.problem = problem_of(task, viewpoint_.target.text(), 1);
+      record.problem = tensor::key_for(task.kernel, viewpoint_.target, 1);
       record.schedule = schedule::to_string(space.space().schedule_of(candidate));
       record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
       record.sketch_hash = space.hash_of(candidate);
@@ -67,9 +67,9 @@ class HistoryTest : public testing::Test {
   // problem.
   void record_peak(const std::string& device_class, double flops_per_s, size_t turns = 0) {
     const CalibrationKernel peak = calibration_kernels_of(viewpoint_.target).front();
-    EXPECT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.workload)}).ok());
+    EXPECT_TRUE(store_->add_workload({.text = tensor::canonical_text(peak.task.kernel.workload)}).ok());
     database::Measurement record;
-    record.problem = problem_of(peak.task, viewpoint_.target.text(), 1);
+    record.problem = tensor::key_for(peak.task.kernel, viewpoint_.target, 1);
     if (turns > 0) record.problem.binding = "d0=" + std::to_string(turns);
     record.schedule = peak.schedule;
     record.semantics_version = static_cast<uint32_t>(schedule::kSemanticsVersion);
@@ -139,7 +139,7 @@ TEST_F(HistoryTest, ComparesOnlyCandidatesOfOneTaskAndDevice) {
 TEST_F(HistoryTest, LeavesOutWhatIsBeingTunedAndOtherMachines) {
   const Task own = product(64, 64, 64);
   measure(own, 10);
-  viewpoint_.own = {problem_of(own, viewpoint_.target.text(), 1)};
+  viewpoint_.own = {tensor::key_for(own.kernel, viewpoint_.target, 1)};
   EXPECT_TRUE(examples().empty());
   viewpoint_.own.clear();
   EXPECT_EQ(examples().size(), 10u);
@@ -149,7 +149,7 @@ TEST_F(HistoryTest, LeavesOutWhatIsBeingTunedAndOtherMachines) {
 
 TEST_F(HistoryTest, LearnsOfTheTasksThatAreTunedWhatWasMeasuredElsewhere) {
   const Task own = product(64, 64, 64);
-  viewpoint_.own = {problem_of(own, viewpoint_.target.text(), 1)};
+  viewpoint_.own = {tensor::key_for(own.kernel, viewpoint_.target, 1)};
   const space::Candidate best = measure(own, 10, "another desk");
   EXPECT_EQ(examples().size(), 10u);
   const std::vector<space::Candidate> seeds = read().seeds_for(space_of(own));

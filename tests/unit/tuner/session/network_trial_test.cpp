@@ -106,9 +106,10 @@ class NetworkTrialTest : public testing::Test {
   }
 
   void add(const graph::Task& task, const std::string& schedule, int64_t ns) {
-    ASSERT_TRUE(store_->add_workload({tensor::canonical_text(task.workload), task.label, task.flops}).ok());
+    ASSERT_TRUE(
+        store_->add_workload({tensor::canonical_text(task.kernel.workload), task.label, task.flops}).ok());
     Measurement m;
-    m.problem = records::problem_of(driver::query_of(task, options_.target, 1)).value();
+    m.problem = tensor::key_for(task.kernel, options_.target, 1);
     m.schedule = schedule;
     m.semantics_version = schedule::kSemanticsVersion;
     m.samples = {{ns, 1}, {ns, 1}, {ns + 1, 1}};

@@ -54,14 +54,14 @@ TEST_F(TuneTest, MeasuresTheBaselinesCandidatesOnceEachForAHundredMilliseconds) 
 }
 
 TEST_F(TuneTest, MeasuresAndRecordsAtTheNetworksReuseDistance) {
-  for (Task& task : tasks_) task.reuse_distance_bytes = 12 << 20;
+  for (Task& task : tasks_) task.kernel.reuse_distance_bytes = 12 << 20;
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(runner_.reuse_distances, std::set<uint64_t>{12 << 20}) << "final re-measurements too";
   for (const auto& record : records()) EXPECT_EQ(record.problem.reuse_distance_bytes, 12u << 20);
 }
 
 TEST_F(TuneTest, KeepsNoTimesOfADeviceThatIgnoresTheReuseDistance) {
-  for (Task& task : tasks_) task.reuse_distance_bytes = 12 << 20;
+  for (Task& task : tasks_) task.kernel.reuse_distance_bytes = 12 << 20;
   runner_.knows_reuse_distance = false;
   const absl::Status status = run().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -105,7 +105,7 @@ TEST_F(TuneTest, RecordsCompileErrorsAndCrashesAsOutcomesAndNeverAsBest) {
   EXPECT_EQ(progress->failures(), errors + crashes);
   EXPECT_THAT(progress->failed_by(), testing::UnorderedElementsAre(testing::Pair("compile_error", errors),
                                                                    testing::Pair("crashed", crashes)));
-  const auto best = store_->best({.problem = problem_of(tasks_[0], options_.target.text(), 1)});
+  const auto best = store_->best({.problem = tensor::key_for(tasks_[0].kernel, options_.target, 1)});
   ASSERT_TRUE(best.ok() && best->has_value());
   EXPECT_EQ((*best)->outcome, database::Outcome::kOk);
 }
@@ -139,7 +139,8 @@ TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
     options_.budget.trials = 6;
     ASSERT_TRUE(run().ok());
     for (const Task& task : tasks_) {
-      const schedule::Schedule untuned = schedule::default_schedule(task.workload, {}, options_.target, 1);
+      const schedule::Schedule untuned =
+          schedule::default_schedule(task.kernel.workload, {}, options_.target, 1);
       bool found = false;
       std::vector<std::string> schedules;
       for (const auto& record : records()) {
@@ -147,7 +148,7 @@ TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
         schedules.push_back(record.schedule);
       }
       const auto untuned_rows = std::ranges::count_if(records(), [&](const auto& record) {
-        return record.untuned && record.problem.workload.digest == tensor::workload_key(task.workload);
+        return record.untuned && record.problem.workload == tensor::workload_key(task.kernel.workload);
       });
       EXPECT_EQ(untuned_rows, 1) << "named in its record";
       EXPECT_TRUE(found) << task.label << ", strategy " << static_cast<int>(kind) << "\n"
@@ -171,7 +172,7 @@ TEST_F(TuneTest, RecordsAsImplausibleWhatNoDeviceCanMeasure) {
 }
 
 TEST_F(TuneTest, GoesOnWithTheOtherTasksWhenOneHasNoReference) {
-  builder_.hopeless_reference = tensor::canonical_text(tasks_[0].workload);
+  builder_.hopeless_reference = tensor::canonical_text(tasks_[0].kernel.workload);
   const absl::StatusOr<Progress> progress = run();
   ASSERT_TRUE(progress.ok()) << progress.status();
   EXPECT_EQ(progress->trials(), 24);
@@ -273,9 +274,9 @@ TEST_F(TuneTest, MeasuresNoLoopsTwice) {
   std::map<std::string, std::set<uint64_t>> loops;
   for (const auto& record : records()) {
     for (const Task& task : tasks_) {
-      if (tensor::workload_key(task.workload).hex() != record.problem.workload.hex()) continue;
+      if (tensor::workload_key(task.kernel.workload).hex() != record.problem.workload.hex()) continue;
       const auto hash =
-          passes::loops_hash(task.workload, schedule::parse_schedule(record.schedule).value(), {});
+          passes::loops_hash(task.kernel.workload, schedule::parse_schedule(record.schedule).value(), {});
       ASSERT_TRUE(hash.ok()) << hash.status();
       EXPECT_TRUE(loops[task.label].insert(*hash).second) << record.schedule;
     }
@@ -284,8 +285,9 @@ TEST_F(TuneTest, MeasuresNoLoopsTwice) {
 
 // Over points that differ in splits and unroll limits: what the tuner takes for the same must be.
 TEST(LoopsHash, IsOneOnlyForSchedulesThatLowerToTheSame) {
-  const space::Problem problem = test::matmul_problem(24, 32, 12);
-  const space::DesignSpace space = space::generate_space(problem, target::host_target(), 1);
+  const tensor::KernelSpec problem = test::matmul_problem(24, 32, 12);
+  const space::DesignSpace space =
+      space::generate_space(tensor::for_target(problem, target::host_target(), 1));
   space::Random random(5);
   std::map<uint64_t, ir::Function> lowered;
   int same = 0;

@@ -43,7 +43,7 @@ class TaskStateTest : public testing::Test {
     return examples.size();
   }
 
-  const Task task_{.label = "product", .workload = test::matmul_bias_relu(64, 64, 64)};
+  const Task task_{.label = "product", .kernel = {.workload = test::matmul_bias_relu(64, 64, 64)}};
   SessionOptions options_{.target = target::parse_target("x86_64:cpu=znver4").value()};
   std::unique_ptr<TaskState> state_, other_;
   int64_t rows_ = 0;

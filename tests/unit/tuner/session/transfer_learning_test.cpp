@@ -32,8 +32,8 @@ class Taste final : public model::CostModel {
 class TransferLearningTest : public testing::Test {
  protected:
   void add(int64_t m, int64_t n, int64_t k, model::CostModel* model, uint64_t seed) {
-    own_.push_back(
-        std::make_unique<Task>(Task{.label = "product", .workload = test::matmul_bias_relu(m, n, k)}));
+    own_.push_back(std::make_unique<Task>(
+        Task{.label = "product", .kernel = {.workload = test::matmul_bias_relu(m, n, k)}}));
     tasks_.push_back(TaskState::create(*own_.back(), options_, model, seed).value());
   }
   void add(int64_t m, int64_t n, int64_t k) { add(m, n, k, &model_, 8 + own_.size()); }

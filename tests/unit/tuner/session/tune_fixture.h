@@ -203,7 +203,8 @@ class TuneTest : public testing::Test {
     job.model_name = "test";
     options_.job_id = store_->add_job(job).value();
     for (int64_t size : {32, 48})
-      tasks_.push_back({.label = "product", .workload = test::matmul_bias_relu(size, size, size)});
+      tasks_.push_back(
+          {.label = "product", .kernel = {.workload = test::matmul_bias_relu(size, size, size)}});
   }
 
   absl::StatusOr<Progress> run() {

@@ -9,7 +9,8 @@ namespace tf::space {
 namespace {
 
 DesignSpace space_of(int64_t m, int64_t n, int64_t k) {
-  return generate_space(test::matmul_problem(m, n, k), target::parse_target("x86_64:cpu=znver4").value(), 1);
+  return generate_space(tensor::for_target(test::matmul_problem(m, n, k),
+                                           target::parse_target("x86_64:cpu=znver4").value(), 1));
 }
 
 Sketch with_parameters(std::vector<Parameter> parameters) {

@@ -22,7 +22,7 @@ target::Target avx512() {
 }
 
 TEST(GenerateSpace, GivesAProductItsTemplateAndTheGeneralRule) {
-  const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  const DesignSpace space = generate_space(tensor::for_target(test::matmul_problem(64, 64, 64), avx512(), 1));
   ASSERT_EQ(space.sketches.size(), 2u);
   EXPECT_EQ(space.sketches[0].family, "template dense");
   EXPECT_EQ(space.sketches[1].family, "generated tiled-reduction");
@@ -30,8 +30,8 @@ TEST(GenerateSpace, GivesAProductItsTemplateAndTheGeneralRule) {
 }
 
 TEST(GenerateSpace, OffersMostlyLegalPoints) {
-  const Problem problem = test::matmul_problem(48, 80, 32);
-  const DesignSpace space = generate_space(problem, avx512(), 2);
+  const tensor::KernelSpec problem = test::matmul_problem(48, 80, 32);
+  const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 2));
   Random random(7);
   int legal = 0;
   for (int i = 0; i < 200; ++i)
@@ -40,8 +40,8 @@ TEST(GenerateSpace, OffersMostlyLegalPoints) {
 }
 
 TEST(GenerateSpace, SeedsEachTiledSketchWithTheDefaultSchedule) {
-  const Problem problem = test::matmul_problem(56, 96, 64);
-  const DesignSpace space = generate_space(problem, avx512(), 1);
+  const tensor::KernelSpec problem = test::matmul_problem(56, 96, 64);
+  const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 1));
   const schedule::Schedule fallback = schedule::default_schedule(problem.workload, {}, avx512(), 1);
   for (const Sketch& sketch : space.sketches) {
     ASSERT_EQ(sketch.seeds.size(), 1u) << sketch.family;
@@ -55,8 +55,8 @@ TEST(GenerateSpace, SeedsEachTiledSketchWithTheDefaultSchedule) {
 TEST(GenerateSpace, GivesASoftmaxRows) {
   ops::Builder b;
   auto x = b.input("x", tensor::Element::kFloat32, {tensor::imm(6), tensor::imm(200)});
-  const Problem problem{*b.finish({ops::softmax(b, x, 1)}), {}, {}};
-  const DesignSpace space = generate_space(problem, avx512(), 2);
+  const tensor::KernelSpec problem{.workload = *b.finish({ops::softmax(b, x, 1)})};
+  const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 2));
   ASSERT_EQ(space.sketches.size(), 1u);
   EXPECT_EQ(space.sketches[0].family, "generated rows");
   for (uint32_t partials = 0; partials < space.sketches[0].parameters[1].choices.size(); ++partials)
@@ -64,16 +64,17 @@ TEST(GenerateSpace, GivesASoftmaxRows) {
 }
 
 // a[m, k] * b[k, n], both given at run time.
-Problem product_problem(int64_t m, int64_t n, int64_t k) {
-  Problem problem = test::matmul_problem(m, n, k);
+tensor::KernelSpec product_problem(int64_t m, int64_t n, int64_t k) {
+  tensor::KernelSpec problem = test::matmul_problem(m, n, k);
   problem.workload.inputs[1].constant = false;
   return problem;
 }
 
 TEST(GenerateSpace, SeedsTheFormOfAProductThatTheDefaultScheduleTakes) {
-  for (const Problem& problem : {product_problem(1024, 1024, 1024), product_problem(64, 64, 64),
-                                 product_problem(1, 4096, 4096), product_problem(512, 512, 8192)}) {
-    const DesignSpace space = generate_space(problem, avx512(), 1);
+  for (const tensor::KernelSpec& problem :
+       {product_problem(1024, 1024, 1024), product_problem(64, 64, 64), product_problem(1, 4096, 4096),
+        product_problem(512, 512, 8192)}) {
+    const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 1));
     schedule::Schedule seed = instantiate(space.sketches[0], space.sketches[0].seeds[0]);
     seed.steps.pop_back();  // the default leaves unrolling to the back end
     EXPECT_EQ(schedule::to_string(seed),
@@ -82,7 +83,7 @@ TEST(GenerateSpace, SeedsTheFormOfAProductThatTheDefaultScheduleTakes) {
 }
 
 TEST(GenerateSpace, OffersTilesOfRowsWhoseEdgesAreCheap) {
-  const DesignSpace space = generate_space(product_problem(16, 1024, 1024), avx512(), 1);
+  const DesignSpace space = generate_space(tensor::for_target(product_problem(16, 1024, 1024), avx512(), 1));
   const auto parameter = std::ranges::find(space.sketches[0].parameters, "tile_m", &Parameter::name);
   ASSERT_NE(parameter, space.sketches[0].parameters.end());
   auto offers = [&](int64_t tile) {
@@ -95,7 +96,7 @@ TEST(GenerateSpace, OffersTilesOfRowsWhoseEdgesAreCheap) {
 }
 
 TEST(GenerateSpace, OffersAProductPackedColumnsAndPartialSums) {
-  const DesignSpace space = generate_space(product_problem(256, 256, 1024), avx512(), 1);
+  const DesignSpace space = generate_space(tensor::for_target(product_problem(256, 256, 1024), avx512(), 1));
   std::set<std::string> families;
   for (const Sketch& sketch : space.sketches) {
     families.insert(sketch.family);
@@ -115,9 +116,10 @@ TEST(GenerateSpace, OffersAConvolutionPartialSumsAndSeedsTheDefaultsForm) {
     auto w = b.constant("w", tensor::Element::kFloat32,
                         {tensor::imm(512), tensor::imm(512), tensor::imm(3), tensor::imm(3)});
     const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
-    const Problem problem{
-        *b.finish({ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}})}), {blocked}, {blocked}};
-    const DesignSpace space = generate_space(problem, avx512(), 1);
+    const tensor::KernelSpec problem{
+        .workload = *b.finish({ops::conv(b, x, w, {.pads_begin = {1, 1}, .pads_end = {1, 1}})}),
+        .ports = {{blocked}, {blocked}}};
+    const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 1));
     std::set<std::string> families;
     for (const Sketch& sketch : space.sketches) {
       families.insert(sketch.family);
@@ -137,9 +139,9 @@ TEST(GenerateSpace, MovesElementsInSquaresInsteadOfGatheringThem) {
   ops::Builder b;
   const auto x = b.input("x", tensor::Element::kFloat32,
                          {tensor::imm(1), tensor::imm(50), tensor::imm(4), tensor::imm(70)});
-  const Problem problem{
-      *b.finish({ops::transpose(b, x, {0, 2, 3, 1})}), {tensor::Layout{}}, {tensor::Layout{}}};
-  const DesignSpace space = generate_space(problem, avx512(), 2);
+  const tensor::KernelSpec problem{.workload = *b.finish({ops::transpose(b, x, {0, 2, 3, 1})}),
+                                   .ports = {{tensor::Layout{}}, {tensor::Layout{}}}};
+  const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 2));
   const auto flat = std::ranges::find(space.sketches, "generated flat", &Sketch::family);
   ASSERT_NE(flat, space.sketches.end());
   ASSERT_EQ(flat->parameters.size(), 1u);
@@ -157,8 +159,8 @@ TEST(GenerateSpace, GivesAttentionOneKernel) {
     return b.input("x", tensor::Element::kFloat32, {tensor::imm(4), tensor::imm(rows), tensor::imm(columns)});
   };
   const auto weights = ops::softmax(b, ops::matmul(b, input(50, 64), input(64, 70)), 2);
-  const Problem problem{*b.finish({ops::matmul(b, weights, input(70, 64))}), {}, {}};
-  const DesignSpace space = generate_space(problem, avx512(), 2);
+  const tensor::KernelSpec problem{.workload = *b.finish({ops::matmul(b, weights, input(70, 64))})};
+  const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 2));
   ASSERT_EQ(space.sketches.size(), 1u);
   EXPECT_EQ(space.sketches[0].family, "generated attention");
   Random random(3);
@@ -167,7 +169,7 @@ TEST(GenerateSpace, GivesAttentionOneKernel) {
 }
 
 TEST(Instantiate, LeavesNoSizeOpen) {
-  const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  const DesignSpace space = generate_space(tensor::for_target(test::matmul_problem(64, 64, 64), avx512(), 1));
   Random random(1);
   const std::string text = schedule::to_string(space.schedule_of(sample(space, random)));
   EXPECT_EQ(text.find('$'), std::string::npos) << text;
@@ -175,7 +177,7 @@ TEST(Instantiate, LeavesNoSizeOpen) {
 }
 
 TEST(SketchHash, ChangesWithTheChoicesAndNotWithTheFamilyName) {
-  DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  DesignSpace space = generate_space(tensor::for_target(test::matmul_problem(64, 64, 64), avx512(), 1));
   Sketch sketch = space.sketches[0];
   const Digest before = sketch.hash();
   sketch.family = "renamed";
@@ -185,7 +187,7 @@ TEST(SketchHash, ChangesWithTheChoicesAndNotWithTheFamilyName) {
 }
 
 TEST(Mutate, ChangesOneOrTwoParametersAndStaysInRange) {
-  const DesignSpace space = generate_space(test::matmul_problem(64, 64, 64), avx512(), 1);
+  const DesignSpace space = generate_space(tensor::for_target(test::matmul_problem(64, 64, 64), avx512(), 1));
   Random random(3);
   const Neighbourhood neighbourhood(space);
   const Candidate parent = sample(space, random);
