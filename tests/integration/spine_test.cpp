@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/target/target.h"
+#include "tests/integration/faster_records.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {
@@ -140,35 +141,6 @@ TEST_F(Spine, RecordsCarriedToAnEmptyDatabaseHaveTheSameBestAndMakeTheSameLibrar
   EXPECT_TRUE(library("here") == library("there"));
 }
 
-// The records of an export, from one on and round again, each made faster than the one before: the best of their
-// problems is the last of them, and surely faster than the untuned schedule. All are faster than those of the turn
-// before, and in the first than any ever was.
-std::string faster(std::vector<std::string> records, int turn) {
-  std::rotate(records.begin() + 1, records.begin() + 1 + turn, records.end());  // the header stays first
-  std::string out;
-  double share = std::pow(0.95, turn);
-  std::map<std::string, double> flops;  // of workloads, by their keys
-  for (const std::string& line : records) {
-    const json record = json::parse(line);
-    if (record.value("type", "") == "workload") flops[record["key"]] = record["flops"];
-  }
-  for (const std::string& line : records) {
-    json record = json::parse(line);
-    if (record.value("outcome", "") == "ok") {
-      share *= 0.999;
-      const double ns =
-          share * (5 + flops.at(record["problem"]["workload"]) * 1e-5);  // what a core might reach
-      record.erase("lease");
-      record.erase("match");
-      const double slower = record.value("untuned", false) ? 2 : 1;
-      const json sample = json::array({static_cast<int64_t>(1e6 * slower * ns), 1'000'000});
-      record["samples"] = std::vector<json>(8, sample);
-    }
-    out += record.dump() + "\n";
-  }
-  return out;
-}
-
 TEST_F(Spine, ALockedBuildMakesTheSameLibraryWhateverWasLearnedSince) {
   tune(20);
   ASSERT_EQ(run("tuner", {"export", "--db", remote(), "-o", file("r.jsonl")}).code, 0);
@@ -180,7 +152,7 @@ TEST_F(Spine, ALockedBuildMakesTheSameLibraryWhateverWasLearnedSince) {
       absl::StrSplit(*read_file(file("r.jsonl")), '\n', absl::SkipEmpty());
   // The last may be what was the best already. After many turns no core would be so fast.
   for (int turn = 0; turn < std::min(30, static_cast<int>(records.size()) - 1); ++turn) {
-    ASSERT_TRUE(write_file(file("faster.jsonl"), faster(records, turn)).ok());
+    ASSERT_TRUE(write_file(file("faster.jsonl"), faster_records(records, turn)).ok());
     const Result imported = run("tuner", {"import", file("faster.jsonl"), "--db", file("other.db")});
     ASSERT_EQ(imported.code, 0) << imported.err;
     build("now", {"--db", file("other.db")});
