@@ -12,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "tracker/device.h"
-#include "tracker/golden_trend.h"
-#include "tracker/health.h"
-#include "tracker/lease.h"
+#include "tracker/health/golden_trend.h"
+#include "tracker/health/health.h"
+#include "tracker/leases/device.h"
+#include "tracker/leases/lease.h"
 
 namespace tf::database {
 class Connection;

@@ -10,8 +10,8 @@
 #include "rpc/protocol.h"
 #include "rpc/text_config.h"
 #include "tracker/ca/ca_commands.h"
-#include "tracker/operator_commands.h"
-#include "tracker/serve_command_proto.h"
+#include "tracker/operators/operator_commands.h"
+#include "tracker/service/serve_command_proto.h"
 
 namespace {
 

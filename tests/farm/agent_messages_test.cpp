@@ -18,7 +18,7 @@
 #include "rpc/server.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/wait_until.h"
-#include "tracker/daemon.h"
+#include "tracker/service/daemon.h"
 
 namespace tf::farm_test {
 namespace {

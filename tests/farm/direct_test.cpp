@@ -24,8 +24,8 @@
 #include "tests/farm/harness.h"
 #include "tests/farm/tcp_proxy.h"
 #include "tests/farm/wait_until.h"
-#include "tracker/daemon.h"
-#include "tracker/operator_client.h"
+#include "tracker/operators/operator_client.h"
+#include "tracker/service/daemon.h"
 
 namespace tf::farm_test {
 namespace {

@@ -16,7 +16,7 @@
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/wait_until.h"
-#include "tracker/daemon.h"
+#include "tracker/service/daemon.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/fleet_runner.h"
 

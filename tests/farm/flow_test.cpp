@@ -19,7 +19,7 @@
 #include "rpc/flow_limits.h"
 #include "rpc/protocol.h"
 #include "tests/farm/wait_until.h"
-#include "tracker/daemon.h"
+#include "tracker/service/daemon.h"
 
 namespace tf::farm_test {
 namespace {

@@ -12,7 +12,7 @@
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/wait_until.h"
-#include "tracker/daemon.h"
+#include "tracker/service/daemon.h"
 
 namespace tf::farm_test {
 namespace {

@@ -13,7 +13,7 @@
 #include "device_agent/agent/state_dir.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
-#include "tracker/daemon.h"
+#include "tracker/service/daemon.h"
 
 namespace tf::farm_test {
 namespace {

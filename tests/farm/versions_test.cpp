@@ -15,7 +15,7 @@
 #include "rpc/server.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
-#include "tracker/daemon.h"
+#include "tracker/service/daemon.h"
 
 namespace tf::farm_test {
 namespace {

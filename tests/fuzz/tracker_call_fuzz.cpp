@@ -1,7 +1,7 @@
 // Every method of a served tracker.
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/served.h"
-#include "tracker/daemon.h"
+#include "tracker/service/daemon.h"
 
 namespace {
 

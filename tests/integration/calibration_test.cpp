@@ -1,6 +1,6 @@
 // What this machine reaches, measured by real builders and its real worker, and as a user sees it.
 
-#include "tuner/session/calibration.h"
+#include "tuner/session/calibrate/calibration.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/integration/tuning_fixture.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/session/requests_proto.h"
+#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::integration_test {
 namespace {

@@ -18,14 +18,14 @@ const std::map<std::string, std::string>& exceptions() {
       {"rpc/clock.cpp", "the clocks themselves"},
       {"rpc/identity", "certificates are valid between two dates"},
       {"tracker/ca", "the same; the audit log is dated"},
-      {"tracker/agent_service_proto.cpp", "tells agents what time it has, for their doctor"},
-      {"tracker/operator_service_proto.cpp", "reservations begin at a date"},
-      {"tracker/operator_commands.cpp", "the same"},
+      {"tracker/service/agent_service_proto.cpp", "tells agents what time it has, for their doctor"},
+      {"tracker/service/operator_service_proto.cpp", "reservations begin at a date"},
+      {"tracker/operators/operator_commands.cpp", "the same"},
       {"rpc/doctor", "compares clocks"},
       {"device_agent/agent/doctor", "asks whether a certificate should have been renewed"},
       {"tuner/cli/doctor", "the same"},
       {"device_agent/worker/sandbox/system_calls.cpp", "names what candidates may call"},
-      {"tuner/session/network_trial.cpp", "verdicts are dated"},
+      {"tuner/session/network/network_trial.cpp", "verdicts are dated"},
   };
   return files;
 }

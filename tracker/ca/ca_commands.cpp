@@ -17,7 +17,7 @@
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
-#include "tracker/durations.h"
+#include "tracker/operators/durations.h"
 
 namespace tf::tracker {
 namespace {

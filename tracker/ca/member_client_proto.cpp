@@ -8,7 +8,7 @@
 #include "base/text_table.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "tracker/ca/member_service.h"
-#include "tracker/tracker_call.h"
+#include "tracker/operators/tracker_call.h"
 
 namespace tf::tracker {
 namespace {

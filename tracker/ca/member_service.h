@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tracker/ca/members.h"
-#include "tracker/tracker_link.h"
+#include "tracker/operators/tracker_link.h"
 
 namespace grpc {
 class Service;

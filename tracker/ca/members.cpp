@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "rpc/identity/host_names.h"
 #include "rpc/identity/refusal.h"
-#include "tracker/name_pattern.h"
+#include "tracker/operators/name_pattern.h"
 
 namespace tf::tracker {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tuner/session/build_choices.h"
-#include "tuner/session/network_trial.h"
+#include "tuner/session/network/build_choices.h"
+#include "tuner/session/network/network_trial.h"
 
 namespace tf::tuner_cli {
 

@@ -32,7 +32,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress_text.h"
 #include "tuner/service/job_spec.h"
-#include "tuner/session/calibration_kernels.h"
+#include "tuner/session/calibrate/calibration_kernels.h"
 
 namespace tf::tuner_cli {
 namespace {

@@ -33,8 +33,8 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/service/network_tasks.h"
 #include "tuner/service/summary.h"
-#include "tuner/session/build_choices.h"
-#include "tuner/session/network_bench.h"
+#include "tuner/session/network/build_choices.h"
+#include "tuner/session/network/network_bench.h"
 
 namespace tf::tuner_cli {
 namespace {

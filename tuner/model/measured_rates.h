@@ -1,6 +1,6 @@
 #pragma once
 // Owns: what one core of a machine was measured to reach, as a plain value. Does not know: how it is measured
-// (tuner/session/calibration.h), what is made of it.
+// (tuner/session/calibrate/calibration.h), what is made of it.
 
 namespace tf::model {
 

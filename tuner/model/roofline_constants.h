@@ -45,7 +45,7 @@ struct RooflineConstants {
   Room l1_sets = {1.1, 2.1}, l2_sets = {0.92, 1};  // of lines that crowd into few sets
 };
 
-// What the calibration kernels (tuner/session/calibration.h) read on a machine of the kind that the constants
+// What the calibration kernels (tuner/session/calibrate/calibration.h) read on a machine of the kind that the constants
 // were fitted on, and the operations that its core does in a cycle (rates.h). Of a level that was not
 // measured there, the constant holds everywhere. The constants were fitted on a Zen 4; the readings are of
 // another machine of that kind, whose recorded candidates they rank better than constants fitted to these do.

@@ -1,7 +1,7 @@
 #include "tuner/session/session.h"
 
 #include "base/status.h"
-#include "tuner/session/tuning_loop.h"
+#include "tuner/session/loop/tuning_loop.h"
 
 namespace tf::session {
 

@@ -14,7 +14,7 @@
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
-#include "tuner/session/requests_proto.h"
+#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::peers {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "database/sqlite_store.h"
 #include "tests/bench/search/replay/recorder.h"
-#include "tuner/session/calibration.h"
+#include "tuner/session/calibrate/calibration.h"
 
 namespace tf::replay {
 

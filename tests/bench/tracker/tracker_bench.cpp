@@ -14,7 +14,7 @@
 #include "base/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/farm.h"
-#include "tracker/matchmaker.h"
+#include "tracker/leases/matchmaker.h"
 #include "tracker/state_store.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/blocklist.h"
+#include "tracker/health/blocklist.h"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "tracker/clock_lead.h"
+#include "tracker/leases/clock_lead.h"
 
 #include <gtest/gtest.h>
 

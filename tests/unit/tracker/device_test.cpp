@@ -1,11 +1,11 @@
-#include "tracker/device.h"
+#include "tracker/leases/device.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "proto/farm/v1/farm.pb.h"
-#include "tracker/names.h"
+#include "tracker/leases/names.h"
 
 namespace tf::tracker {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/durations.h"
+#include "tracker/operators/durations.h"
 
 #include <gmock/gmock.h>
 

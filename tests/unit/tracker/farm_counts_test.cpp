@@ -1,5 +1,5 @@
 #include "tests/unit/tracker/farm_fixture.h"
-#include "tracker/metrics.h"
+#include "tracker/service/metrics.h"
 
 namespace tf::tracker {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/golden_trend.h"
+#include "tracker/health/golden_trend.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "tracker/health.h"
+#include "tracker/health/health.h"
 
 namespace tf::tracker {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/labels.h"
+#include "tracker/leases/labels.h"
 
 namespace tf::tracker {
 namespace {

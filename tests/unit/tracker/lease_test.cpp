@@ -1,4 +1,4 @@
-#include "tracker/lease.h"
+#include "tracker/leases/lease.h"
 
 namespace tf::tracker {
 namespace {

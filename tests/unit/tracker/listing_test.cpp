@@ -12,9 +12,9 @@
 #include "rpc/channel.h"
 #include "rpc/server.h"
 #include "tests/unit/tracker/farm_fixture.h"
-#include "tracker/devices_text.h"
-#include "tracker/operator_client.h"
-#include "tracker/services.h"
+#include "tracker/operators/devices_text.h"
+#include "tracker/operators/operator_client.h"
+#include "tracker/service/services.h"
 
 namespace tf::tracker {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/matchmaker.h"
+#include "tracker/leases/matchmaker.h"
 
 namespace tf::tracker {
 namespace {

@@ -1,4 +1,4 @@
-#include "tracker/name_pattern.h"
+#include "tracker/operators/name_pattern.h"
 
 #include <gtest/gtest.h>
 

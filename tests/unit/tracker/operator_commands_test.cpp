@@ -1,4 +1,4 @@
-#include "tracker/operator_commands.h"
+#include "tracker/operators/operator_commands.h"
 
 #include <grpcpp/grpcpp.h>
 

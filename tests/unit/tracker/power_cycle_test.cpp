@@ -1,4 +1,4 @@
-#include "tracker/power_cycle.h"
+#include "tracker/health/power_cycle.h"
 
 #include <chrono>
 #include <filesystem>

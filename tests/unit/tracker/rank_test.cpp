@@ -1,4 +1,4 @@
-#include "tracker/rank.h"
+#include "tracker/leases/rank.h"
 
 namespace tf::tracker {
 namespace {

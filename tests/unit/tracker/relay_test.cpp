@@ -1,4 +1,4 @@
-#include "tracker/relay.h"
+#include "tracker/leases/relay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include "rpc/clock.h"
 #include "rpc/server.h"
 #include "tests/unit/tracker/farm_fixture.h"
-#include "tracker/services.h"
+#include "tracker/service/services.h"
 
 namespace tf::tracker {
 

@@ -17,7 +17,7 @@
 #include "rpc/server.h"
 #include "tests/unit/tracker/farm_fixture.h"
 #include "tracker/ca/members.h"
-#include "tracker/services.h"
+#include "tracker/service/services.h"
 
 namespace tf::tracker {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "tracker/matchmaker.h"
+#include "tracker/leases/matchmaker.h"
 
 namespace tf::tracker {
 namespace {

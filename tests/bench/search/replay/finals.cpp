@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "tests/bench/search/replay/sampling_policy.h"
-#include "tuner/session/finals.h"
+#include "tuner/session/finals/finals.h"
 
 namespace tf::replay {
 namespace {

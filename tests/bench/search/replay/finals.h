@@ -28,7 +28,7 @@ struct ReplayedFinals {
 // recorded; the final re-measurement ends by the rounds before.
 using ReplicateOfRound = std::function<std::optional<Replicate>(const Entry& entry, size_t round)>;
 
-// `arrivals`: one at least. The trials are a session's (tuner/session/finals.h), each in a process of its
+// `arrivals`: one at least. The trials are a session's (tuner/session/finals/finals.h), each in a process of its
 // own.
 ReplayedFinals run_finals(std::span<const Arrival> arrivals, const ReplicateOfRound& replicate);
 

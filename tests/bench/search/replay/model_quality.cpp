@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "tuner/model/xgboost_model.h"
-#include "tuner/session/task_space.h"
+#include "tuner/session/loop/task_space.h"
 
 namespace tf::replay {
 namespace {

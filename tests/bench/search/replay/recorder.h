@@ -50,7 +50,7 @@ class Recorder {
 
   Machine machine();
   // What the machine reaches, for the roofline model: as the store has it, or else measured and recorded now
-  // (tuner/session/calibration.h). Errors: the store's.
+  // (tuner/session/calibrate/calibration.h). Errors: the store's.
   absl::StatusOr<model::MeasuredRates> measure_rates(database::Store& store, const target::Target& target);
   // CPUs that search, while nothing is measured.
   int search_threads() const;

@@ -16,9 +16,9 @@
 #include "tests/bench/search/replay/recorder.h"
 #include "tests/bench/search/replay/time_left.h"
 #include "tuner/cli/cpu_split.h"
-#include "tuner/session/calibration.h"
-#include "tuner/session/record_proto.h"
-#include "tuner/session/requests_proto.h"
+#include "tuner/session/calibrate/calibration.h"
+#include "tuner/session/loop/record_proto.h"
+#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::replay {
 namespace {

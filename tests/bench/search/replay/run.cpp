@@ -19,7 +19,7 @@ constexpr char kRemembers[] = "@others";
 
 // How a strategy is driven: so many candidates under way at once, results between two trainings, and from the
 // start of one until its model ranks. Ansor's round is the first two, and it waits for its model; the others
-// are driven as a session on two CPUs drives them, in whole rounds (tuner/session/pipeline.cpp, and
+// are driven as a session on two CPUs drives them, in whole rounds (tuner/session/loop/pipeline.cpp, and
 // tuning_loop.cpp, whose models are of 32 results, and rank from the 24th result after).
 struct Cadence {
   size_t in_flight, train_every, train_for;

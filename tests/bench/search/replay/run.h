@@ -14,8 +14,8 @@
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/sampling_policy.h"
 #include "tuner/model/xgboost_model.h"
-#include "tuner/session/history.h"
-#include "tuner/session/task_state.h"
+#include "tuner/session/history/history.h"
+#include "tuner/session/loop/task_state.h"
 
 namespace tf::replay {
 

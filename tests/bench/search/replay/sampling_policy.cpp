@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "tuner/session/pipeline.h"
+#include "tuner/session/loop/pipeline.h"
 
 namespace tf::replay {
 namespace {

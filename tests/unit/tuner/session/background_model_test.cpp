@@ -1,4 +1,4 @@
-#include "tuner/session/background_model.h"
+#include "tuner/session/loop/background_model.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 // Machine calibration over fakes: measured first, once, found again; a session without them goes on.
 
-#include "tuner/session/calibration.h"
+#include "tuner/session/calibrate/calibration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

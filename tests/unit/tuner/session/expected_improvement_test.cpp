@@ -1,4 +1,4 @@
-#include "tuner/session/expected_improvement.h"
+#include "tuner/session/allocate/expected_improvement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/session/finals_records.h"
+#include "tuner/session/finals/finals_records.h"
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@
 
 #include "compiler/schedule/default_schedule.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
-#include "tuner/session/finals.h"
-#include "tuner/session/finals_run.h"
-#include "tuner/session/requests_proto.h"
+#include "tuner/session/finals/finals.h"
+#include "tuner/session/finals/finals_run.h"
+#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::session {
 namespace {

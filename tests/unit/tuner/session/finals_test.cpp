@@ -1,4 +1,4 @@
-#include "tuner/session/finals.h"
+#include "tuner/session/finals/finals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/session/history.h"
+#include "tuner/session/history/history.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "database/memory_store.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/model/rates.h"
-#include "tuner/session/calibration_kernels.h"
+#include "tuner/session/calibrate/calibration_kernels.h"
 #include "tuner/session/task.h"
 #include "tuner/space/sampling.h"
 

@@ -1,4 +1,4 @@
-#include "tuner/session/known_code.h"
+#include "tuner/session/loop/known_code.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tuner/session/measure_queue.h"
+#include "tuner/session/loop/measure_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/session/network_bench.h"
+#include "tuner/session/network/network_bench.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

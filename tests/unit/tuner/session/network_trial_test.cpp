@@ -1,4 +1,4 @@
-#include "tuner/session/network_trial.h"
+#include "tuner/session/network/network_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/schedule.h"
 #include "database/memory_store.h"
-#include "tuner/session/build_choices.h"
+#include "tuner/session/network/build_choices.h"
 
 namespace tf::session {
 namespace {

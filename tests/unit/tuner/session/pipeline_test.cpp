@@ -1,4 +1,4 @@
-#include "tuner/session/pipeline.h"
+#include "tuner/session/loop/pipeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

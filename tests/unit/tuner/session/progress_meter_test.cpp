@@ -1,4 +1,4 @@
-#include "tuner/session/progress_meter.h"
+#include "tuner/session/loop/progress_meter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/session/rate.h"
+#include "tuner/session/loop/rate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/session/record_times.h"
+#include "tuner/session/loop/record_times.h"
 
 #include <gtest/gtest.h>
 

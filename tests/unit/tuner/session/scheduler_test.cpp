@@ -1,4 +1,4 @@
-#include "tuner/session/scheduler.h"
+#include "tuner/session/allocate/scheduler.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/session/task_state.h"
+#include "tuner/session/loop/task_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "compiler/schedule/schedule.h"
 #include "tests/support/tuner/test_problems.h"
-#include "tuner/session/history.h"
+#include "tuner/session/history/history.h"
 
 namespace tf::session {
 namespace {

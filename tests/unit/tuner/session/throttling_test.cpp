@@ -1,4 +1,4 @@
-#include "tuner/session/throttling.h"
+#include "tuner/session/loop/throttling.h"
 
 #include <gtest/gtest.h>
 

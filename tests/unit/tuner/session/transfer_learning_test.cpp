@@ -1,4 +1,4 @@
-#include "tuner/session/transfer_learning.h"
+#include "tuner/session/history/transfer_learning.h"
 
 #include <gtest/gtest.h>
 
