@@ -28,8 +28,7 @@ double parse_number(const json& in) {
   const std::string text = in.get<std::string>();
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  return text == "inf" ? std::numeric_limits<double>::infinity()
-                       : in.get<double>();  // throws: it is no number
+  return text == "inf" ? std::numeric_limits<double>::infinity() : in.get<double>();  // throws: not a number
 }
 
 // A whole number of that range; the JSON library makes another one of what does not fit.

@@ -45,7 +45,7 @@ std::vector<LockEntry> read_entries(const nlohmann::json& json, const std::strin
     LockEntry entry;
     entry.label = task.at("task").get<std::string>();
     entry.record = task.at("record").is_null() ? "" : task.at("record").get<std::string>();
-    // A key that is no digest is that of no kernel.
+    // An invalid key matches no kernel.
     entry.query = {.workload = Digest::from_hex(task.at("key").get<std::string>()).value_or(Digest()),
                    .binding = task.at("binding").get<std::string>(),
                    .in_layouts = task.at("in_layouts").get<std::vector<std::string>>(),

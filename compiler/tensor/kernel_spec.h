@@ -25,8 +25,8 @@ struct PortLayouts {
   const Layout& input(const Workload& workload, size_t index) const;
 };
 
-// A text for each port, or none at all for row-major. INVALID_ARGUMENT if there are others than the workload
-// has ports, or one is no layout of its port.
+// One text for each port, or none at all for row-major. INVALID_ARGUMENT if their number is another one, or a text is
+// not a layout of its port's rank.
 absl::StatusOr<PortLayouts> parse_ports(const Workload& workload, const std::vector<std::string>& inputs,
                                         const std::vector<std::string>& outputs);
 
