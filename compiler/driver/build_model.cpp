@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -187,17 +188,23 @@ absl::StatusOr<std::string> default_runtime_archive(const target::Target& target
   return runtime_archive_of(target, target::host_target().arch, own.string());
 }
 
-// Writes the library, its weights from their file.
+// Writes the library, with `weights_bytes` of weights from their file.
 absl::Status write_library(const proto::LinkedModel& model, const std::string& weights_path,
-                           const std::string& path) {
+                           uint64_t weights_bytes, const std::string& path) {
+  errno = 0;
   std::ofstream library(path, std::ios::binary);
   library.write(model.before().data(), static_cast<std::streamsize>(model.before().size()));
   std::ifstream weights(weights_path, std::ios::binary);
   if (weights.peek() != std::ifstream::traits_type::eof()) library << weights.rdbuf();
   library.write(model.after().data(), static_cast<std::streamsize>(model.after().size()));
+  const uint64_t wanted_bytes = model.before().size() + weights_bytes + model.after().size();
+  const bool is_whole = library && static_cast<uint64_t>(library.tellp()) == wanted_bytes;
   library.close();
-  if (library && !weights.bad()) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  if (is_whole && library) return absl::OkStatus();
+  const std::string what = absl::StrCat("cannot write ", path);
+  if (errno != 0) return absl::ErrnoToStatus(errno, what);
+  return absl::InternalError(
+      absl::StrCat(what, ": its weights do not have the ", weights_bytes, " bytes of its tables"));
 }
 
 absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const std::string& runtime_archive,
@@ -216,7 +223,8 @@ absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const
   link.set_prefix(options.name);
   TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, builder.build(request));
   if (reply.code() != 0) return absl::InternalError(absl::StrCat("cannot link the model: ", reply.message()));
-  return write_library(reply.model(), scratch.file("weights.bin"), scratch.file("model.so"));
+  return write_library(reply.model(), scratch.file("weights.bin"), tables.weights_bytes,
+                       scratch.file("model.so"));
 }
 
 // Of what kernels read, each constant once.
