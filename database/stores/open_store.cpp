@@ -35,7 +35,7 @@ const StoreScheme* scheme_called(std::string_view name) {
   return found == std::end(kSchemes) ? nullptr : *found;
 }
 
-// HOST:PORT in what is no file and names no scheme, or that of a web page: a tuner's address. Empty: it is none.
+// The HOST:PORT in a text that is neither a file nor has a scheme, or has that of a web page: a tuner's address. Empty: none.
 std::string tuner_address(const std::string& url) {
   const size_t scheme = url.find("://");
   const bool is_web = url.starts_with("http://") || url.starts_with("https://");
