@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -64,8 +63,10 @@ absl::StatusOr<Place> parse(const std::string& url) {
   if (const std::string address = tuner_address(url); !address.empty())
     return refusal(absl::StrCat("--db ", url, ": no such file"),
                    absl::StrCat("for a running tuner write tuner://", address));
-  for (const StoreScheme* scheme : std::views::reverse(kSchemes))
-    if (!has_slashes && scheme->suffix != nullptr && url.ends_with(scheme->suffix)) return Place{scheme, url};
+  const auto named = std::find_if(std::rbegin(kSchemes), std::rend(kSchemes), [&](const StoreScheme* scheme) {
+    return !has_slashes && scheme->suffix != nullptr && url.ends_with(scheme->suffix);
+  });
+  if (named != std::rend(kSchemes)) return Place{*named, url};
   return refusal(absl::StrCat("--db ", url, ": no store has this scheme"),
                  absl::StrCat("give ", store_forms()));
 }
