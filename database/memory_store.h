@@ -1,7 +1,6 @@
 #pragma once
-// Owns: a Store in memory, with the same rules as the file's: for JSON lines, which are read into it, and for
-// tests. Does not know: disks. "Committed" means inserted; insert_async answers at once, on the caller's
-// thread.
+// Owns: a Store in memory, an SQLite database that goes with it: for JSON lines, which are read into it, and
+// for tests. insert_async answers at once, on the caller's thread. Does not know: disks.
 
 #include <memory>
 

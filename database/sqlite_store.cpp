@@ -11,16 +11,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/commit_queue.h"
 #include "database/file_lock.h"
+#include "database/memory_store.h"
 #include "database/migrations.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 #include "database/store_errors.h"
+#include "database/transaction.h"
 
 namespace tf::database {
 namespace {
@@ -110,30 +113,21 @@ class SqliteView : public Base {
   SqliteReader reader_;
 };
 
-class SqliteStore final : public SqliteView<Store> {
+// What a Store writes, as operations on a connection; which connection, and when, is for FileStore and
+// MemoryStore to say.
+class SqliteStore : public SqliteView<Store> {
  public:
-  SqliteStore(std::unique_ptr<FileLock> lock, std::unique_ptr<Connection> writer,
-              std::unique_ptr<Connection> reader, const SqliteOptions& options)
-      : SqliteView(std::move(reader)),
-        lock_(std::move(lock)),
-        queue_(std::move(writer), {.window = options.commit_window,
-                                   .log_bytes = options.log_bytes,
-                                   .checkpoint_interval = options.checkpoint_interval,
-                                   .keep_trying = options.write.keep_trying}) {}
-
-  // The writer closes last: the last connection of a file is the one that empties the log, and a reader must
-  // not.
-  ~SqliteStore() override { reader_.close(); }
+  using SqliteView::SqliteView;
 
   absl::Status add_workload(const Workload& workload) override {
-    return queue_.run([&](Connection& db) { return rows::add_workload(db, workload); });
+    return run([&](Connection& db) { return rows::add_workload(db, workload); });
   }
   absl::StatusOr<InsertResult> insert(const Measurement& measurement, Origin origin) override {
     return write<InsertResult>([&](Connection& db) { return rows::insert(db, measurement, origin); });
   }
   void insert_async(const Measurement& measurement, Origin origin, InsertDone done) override {
     auto result = std::make_shared<InsertResult>();
-    queue_.submit(
+    submit(
         [measurement, origin, result](Connection& db) -> absl::Status {
           TF_ASSIGN_OR_RETURN(*result, rows::insert(db, measurement, origin));
           return absl::OkStatus();
@@ -143,10 +137,10 @@ class SqliteStore final : public SqliteView<Store> {
         });
   }
   absl::Status save_verdict(const NetworkVerdict& verdict, Origin origin) override {
-    return queue_.run([&](Connection& db) { return rows::save_verdict(db, verdict, origin); });
+    return run([&](Connection& db) { return rows::save_verdict(db, verdict, origin); });
   }
   absl::Status add_attempt(const Attempt& attempt) override {
-    return queue_.run([&](Connection& db) { return rows::add_attempt(db, attempt); });
+    return run([&](Connection& db) { return rows::add_attempt(db, attempt); });
   }
   absl::StatusOr<int64_t> count_attempts(int64_t job_id) override {
     return reader_.read([&](Connection& db) { return rows::count_attempts(db, job_id); });
@@ -158,7 +152,7 @@ class SqliteStore final : public SqliteView<Store> {
     return write<int64_t>([&](Connection& db) { return rows::add_job(db, job); });
   }
   absl::Status update_job(const Job& job) override {
-    return queue_.run([&](Connection& db) { return rows::update_job(db, job); });
+    return run([&](Connection& db) { return rows::update_job(db, job); });
   }
   absl::StatusOr<Job> find_job(int64_t id) override {
     TF_ASSIGN_OR_RETURN(std::vector<Job> found,
@@ -170,27 +164,76 @@ class SqliteStore final : public SqliteView<Store> {
     return reader_.read([&](Connection& db) { return rows::jobs(db, std::nullopt); });
   }
   absl::Status save_job_tasks(const std::vector<JobTask>& tasks) override {
-    return queue_.run([&](Connection& db) { return rows::save_job_tasks(db, tasks); });
+    return run([&](Connection& db) { return rows::save_job_tasks(db, tasks); });
   }
   absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) override {
     return reader_.read([&](Connection& db) { return rows::job_tasks(db, job_id); });
   }
 
  private:
+  // As CommitQueue's.
+  virtual absl::Status run(const CommitQueue::Apply& apply) = 0;
+  virtual void submit(CommitQueue::Apply apply, CommitQueue::Done done) = 0;
+
   // Runs a write that yields a value.
   template <typename T, typename Write>
   absl::StatusOr<T> write(const Write& write) {
     T value;
-    TF_RETURN_IF_ERROR(queue_.run([&](Connection& db) -> absl::Status {
+    TF_RETURN_IF_ERROR(run([&](Connection& db) -> absl::Status {
       TF_ASSIGN_OR_RETURN(value, write(db));
       return absl::OkStatus();
     }));
     return value;
   }
+};
+
+class FileStore final : public SqliteStore {
+ public:
+  FileStore(std::unique_ptr<FileLock> lock, std::unique_ptr<Connection> writer,
+            std::unique_ptr<Connection> reader, const SqliteOptions& options)
+      : SqliteStore(std::move(reader)),
+        lock_(std::move(lock)),
+        queue_(std::move(writer), {.window = options.commit_window,
+                                   .log_bytes = options.log_bytes,
+                                   .checkpoint_interval = options.checkpoint_interval,
+                                   .keep_trying = options.write.keep_trying}) {}
+
+  // The writer closes last: the last connection of a file is the one that empties the log, and a reader must
+  // not.
+  ~FileStore() override { reader_.close(); }
+
+ private:
+  absl::Status run(const CommitQueue::Apply& apply) override { return queue_.run(apply); }
+  void submit(CommitQueue::Apply apply, CommitQueue::Done done) override {
+    queue_.submit(std::move(apply), std::move(done));
+  }
 
   std::unique_ptr<FileLock> lock_;  // released last
   CommitQueue queue_;
 };
+
+// Has one connection, since nobody else sees its database.
+class MemoryStore final : public SqliteStore {
+ public:
+  using SqliteStore::SqliteStore;
+
+ private:
+  absl::Status run(const CommitQueue::Apply& apply) override {
+    return reader_.read([&](Connection& db) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+      TF_RETURN_IF_ERROR(apply(db));
+      return transaction.commit();
+    });
+  }
+  void submit(CommitQueue::Apply apply, CommitQueue::Done done) override { done(run(apply)); }
+};
+
+absl::StatusOr<std::unique_ptr<Store>> open_memory() {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::open(":memory:", Access::kWrite));
+  TF_RETURN_IF_ERROR(migrate(*db));
+  TF_RETURN_IF_ERROR(db->execute("PRAGMA foreign_keys = ON"));  // migrate turned them off
+  return std::make_unique<MemoryStore>(std::move(db));
+}
 
 // Makes an empty file or an older schema current, and refuses what is damaged before anything is written to
 // it.
@@ -255,7 +298,13 @@ absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path
   TF_RETURN_IF_ERROR(prepare_for_writing(*writer, state));
   TF_RETURN_IF_ERROR(failpoint("database.prepared"));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, Connection::open(path, Access::kReadOnly));
-  return std::make_unique<SqliteStore>(std::move(lock), std::move(writer), std::move(reader), options);
+  return std::make_unique<FileStore>(std::move(lock), std::move(writer), std::move(reader), options);
+}
+
+std::unique_ptr<Store> make_memory_store() {
+  absl::StatusOr<std::unique_ptr<Store>> store = open_memory();
+  TF_CHECK(store.ok()) << store.status();
+  return *std::move(store);
 }
 
 absl::Status check_makeable(const std::string& path) {

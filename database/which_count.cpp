@@ -43,18 +43,6 @@ std::string counting_order_sql(const std::string& row, const std::string& suffix
                       suffix);
 }
 
-// Also the other untuned schedules of its problem: the one that was last called so counts.
-int64_t imported_after(const Measurement& imported, std::span<const Measurement> known) {
-  int64_t last = 0;
-  for (const Measurement& each : known) {
-    const bool is_related = each.schedule == imported.schedule || (each.untuned && imported.untuned);
-    if (is_related && !each.imported_after && each.finished_unix_ns <= imported.finished_unix_ns &&
-        each.problem == imported.problem)
-      last = std::max(last, each.id);
-  }
-  return last;
-}
-
 std::string imported_after_statement(bool untuned) {
   std::string related = absl::StrCat("SELECT id FROM measurements r WHERE ", kMeasuredHereBefore, " AND ",
                                      of_schedule_sql("r", "?"));

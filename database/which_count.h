@@ -48,9 +48,6 @@ struct CountingOrder {
 };
 CountingOrder counting_order(const Measurement& measurement);
 
-// Measurement::imported_after of a record that is imported into a database that holds `known`.
-int64_t imported_after(const Measurement& imported, std::span<const Measurement> known);
-
 // For each program the measurement that counts, in counting order. The pointers are those given.
 std::vector<const Measurement*> which_count(std::vector<const Measurement*> measurements);
 std::vector<const Measurement*> which_count(std::span<const Measurement> measurements);
@@ -59,8 +56,10 @@ std::vector<const Measurement*> which_count(std::span<const Measurement> measure
 
 // The terms of counting_order, each followed by `suffix`, as in " DESC".
 std::string counting_order_sql(const std::string& row, const std::string& suffix = "");
-// Finds imported_after. Parameters: problem id, date, digest of the schedule twice, and if the record is
-// `untuned`, the problem id and the date again.
+// Finds Measurement::imported_after of a record that is to be imported: by the rows of its schedule, and if it
+// is `untuned`, by the other untuned ones of its problem, since the one that was last called so counts.
+// Parameters: problem id, date, digest of the schedule twice, and if it is untuned, the problem id and the
+// date again.
 std::string imported_after_statement(bool untuned);
 // Whether a row is of the schedule with that digest; finds rows by the index measurements_program, which
 // holds the beginnings of digests.
