@@ -8,21 +8,21 @@ namespace tf::remote {
 
 namespace pb = tunefarm::tune::v1;
 
-pb::Problem to_proto(const tensor::KernelKey& problem) {
-  pb::Problem out;
-  out.set_workload(problem.workload.hex());
-  out.set_binding(problem.binding);
-  for (const std::string& layout : problem.in_layouts) out.add_in_layouts(layout);
-  for (const std::string& layout : problem.out_layouts) out.add_out_layouts(layout);
-  out.set_target(problem.target);
-  out.set_threads(problem.threads);
-  out.set_reuse_distance_bytes(problem.reuse_distance_bytes);
+pb::KernelKey to_proto(const tensor::KernelKey& key) {
+  pb::KernelKey out;
+  out.set_workload(key.workload.hex());
+  out.set_binding(key.binding);
+  for (const std::string& layout : key.in_layouts) out.add_in_layouts(layout);
+  for (const std::string& layout : key.out_layouts) out.add_out_layouts(layout);
+  out.set_target(key.target);
+  out.set_threads(key.threads);
+  out.set_reuse_distance_bytes(key.reuse_distance_bytes);
   return out;
 }
 
 pb::BestRequest to_proto(const database::BestQuery& query, size_t limit) {
   pb::BestRequest out;
-  *out.mutable_problem() = to_proto(query.problem);
+  *out.mutable_kernel() = to_proto(query.problem);
   if (query.device_class) out.set_device_class(*query.device_class);
   for (const std::string& name : query.allowed_numerics) out.add_allowed_numerics(name);
   if (query.semantics_version) out.set_semantics_version(*query.semantics_version);
@@ -35,27 +35,27 @@ pb::BestRequest to_proto(const database::BestQuery& query, size_t limit) {
 pb::ScanRequest to_proto(const database::Filter& filter) {
   pb::ScanRequest out;
   if (filter.workload) out.set_workload(filter.workload->hex());
-  if (filter.problem) *out.mutable_problem() = to_proto(*filter.problem);
+  if (filter.problem) *out.mutable_kernel() = to_proto(*filter.problem);
   if (filter.job_id) out.set_job_id(*filter.job_id);
   out.set_only_standing(filter.which != database::Filter::Which::kAll);
   out.set_only_ok(filter.which == database::Filter::Which::kOk);
   return out;
 }
 
-absl::StatusOr<tensor::KernelKey> from_proto(const pb::Problem& problem) {
-  TF_ASSIGN_OR_RETURN(Digest workload, Digest::from_hex(problem.workload()));
+absl::StatusOr<tensor::KernelKey> from_proto(const pb::KernelKey& key) {
+  TF_ASSIGN_OR_RETURN(Digest workload, Digest::from_hex(key.workload()));
   return tensor::KernelKey{.workload = {workload},
-                           .binding = problem.binding(),
-                           .in_layouts = {problem.in_layouts().begin(), problem.in_layouts().end()},
-                           .out_layouts = {problem.out_layouts().begin(), problem.out_layouts().end()},
-                           .target = problem.target(),
-                           .threads = problem.threads(),
-                           .reuse_distance_bytes = problem.reuse_distance_bytes()};
+                           .binding = key.binding(),
+                           .in_layouts = {key.in_layouts().begin(), key.in_layouts().end()},
+                           .out_layouts = {key.out_layouts().begin(), key.out_layouts().end()},
+                           .target = key.target(),
+                           .threads = key.threads(),
+                           .reuse_distance_bytes = key.reuse_distance_bytes()};
 }
 
 absl::StatusOr<database::BestQuery> from_proto(const pb::BestRequest& request) {
   database::BestQuery query;
-  TF_ASSIGN_OR_RETURN(query.problem, from_proto(request.problem()));
+  TF_ASSIGN_OR_RETURN(query.problem, from_proto(request.kernel()));
   if (request.has_device_class()) query.device_class = request.device_class();
   query.allowed_numerics.assign(request.allowed_numerics().begin(), request.allowed_numerics().end());
   if (request.has_semantics_version()) query.semantics_version = request.semantics_version();
@@ -71,8 +71,8 @@ absl::StatusOr<database::Filter> from_proto(const pb::ScanRequest& request) {
     TF_ASSIGN_OR_RETURN(Digest key, Digest::from_hex(request.workload()));
     filter.workload = Digest{key};
   }
-  if (request.has_problem()) {
-    TF_ASSIGN_OR_RETURN(filter.problem, from_proto(request.problem()));
+  if (request.has_kernel()) {
+    TF_ASSIGN_OR_RETURN(filter.problem, from_proto(request.kernel()));
   }
   if (request.has_job_id()) filter.job_id = request.job_id();
   if (request.only_standing()) filter.which = database::Filter::Which::kStanding;

@@ -9,12 +9,12 @@
 
 namespace tf::remote {
 
-tunefarm::tune::v1::Problem to_proto(const tensor::KernelKey& problem);
+tunefarm::tune::v1::KernelKey to_proto(const tensor::KernelKey& key);
 tunefarm::tune::v1::BestRequest to_proto(const database::BestQuery& query, size_t limit);
 tunefarm::tune::v1::ScanRequest to_proto(const database::Filter& filter);
 
-// INVALID_ARGUMENT for a key that is not 64 hexadecimal digits or a missing problem.
-absl::StatusOr<tensor::KernelKey> from_proto(const tunefarm::tune::v1::Problem& problem);
+// INVALID_ARGUMENT for a key that is not 64 hexadecimal digits or a missing kernel.
+absl::StatusOr<tensor::KernelKey> from_proto(const tunefarm::tune::v1::KernelKey& key);
 absl::StatusOr<database::BestQuery> from_proto(const tunefarm::tune::v1::BestRequest& request);
 absl::StatusOr<database::Filter> from_proto(const tunefarm::tune::v1::ScanRequest& request);
 

@@ -60,15 +60,15 @@ class RemoteRecords final : public database::Records {
 
   absl::StatusOr<std::vector<tensor::KernelKey>> problems() override {
     std::vector<tensor::KernelKey> out;
-    auto take = [&](const pb::ProblemList& list) -> absl::Status {
-      for (const pb::Problem& problem : list.problems()) {
-        TF_ASSIGN_OR_RETURN(tensor::KernelKey parsed, from_proto(problem));
+    auto take = [&](const pb::KernelKeys& list) -> absl::Status {
+      for (const pb::KernelKey& kernel : list.kernels()) {
+        TF_ASSIGN_OR_RETURN(tensor::KernelKey parsed, from_proto(kernel));
         out.push_back(std::move(parsed));
       }
       return absl::OkStatus();
     };
     TF_RETURN_IF_ERROR(
-        read_stream<pb::ProblemList>(&pb::Records::Stub::ListProblems, pb::ListProblemsRequest(), take));
+        read_stream<pb::KernelKeys>(&pb::Records::Stub::ListProblems, pb::ListProblemsRequest(), take));
     return out;
   }
 
@@ -96,7 +96,7 @@ class RemoteRecords final : public database::Records {
 
   absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) override {
     pb::IsMeasuredRequest request;
-    *request.mutable_problem() = to_proto(problem);
+    *request.mutable_kernel() = to_proto(problem);
     request.set_schedule(schedule);
     TF_ASSIGN_OR_RETURN(pb::IsMeasuredReply reply,
                         call<pb::IsMeasuredReply>(&pb::Records::Stub::IsMeasured, request));

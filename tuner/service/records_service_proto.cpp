@@ -69,16 +69,16 @@ class RecordsService final : public pb::Records::Service {
   }
 
   grpc::Status ListProblems(grpc::ServerContext*, const pb::ListProblemsRequest*,
-                            grpc::ServerWriter<pb::ProblemList>* writer) override {
+                            grpc::ServerWriter<pb::KernelKeys>* writer) override {
     absl::StatusOr<std::vector<tensor::KernelKey>> problems = records_.problems();
     if (!problems.ok()) return rpc::to_grpc(problems.status());
     constexpr int kBatch = 256;
-    pb::ProblemList list;
+    pb::KernelKeys list;
     for (const tensor::KernelKey& problem : *problems) {
-      *list.add_problems() = remote::to_proto(problem);
-      if (list.problems_size() < kBatch) continue;
+      *list.add_kernels() = remote::to_proto(problem);
+      if (list.kernels_size() < kBatch) continue;
       if (!writer->Write(list)) return grpc::Status::CANCELLED;
-      list.clear_problems();
+      list.clear_kernels();
     }
     writer->Write(list);
     return grpc::Status::OK;
@@ -108,7 +108,7 @@ class RecordsService final : public pb::Records::Service {
   grpc::Status IsMeasured(grpc::ServerContext*, const pb::IsMeasuredRequest* request,
                           pb::IsMeasuredReply* reply) override {
     return rpc::to_grpc([&]() -> absl::Status {
-      TF_ASSIGN_OR_RETURN(tensor::KernelKey problem, remote::from_proto(request->problem()));
+      TF_ASSIGN_OR_RETURN(tensor::KernelKey problem, remote::from_proto(request->kernel()));
       TF_ASSIGN_OR_RETURN(bool measured, records_.is_measured(problem, request->schedule()));
       reply->set_measured(measured);
       return absl::OkStatus();
