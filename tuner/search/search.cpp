@@ -2,11 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "tuner/search/annealing.h"
-#include "tuner/search/ansor_like.h"
-#include "tuner/search/evolutionary.h"
-#include "tuner/search/grid.h"
-#include "tuner/search/random.h"
+#include "tuner/search/strategies.h"
 
 namespace tf::search {
 
@@ -40,10 +36,6 @@ bool is_baseline(Kind kind) {
   return kind == Kind::kAnsorLike;
 }
 
-bool starts_from_seeds(Kind kind) {
-  return !is_baseline(kind);
-}
-
 model::XGBoostOptions booster_options(Kind kind, uint64_t seed) {
   if (!is_baseline(kind)) return {.seed = seed};
   // As published, its trees say how fast a candidate is, not by how much an estimate is wrong.
@@ -55,15 +47,15 @@ std::unique_ptr<Search> make_search(const space::DesignSpace& space, const model
                                     const Options& options) {
   switch (options.kind) {
     case Kind::kRandom:
-      return std::make_unique<RandomSearch>(space, evaluator, options.seed);
+      return make_random(space, evaluator, options.seed);
     case Kind::kGrid:
-      return std::make_unique<GridSearch>(space, evaluator);
+      return make_grid(space, evaluator);
     case Kind::kAnnealing:
-      return std::make_unique<AnnealingSearch>(space, evaluator, options.seed);
+      return make_annealing(space, evaluator, options.seed);
     case Kind::kEvolutionary:
-      return std::make_unique<EvolutionarySearch>(space, evaluator, options.model, options.seed);
+      return make_evolutionary(space, evaluator, options.model, options.seed);
     case Kind::kAnsorLike:
-      return std::make_unique<AnsorLikeSearch>(space, evaluator, options.model, options.seed);
+      return make_ansor_like(space, evaluator, options.model, options.seed);
   }
   TF_UNREACHABLE();
   return nullptr;

@@ -48,12 +48,8 @@ absl::StatusOr<Kind> kind_from_name(std::string_view name);
 std::string_view kind_name(Kind kind);
 
 // Whether it stays as published, for comparison, in all that whoever drives it decides, too: its trees, how a
-// candidate is sampled, how a search ends.
+// candidate is sampled, how a search ends, and that it starts from nothing: no seeds of the space are measured before.
 bool is_baseline(Kind kind);
-
-// Whether the space's seeds are measured before what the strategy proposes. Not for the baseline whose point
-// is that it starts from nothing.
-bool starts_from_seeds(Kind kind);
 
 // How the trees of a strategy that learns are grown. The baseline's have the depth and the rate of Ansor's,
 // which stops adding them early; here there are always as many.

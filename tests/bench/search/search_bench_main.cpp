@@ -27,7 +27,7 @@
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
 #include "tuner/model/xgboost_model.h"
-#include "tuner/search/evolutionary.h"
+#include "tuner/search/strategies.h"
 #include "tuner/service/network_tasks.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/neighbourhood.h"
@@ -200,14 +200,14 @@ void propose(benchmark::State& state) {
   model::XGBoostModel model;
   TF_CHECK(model.train(examples()).ok());
   const Kernel& kernel = kernel_at(0);
-  search::EvolutionarySearch search(kernel.space, *kernel.evaluator, &model, 3);
+  const auto search = search::make_evolutionary(kernel.space, *kernel.evaluator, &model, 3);
   size_t proposed = 0;
   for (auto _ : state) {
     std::vector<search::Observation> observations;
-    for (const space::Candidate& candidate : search.propose(kProposals))
+    for (const space::Candidate& candidate : search->propose(kProposals))
       observations.push_back({candidate, kernel.evaluator->judge(candidate)->roofline_seconds});
     proposed += observations.size();
-    search.update(observations);
+    search->update(observations);
   }
   state.counters["proposals"] = rate(static_cast<double>(proposed));
 }

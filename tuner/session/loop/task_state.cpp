@@ -41,7 +41,7 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
       model_(model),
       follows_model_(model != nullptr && options.strategy == search::Kind::kEvolutionary) {
   predicted_.now = kUnknownPrediction;
-  if (!search::starts_from_seeds(options.strategy)) return;
+  if (search::is_baseline(options.strategy)) return;
   // The untuned schedule is measured first: the baseline, and what a tuned build is never slower than. Then
   // what was good for the nearest other tasks, then each other way's (see next(): those that are the same are
   // measured once).

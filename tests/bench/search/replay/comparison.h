@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/bench/search/replay/run.h"
-#include "tuner/search/ansor_like.h"
+#include "tuner/search/strategies.h"
 
 namespace tf::replay {
 

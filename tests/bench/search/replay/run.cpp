@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "tuner/search/ansor_like.h"
+#include "tuner/search/strategies.h"
 
 namespace tf::replay {
 namespace {
