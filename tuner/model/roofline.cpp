@@ -221,34 +221,6 @@ Value cycles_of(const Work& work, const RooflineOptions& options) {
 
 }  // namespace
 
-const char* resource_name(Resource resource) {
-  switch (resource) {
-    case Resource::kMultiplyAdds:
-      return "multiply-adds";
-    case Resource::kWaits:
-      return "waits";
-    case Resource::kArithmetic:
-      return "arithmetic";
-    case Resource::kLoads:
-      return "loads";
-    case Resource::kStores:
-      return "stores";
-    case Resource::kSpills:
-      return "spills";
-    case Resource::kCode:
-      return "code";
-    case Resource::kHandingOn:
-      return "handing on";
-    case Resource::kL2:
-      return "L2";
-    case Resource::kL3:
-      return "L3";
-    case Resource::kMemory:
-      return "memory";
-  }
-  return "";
-}
-
 Value line_bytes(const Nest& nest, size_t depth) {
   Value bytes = 0;
   for (const NestAccess& access : nest.accesses)

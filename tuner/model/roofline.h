@@ -33,7 +33,6 @@ enum class Resource : uint8_t {
   kMemory,
 };
 inline constexpr size_t kResources = 11;
-const char* resource_name(Resource resource);
 
 struct Roofline {
   Value seconds = 0;

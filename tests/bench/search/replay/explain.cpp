@@ -14,6 +14,11 @@
 namespace tf::replay {
 namespace {
 
+// As in model::Resource.
+constexpr const char* kResources[model::kResources] = {
+    "multiply-adds", "waits",      "arithmetic", "loads", "stores", "spills",
+    "code",          "handing on", "L2",         "L3",    "memory"};
+
 std::vector<const Entry*> fastest_first(const Pool& pool) {
   std::vector<const Entry*> near;
   for (const auto& entry : pool.entries())
@@ -46,8 +51,7 @@ absl::Status print_explained(const BenchTask& task, const target::Target& target
   const space::DesignSpace space = space::generate_space(
       {.workload = bound, .ports = task.task.kernel.ports, .target = target, .threads = threads});
   absl::PrintF("%s\n%9s %9s", task.task.label, "measured", "roofline");
-  for (size_t r = 0; r < model::kResources; ++r)
-    absl::PrintF(" %13s", model::resource_name(static_cast<model::Resource>(r)));
+  for (const char* resource : kResources) absl::PrintF(" %13s", resource);
   absl::PrintF("\n");
   const std::vector<const Entry*> near = fastest_first(pool);
   const size_t step = std::max<size_t>(1, near.size() / static_cast<size_t>(std::max<int64_t>(1, rows)));
