@@ -234,6 +234,12 @@ std::string command_name(const CLI::App& app) {
   });
 }
 
+int finish_command(const CLI::App& app, const Run& run) {
+  const std::string name = command_name(app);
+  const absl::StatusOr<int> code = run();
+  return finish_output(name.c_str(), code.ok() ? *code : report_error(name.c_str(), code.status()));
+}
+
 std::string describe_mistake(const CLI::App& app, const CLI::ParseError& error) {
   const std::string name = command_name(app);
   std::vector<std::string> not_understood = app.remaining(true);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace CLI {
 class App;
 class ParseError;
@@ -32,6 +34,13 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
 // Of a program that has parsed its command line, with the command that was given: "saw cut". Its errors begin
 // so.
 std::string command_name(const CLI::App& app);
+
+// What the chosen command does: its exit code, or why it failed.
+using Run = std::function<absl::StatusOr<int>()>;
+
+// The end of a program that has parsed its command line: runs the command that was given. An error becomes a line on
+// stderr that begins with the command's name. Returns the exit code (finish_output).
+int finish_command(const CLI::App& app, const Run& run);
 
 // What `--version` prints: "saw 0.1.0 (wood 3, glue 2)".
 std::string version_line(const std::string& program, const std::vector<Agreed>& agreed);

@@ -241,7 +241,7 @@ absl::Status check_same_network(const std::string& first_folder, const LoadedMod
 }
 
 // Several builds, in turns; each against the first.
-absl::Status compare(const BenchArguments& arguments) {
+absl::StatusOr<int> compare(const BenchArguments& arguments) {
   std::vector<driver::Run> runs;
   std::shared_ptr<LoadedModel> first;
   for (const std::string& folder : arguments.folders) {
@@ -260,10 +260,10 @@ absl::Status compare(const BenchArguments& arguments) {
     builds.push_back({arguments.folders[i], std::move(samples_ms), paired});
   }
   arguments.json ? print_json(builds) : print(builds);
-  return absl::OkStatus();
+  return kExitOk;
 }
 
-absl::Status run(const BenchArguments& arguments) {
+absl::StatusOr<int> run(const BenchArguments& arguments) {
   warn_of_shared_cpus(arguments.threads, cpus_of(arguments));
   if (arguments.folders.size() > 1 && arguments.profile)
     return absl::InvalidArgumentError(
@@ -279,7 +279,7 @@ absl::Status run(const BenchArguments& arguments) {
   warn_of_busy_machine(samples_ms);
   const Profile profile = arguments.profile ? profile_of(*model, arguments.threads) : Profile{};
   arguments.json ? print_json(samples_ms, profile) : print(samples_ms, profile);
-  return absl::OkStatus();
+  return kExitOk;
 }
 
 }  // namespace
@@ -309,12 +309,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Example: compiler bench build/squeezenet --threads 1 --profile\n"
       "         compiler bench build/untuned build/tuned");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      const absl::Status status = run(*arguments);
-      return status.ok() ? kExitOk : report_error("compiler bench", status);
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace tf::compiler_cli

@@ -345,6 +345,7 @@ absl::Status check_outputs(const BuildArguments& arguments) {
 }
 
 absl::StatusOr<int> run(BuildArguments arguments) {
+  TF_ASSIGN_OR_RETURN(arguments.allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(std::optional<Lock> lock, read_lock(arguments));
   const bool locked = lock.has_value();
   TF_ASSIGN_OR_RETURN(arguments.name, model_name(arguments, lock));
@@ -421,15 +422,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", arguments->json, "Print the report as JSON");
   command->add_flag("--wide", arguments->wide, "Print all columns, regardless of the terminal's width");
   command->footer("Example: compiler build squeezenet.onnx --target host --db tuning.db -o build/squeezenet");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      absl::StatusOr<schedule::Numerics> allowed = schedule::parse_numerics(arguments->allow);
-      if (!allowed.ok()) return static_cast<int>(report_error("compiler build", allowed.status()));
-      arguments->allowed = *std::move(allowed);
-      const absl::StatusOr<int> code = run(*arguments);
-      return code.ok() ? *code : static_cast<int>(report_error("compiler build", code.status()));
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace tf::compiler_cli

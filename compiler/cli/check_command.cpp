@@ -136,14 +136,13 @@ absl::Status check(const fs::path& folder, const CheckArguments& arguments, driv
   return sets > 0 ? absl::OkStatus() : absl::NotFoundError("it contains no test_data_set_*");
 }
 
-int run(const CheckArguments& arguments) {
+absl::StatusOr<int> run(CheckArguments arguments) {
+  TF_ASSIGN_OR_RETURN(arguments.allowed, schedule::parse_numerics(arguments.allow));
   int failed = 0;
   nlohmann::json all = nlohmann::json::array();
   std::unique_ptr<driver::BuildPool> pool;
   if (!arguments.interpret) {
-    auto created = driver::BuildPool::create({.workers = target::host_cores()});
-    if (!created.ok()) return report_error("compiler check", created.status());
-    pool = *std::move(created);
+    TF_ASSIGN_OR_RETURN(pool, driver::BuildPool::create({.workers = target::host_cores()}));
   }
   for (const std::string& folder : arguments.folders) {
     const absl::Status status = check(folder, arguments, pool.get());
@@ -178,14 +177,7 @@ void add_check_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
       "Example: compiler check /usr/share/libonnx-testdata/data/node/test_conv_with_strides_padding");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      absl::StatusOr<schedule::Numerics> allowed = schedule::parse_numerics(arguments->allow);
-      if (!allowed.ok()) return static_cast<int>(report_error("compiler check", allowed.status()));
-      arguments->allowed = *std::move(allowed);
-      return run(*arguments);
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace tf::compiler_cli

@@ -1,9 +1,7 @@
 #pragma once
 // Owns: the list of the compiler's commands, one file each. Does not know: what they do.
 
-#include <functional>
-
-#include "absl/status/status.h"
+#include "base/command_line.h"
 
 namespace CLI {
 class App;
@@ -11,10 +9,9 @@ class App;
 
 namespace tf::compiler_cli {
 
-// What the command line asks for: set by the chosen command while it is parsed, run after. Returns the exit
-// code.
+// What the command line asks for: set by the chosen command while it is parsed, run after.
 struct Invocation {
-  std::function<int()> run;
+  Run run;
 };
 
 void add_zoo_command(CLI::App& app, Invocation& invocation);

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "base/command_line.h"
-#include "base/exit_code.h"
 #include "base/grpc_environment.h"
 #include "compiler/cli/commands.h"
 #include "compiler/runtime/kernel_abi.h"
@@ -34,5 +33,5 @@ int main(int argc, char** argv) {
                               {"database schema", tf::database::current_schema_version()},
                               {"kernel ABI", TF_ABI_VERSION}});
   if (done) return *done;
-  return tf::finish_output(tf::command_name(app).c_str(), invocation.run());
+  return tf::finish_command(app, invocation.run);
 }

@@ -77,7 +77,7 @@ absl::Status check_outputs(const RunArguments& arguments, const LoadedModel& mod
   return absl::OkStatus();
 }
 
-absl::Status run(const RunArguments& arguments) {
+absl::StatusOr<int> run(const RunArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const auto model, LoadedModel::open(arguments.folder, arguments.threads));
   TF_RETURN_IF_ERROR(check_outputs(arguments, *model));
   TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
@@ -93,7 +93,7 @@ absl::Status run(const RunArguments& arguments) {
     if (!arguments.json) std::printf("%s\t%s\n", outputs[i].name.c_str(), file.c_str());
   }
   if (arguments.json) std::printf("%s\n", json_text(nlohmann::json{{"outputs", files}}, 1).c_str());
-  return absl::OkStatus();
+  return kExitOk;
 }
 
 }  // namespace
@@ -114,12 +114,7 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--npy", arguments->npy, "Write NumPy arrays (.npy) instead of .pb files");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler run build/squeezenet --input input=cat.npy -o out");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      const absl::Status status = run(*arguments);
-      return status.ok() ? kExitOk : report_error("compiler run", status);
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace tf::compiler_cli

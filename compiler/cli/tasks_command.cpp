@@ -90,18 +90,18 @@ void print_passes(graph::Graph graph, const TasksArguments& arguments) {
     std::printf("%s", print_after_text(texts).c_str());
 }
 
-absl::Status run(const TasksArguments& arguments) {
+absl::StatusOr<int> run(const TasksArguments& arguments) {
   TF_RETURN_IF_ERROR(check_pass(arguments.print_after, graph_passes()));
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
   TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
   if (!arguments.print_after.empty()) {
     print_passes(std::move(graph), arguments);
-    return absl::OkStatus();
+    return kExitOk;
   }
   TF_ASSIGN_OR_RETURN(const graph::Program program,
                       graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
   arguments.json ? print_json(program) : print(program, arguments.wide ? 0 : terminal_width());
-  return absl::OkStatus();
+  return kExitOk;
 }
 
 }  // namespace
@@ -115,12 +115,7 @@ void add_tasks_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->add_flag("--wide", arguments->wide, "Print whole cells, regardless of the terminal's width");
   command->footer("Example: compiler tasks squeezenet.onnx --target host");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      const absl::Status status = run(*arguments);
-      return status.ok() ? kExitOk : report_error("compiler tasks", status);
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace tf::compiler_cli

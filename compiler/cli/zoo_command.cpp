@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/json_text.h"
 #include "base/output_file.h"
+#include "base/status.h"
 #include "base/text_table.h"
 #include "compiler/cli/commands.h"
 #include "compiler/frontends/zoo/zoo.h"
@@ -25,7 +26,7 @@ struct ZooArguments {
   bool json = false;
 };
 
-int list(bool json) {
+void list(bool json) {
   nlohmann::json all = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows;
   for (const zoo::Network& network : zoo::networks()) {
@@ -38,19 +39,20 @@ int list(bool json) {
     std::printf(
         "%s", text_table({{"network"}, {"description", Cells::kShortened}}, std::move(rows), terminal_width())
                   .c_str());
-  return kExitOk;
 }
 
-int run(const ZooArguments& arguments) {
-  if (arguments.name == "list") return list(arguments.json);
+absl::StatusOr<int> run(const ZooArguments& arguments) {
+  if (arguments.name == "list") {
+    list(arguments.json);
+    return kExitOk;
+  }
   const std::vector<zoo::Network> networks = zoo::networks();
   const bool is_known = std::ranges::find(networks, arguments.name, &zoo::Network::name) != networks.end();
   if (is_known && arguments.output.empty())
-    return report_error("compiler zoo", absl::InvalidArgumentError("no output file: give -o FILE.onnx"));
-  absl::StatusOr<std::string> model = zoo::model(arguments.name, arguments.options);
-  if (!model.ok()) return report_error("compiler zoo", absl::InvalidArgumentError(model.status().message()));
-  if (absl::Status written = write_output(arguments.output, *model); !written.ok())
-    return report_error("compiler zoo", written);
+    return absl::InvalidArgumentError("no output file: give -o FILE.onnx");
+  const absl::StatusOr<std::string> model = zoo::model(arguments.name, arguments.options);
+  if (!model.ok()) return absl::InvalidArgumentError(model.status().message());
+  TF_RETURN_IF_ERROR(write_output(arguments.output, *model));
   if (arguments.json) {
     std::printf("%s\n",
                 json_text(nlohmann::json{{"file", arguments.output}, {"bytes", model->size()}}).c_str());

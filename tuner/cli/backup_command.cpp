@@ -22,7 +22,7 @@ struct BackupArguments {
   bool json = false;
 };
 
-absl::Status back_up(const BackupArguments& arguments) {
+absl::StatusOr<int> back_up(const BackupArguments& arguments) {
   const std::optional<std::string> from = database::sqlite_file(arguments.db),
                                    to = database::sqlite_file(arguments.to);
   if (!from || !to) {
@@ -39,7 +39,7 @@ absl::Status back_up(const BackupArguments& arguments) {
                  arguments.to.c_str(), counted(contents.jobs, "job").c_str(),
                  counted(contents.models, "model").c_str());
   }
-  return absl::OkStatus();
+  return kExitOk;
 }
 
 }  // namespace
@@ -56,12 +56,8 @@ void add_backup_command(CLI::App& app, Invocation& invocation) {
       "Example: tuner backup --db tune.db -o tune-monday.db\n"
       "To restore: stop the tuner; move tune.db, tune.db-wal, tune.db-shm and tune.db.models away; copy the "
       "backup and its .models to the old names; start the tuner.");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments]() -> int {
-      const absl::Status status = back_up(*arguments);
-      return status.ok() ? kExitOk : report_error("tuner backup", status);
-    };
-  });
+  command->callback(
+      [arguments, &invocation] { invocation.run = [arguments] { return back_up(*arguments); }; });
 }
 
 }  // namespace tf::tuner_cli

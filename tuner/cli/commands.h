@@ -1,7 +1,7 @@
 #pragma once
 // Owns: the list of the tuner's commands, one function each. Does not know: what they do.
 
-#include <functional>
+#include "base/command_line.h"
 
 namespace CLI {
 class App;
@@ -9,10 +9,9 @@ class App;
 
 namespace tf::tuner_cli {
 
-// What the command line asks for: set by the chosen command while it is parsed, run after. Returns the exit
-// code.
+// What the command line asks for: set by the chosen command while it is parsed, run after.
 struct Invocation {
-  std::function<int()> run;
+  Run run;
 };
 
 void add_tune_command(CLI::App& app, Invocation& invocation);

@@ -4,15 +4,16 @@
 #include <memory>
 
 #include "base/exit_code.h"
+#include "base/status.h"
 #include "tuner/cli/commands.h"
 
 namespace tf::tuner_cli {
 
 void add_join_command(CLI::App& app, Invocation& invocation) {
   rpc::add_join_command(app, "tuner", [&invocation](std::function<absl::Status()> join) {
-    invocation.run = [join]() -> int {
-      const absl::Status status = join();
-      return status.ok() ? kExitOk : report_error("tuner join", status);
+    invocation.run = [join]() -> absl::StatusOr<int> {
+      TF_RETURN_IF_ERROR(join());
+      return kExitOk;
     };
   });
 }

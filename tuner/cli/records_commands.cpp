@@ -230,22 +230,19 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
   return answers;
 }
 
-int run_best(const BestArguments& arguments) {
-  absl::StatusOr<std::vector<Answer>> answers = find_best(arguments);
-  if (!answers.ok()) return report_error("tuner best", answers.status());
-  if (answers->empty()) {
-    return report_error("tuner best", absl::NotFoundError(absl::StrCat(
-                                          arguments.db,
-                                          " has no measured schedule that matches; tune it first, or relax "
-                                          "--target, --device, --threads or --allow")));
-  }
+absl::StatusOr<int> run_best(const BestArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const std::vector<Answer> answers, find_best(arguments));
+  if (answers.empty())
+    return absl::NotFoundError(absl::StrCat(arguments.db,
+                                            " has no measured schedule that matches; tune it first, or relax "
+                                            "--target, --device, --threads or --allow"));
   if (arguments.json) {
     json all = json::array();
-    for (const Answer& answer : *answers) all.push_back(to_json(answer));
+    for (const Answer& answer : answers) all.push_back(to_json(answer));
     std::printf("%s\n", json_text(all, 1).c_str());
-    return kExitOk;
+  } else {
+    print_table(answers, arguments);
   }
-  print_table(*answers, arguments);
   return kExitOk;
 }
 
@@ -285,7 +282,7 @@ absl::Status check_job(database::Records& records, int64_t job, const std::strin
                                           "; give another --job, or omit it to export all jobs"));
 }
 
-absl::Status export_records(const TransferArguments& arguments) {
+absl::StatusOr<int> export_records(const TransferArguments& arguments) {
   TF_RETURN_IF_ERROR(check_is_no_input(arguments.file, "-o", database::local_files(arguments.db)));
   TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, {.tls_folder = arguments.tls}));
   using enum database::Filter::Which;
@@ -296,14 +293,17 @@ absl::Status export_records(const TransferArguments& arguments) {
     filter.which = kStanding;  // another job may have seen the failure
   }
   if (arguments.only_ok) filter.which = kOk;
-  if (arguments.file == "-") return database::export_jsonl(*records, filter, std::cout).status();
+  if (arguments.file == "-") {
+    TF_RETURN_IF_ERROR(database::export_jsonl(*records, filter, std::cout).status());
+    return kExitOk;
+  }
   TF_ASSIGN_OR_RETURN(database::TransferCounts counts,
                       database::export_jsonl_file(*records, filter, arguments.file));
   report_counts("wrote", counts, arguments.json);
-  return absl::OkStatus();
+  return kExitOk;
 }
 
-absl::Status import_records(const TransferArguments& arguments) {
+absl::StatusOr<int> import_records(const TransferArguments& arguments) {
   const std::optional<std::string> file = database::sqlite_file(arguments.db);
   if (!file) {
     return absl::InvalidArgumentError(
@@ -324,11 +324,7 @@ absl::Status import_records(const TransferArguments& arguments) {
   TF_ASSIGN_OR_RETURN(database::TransferCounts counts,
                       database::import_jsonl_text(arguments.file, text, *store));
   report_counts("imported", counts, arguments.json);
-  return absl::OkStatus();
-}
-
-int finish(const char* program, const absl::Status& status) {
-  return status.ok() ? kExitOk : report_error(program, status);
+  return kExitOk;
 }
 
 constexpr char kTlsHelp[] = "Folder of your certificate (`tuner join`), for a secured tuner";
@@ -377,9 +373,8 @@ void add_export(CLI::App& app, Invocation& invocation) {
                       "Only measurements of this job, without times of schedules that later failed");
   command->add_flag("--json", arguments->json, "Print the counts as JSON");
   command->footer("Example: tuner export --db tune.db -o tune.jsonl");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] { return finish("tuner export", export_records(*arguments)); };
-  });
+  command->callback(
+      [arguments, &invocation] { invocation.run = [arguments] { return export_records(*arguments); }; });
 }
 
 void add_import(CLI::App& app, Invocation& invocation) {
@@ -390,9 +385,8 @@ void add_import(CLI::App& app, Invocation& invocation) {
   command->add_option("--db", arguments->db, "Database FILE, created if it does not exist")->required();
   command->add_flag("--json", arguments->json, "Print the counts as JSON");
   command->footer("Example: tuner import tune.jsonl --db other.db");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] { return finish("tuner import", import_records(*arguments)); };
-  });
+  command->callback(
+      [arguments, &invocation] { invocation.run = [arguments] { return import_records(*arguments); }; });
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::string holder_name(const service::Installation& installation) {
   return absl::StrCat("tuner ", host, ":", installation.id);
 }
 
-absl::Status serve(const ServeArguments& arguments) {
+absl::StatusOr<int> serve(const ServeArguments& arguments) {
   TF_ASSIGN_OR_RETURN(Tuner config, serve_config(arguments.config_path, arguments.flags));
   TF_ASSIGN_OR_RETURN(const std::string database, database::writable_sqlite_file(config.db()));
   TF_RETURN_IF_ERROR(
@@ -121,7 +121,8 @@ absl::Status serve(const ServeArguments& arguments) {
   watchdog.reset();  // these two look at the daemon
   metrics = nullptr;
   daemon = nullptr;
-  return ended;
+  TF_RETURN_IF_ERROR(ended);
+  return kExitOk;
 }
 
 }  // namespace
@@ -167,12 +168,7 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
                                         .metrics = flags.mutable_metrics(),
                                         .set_reflection = [&flags] { flags.set_reflection(true); }});
   command->footer("Example: tuner serve --db tune.db --tracker 127.0.0.1:7190 --listen 127.0.0.1:7191");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments]() -> int {
-      const absl::Status status = serve(*arguments);
-      return status.ok() ? kExitOk : report_error("tuner serve", status);
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return serve(*arguments); }; });
 }
 
 }  // namespace tf::tuner_cli

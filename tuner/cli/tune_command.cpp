@@ -370,12 +370,7 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       "Builds the untuned network first, so that a network that cannot be built fails before tuning.\n"
       "Ctrl-C finishes running trials, cancels the timing of the network, and exits 130; run the same "
       "command to continue. A second Ctrl-C stops at once.");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments]() -> int {
-      const absl::StatusOr<int> code = tune(*arguments);
-      return code.ok() ? *code : report_error("tuner tune", code.status());
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return tune(*arguments); }; });
 }
 
 }  // namespace tf::tuner_cli

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "base/command_line.h"
-#include "base/exit_code.h"
 #include "base/grpc_environment.h"
 #include "compiler/schedule/schedule.h"
 #include "database/migrations.h"
@@ -33,5 +32,5 @@ int main(int argc, char** argv) {
                               {"schedule semantics", tf::schedule::kSemanticsVersion},
                               {"database schema", tf::database::current_schema_version()}});
   if (done) return *done;
-  return tf::finish_output(tf::command_name(app).c_str(), invocation.run());
+  return tf::finish_command(app, invocation.run);
 }
