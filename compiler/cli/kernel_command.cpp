@@ -17,6 +17,7 @@
 #include "compiler/cli/commands.h"
 #include "compiler/cli/print_after.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/wire.h"
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/target/target.h"
@@ -34,13 +35,12 @@ struct KernelArguments {
   bool ir = false, assembly = false, manifest = false, print_schedule = false, json = false;
 };
 
-absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& workload,
+absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& bound,
+                                                  const tensor::PortLayouts& ports,
                                                   const target::Target& target,
                                                   const KernelArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const tensor::PortLayouts ports,
-                      tensor::parse_ports(workload, arguments.in_layouts, arguments.out_layouts));
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
-  return schedule::to_string(schedule::default_schedule(workload, ports, target, arguments.threads, allowed));
+  return schedule::to_string(schedule::default_schedule(bound, ports, target, arguments.threads, allowed));
 }
 
 absl::Status in_file(const std::string& path, const absl::Status& mistake) {
@@ -71,25 +71,21 @@ void warn_of_empty_stages(const tensor::Workload& workload) {
 }
 
 absl::StatusOr<proto::BuildKernelRequest> request_of(const KernelArguments& arguments) {
-  proto::BuildKernelRequest request;
-  TF_ASSIGN_OR_RETURN(*request.mutable_workload(), read_file(arguments.workload));
-  const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(request.workload());
+  TF_ASSIGN_OR_RETURN(const std::string text, read_file(arguments.workload));
+  const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(text);
   if (!workload.ok()) return in_file(arguments.workload, workload.status());
-  TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(arguments.binding));
-  request.mutable_binding()->insert(binding.begin(), binding.end());
+  tensor::KernelSpec spec{.workload = *workload};
+  TF_ASSIGN_OR_RETURN(spec.binding, tensor::parse_binding(arguments.binding));
   TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
-  request.set_target(target.text());
-  request.set_entry("kernel");
-  request.set_use(proto::KERNEL_USE_DEVICE);
-  request.mutable_in_layouts()->Assign(arguments.in_layouts.begin(), arguments.in_layouts.end());
-  request.mutable_out_layouts()->Assign(arguments.out_layouts.begin(), arguments.out_layouts.end());
-  const absl::StatusOr<tensor::Workload> bound = tensor::bind(*workload, binding);
+  const absl::StatusOr<tensor::Workload> bound = tensor::bind(*workload, spec.binding);
   if (!bound.ok()) return in_file(arguments.workload, bound.status());
   warn_of_empty_stages(*bound);
-  TF_ASSIGN_OR_RETURN(*request.mutable_schedule(), arguments.schedule.empty()
-                                                       ? default_schedule_text(*bound, target, arguments)
-                                                       : given_schedule_text(*bound, arguments.schedule));
-  return request;
+  TF_ASSIGN_OR_RETURN(spec.ports, tensor::parse_ports(*bound, arguments.in_layouts, arguments.out_layouts));
+  TF_ASSIGN_OR_RETURN(const std::string schedule,
+                      arguments.schedule.empty()
+                          ? default_schedule_text(*bound, spec.ports, target, arguments)
+                          : given_schedule_text(*bound, arguments.schedule));
+  return driver::kernel_request(spec, target.text(), schedule).kernel();
 }
 
 absl::StatusOr<proto::BuildReply> ask(driver::BuildPool& pool, const proto::BuildRequest& request) {
@@ -163,7 +159,7 @@ nlohmann::json json_of(const Shown& shown, const std::string& output) {
   return json;
 }
 
-absl::Status run(const KernelArguments& arguments) {
+absl::StatusOr<int> run(const KernelArguments& arguments) {
   TF_RETURN_IF_ERROR(check_is_no_input(arguments.output, "-o", {arguments.workload, arguments.schedule}));
   TF_ASSIGN_OR_RETURN(const Shown shown, make(arguments));
   if (arguments.json) {
@@ -172,7 +168,7 @@ absl::Status run(const KernelArguments& arguments) {
     std::printf("%s%s%s%s%s", shown.schedule.c_str(), print_after_text(shown.after_passes).c_str(),
                 shown.ir.c_str(), shown.assembly.c_str(), shown.manifest.c_str());
   }
-  return absl::OkStatus();
+  return kExitOk;
 }
 
 }  // namespace
@@ -215,12 +211,7 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Example: compiler kernel gemm.workload --with tiled.schedule --print-after vectorize\n"
       "         compiler kernel gemm.workload --target cuda:arch=sm_90 --ir --asm -o gemm.cubin");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      const absl::Status status = run(*arguments);
-      return status.ok() ? kExitOk : report_error("compiler kernel", status);
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace tf::compiler_cli

@@ -21,6 +21,7 @@
 #include "compiler/cli/commands.h"
 #include "compiler/cli/print_after.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/wire.h"
 #include "compiler/passes/lower.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/numerics.h"
@@ -84,27 +85,23 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
 absl::StatusOr<proto::BuildReply> kernel_text(driver::BuildPool& pool, const database::Workload& workload,
                                               const database::Measurement& record,
                                               const ShowArguments& arguments) {
+  const auto refused = [&](absl::string_view why) {
+    return absl::FailedPreconditionError(absl::StrCat("the schedule of record ",
+                                                      database::record_digest(record).hex().substr(0, 12),
+                                                      " cannot be built: ", std::string(why)));
+  };
+  const absl::StatusOr<tensor::KernelSpec> spec = tensor::parse_spec(workload.text, record.problem);
+  if (!spec.ok()) return refused(spec.status().message());
   proto::BuildRequest request;
   request.mutable_show()->set_print_after(arguments.print_after);
   request.mutable_show()->set_ir(arguments.ir);
   request.mutable_show()->set_assembly(arguments.assembly);
-  proto::BuildKernelRequest& kernel = *request.mutable_show()->mutable_kernel();
-  kernel.set_workload(workload.text);
-  TF_ASSIGN_OR_RETURN(const tensor::Binding binding, tensor::parse_binding(record.problem.binding));
-  kernel.mutable_binding()->insert(binding.begin(), binding.end());
-  kernel.set_schedule(record.schedule);
-  kernel.set_target(record.problem.target);
-  for (const std::string& layout : record.problem.in_layouts) kernel.add_in_layouts(layout);
-  for (const std::string& layout : record.problem.out_layouts) kernel.add_out_layouts(layout);
-  kernel.set_entry("kernel");
+  *request.mutable_show()->mutable_kernel() =
+      driver::kernel_request(*spec, record.problem.target, record.schedule).kernel();
   TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool.build(request));
   if (reply.code() == static_cast<int>(absl::StatusCode::kInvalidArgument) && !arguments.print_after.empty())
     return absl::InvalidArgumentError(reply.message());
-  if (reply.code() != 0) {
-    return absl::FailedPreconditionError(absl::StrCat("the schedule of record ",
-                                                      database::record_digest(record).hex().substr(0, 12),
-                                                      " cannot be built: ", reply.message()));
-  }
+  if (reply.code() != 0) return refused(reply.message());
   return reply;
 }
 
@@ -131,7 +128,7 @@ std::string kernel_options(const tensor::KernelKey& problem) {
       layout_options("--in-layout", problem.in_layouts), layout_options("--out-layout", problem.out_layouts));
 }
 
-absl::Status run(const ShowArguments& arguments) {
+absl::StatusOr<int> run(const ShowArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(const auto records,
                       database::open_records(arguments.database, {.tls_folder = arguments.tls}));
@@ -140,7 +137,7 @@ absl::Status run(const ShowArguments& arguments) {
   const bool code = lowered || arguments.schedule;
   if (arguments.workload && !code && !arguments.json) {  // one text, whatever was measured of it
     std::printf("# %s\n%s", printable(workload.op).c_str(), printable_lines(workload.text).c_str());
-    return absl::OkStatus();
+    return kExitOk;
   }
   TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> best,
                       best_records(*records, workload.key(), arguments.device, allowed));
@@ -179,7 +176,7 @@ absl::Status run(const ShowArguments& arguments) {
   }
   if (arguments.json) {
     std::printf("%s\n", json_text(all, 1).c_str());
-    return absl::OkStatus();
+    return kExitOk;
   }
   // A record may be another's: its texts are shown, not obeyed.
   for (size_t i = 0; i < best.size(); ++i) {
@@ -196,7 +193,7 @@ absl::Status run(const ShowArguments& arguments) {
       if (entry.contains(part)) std::printf("%s\n", printable_lines(entry[part].get<std::string>()).c_str());
     }
   }
-  return absl::OkStatus();
+  return kExitOk;
 }
 
 }  // namespace
@@ -221,12 +218,7 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
                     "Print the schedule, as `compiler kernel --with` reads it");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler show fb0d19c09b24 --db tuning.db --asm");
-  command->callback([arguments, &invocation] {
-    invocation.run = [arguments] {
-      const absl::Status status = run(*arguments);
-      return status.ok() ? kExitOk : report_error("compiler show", status);
-    };
-  });
+  command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
 }  // namespace tf::compiler_cli

@@ -23,6 +23,7 @@
 #include "compiler/driver/model_name.h"
 #include "compiler/driver/model_tables.h"
 #include "compiler/driver/runtime_archive.h"
+#include "compiler/driver/wire.h"
 #include "compiler/graph/memory_plan.h"
 #include "compiler/schedule/default_schedule.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -113,16 +114,9 @@ class KernelBuilder {
   // at all.
   absl::StatusOr<bool> build(size_t task, const std::string& schedule) {
     const graph::Task& t = program_.tasks[task];
-    proto::BuildRequest request;
-    proto::BuildKernelRequest& kernel = *request.mutable_kernel();
-    kernel.set_workload(tensor::canonical_text(t.kernel.workload));
-    kernel.mutable_binding()->insert(t.kernel.binding.begin(), t.kernel.binding.end());
-    kernel.set_schedule(schedule);
-    kernel.set_target(options_.target.text());
-    for (const std::string& text : tensor::layout_texts(t.kernel.ports.inputs)) kernel.add_in_layouts(text);
-    for (const std::string& text : tensor::layout_texts(t.kernel.ports.outputs)) kernel.add_out_layouts(text);
-    kernel.set_entry(entry_name(task, t.kernel.workload.label));
-    kernel.set_use(proto::KERNEL_USE_MODEL);
+    proto::BuildRequest request = kernel_request(t.kernel, options_.target.text(), schedule);
+    request.mutable_kernel()->set_entry(entry_name(task, t.kernel.workload.label));
+    request.mutable_kernel()->set_use(proto::KERNEL_USE_MODEL);
     TF_ASSIGN_OR_RETURN(proto::BuildReply reply, builder_.build(request));
     Kernel& result = kernels_[task];
     if (reply.code() != 0) {
@@ -140,7 +134,7 @@ class KernelBuilder {
       return false;
     }
     result.numerics.assign(manifest.numerics().begin(), manifest.numerics().end());
-    result.entry = kernel.entry();
+    result.entry = request.kernel().entry();
     result.object = std::move(*reply.mutable_artifact()->mutable_blobs(0)->mutable_content());
     result.dims.assign(manifest.dim_values().begin(), manifest.dim_values().end());
     result.workspace_bytes = manifest.workspace_bytes();

@@ -74,6 +74,15 @@ KernelKey key_of(const KernelSpec& spec) {
           .reuse_distance_bytes = spec.reuse_distance_bytes};
 }
 
+absl::StatusOr<KernelSpec> parse_spec(const std::string& workload, const KernelKey& key) {
+  KernelSpec spec{.threads = static_cast<int>(key.threads), .reuse_distance_bytes = key.reuse_distance_bytes};
+  TF_ASSIGN_OR_RETURN(spec.workload, parse_workload(workload));
+  TF_ASSIGN_OR_RETURN(spec.binding, parse_binding(key.binding));
+  TF_ASSIGN_OR_RETURN(spec.ports, parse_ports(spec.workload, key.in_layouts, key.out_layouts));
+  TF_ASSIGN_OR_RETURN(spec.target, target::parse_target(key.target));
+  return spec;
+}
+
 KernelKey key_for(const KernelSpec& spec, const target::Target& target, int threads) {
   KernelKey key = key_of(spec);
   key.target = target.text();

@@ -51,6 +51,9 @@ struct KernelSpec {
 KernelSpec for_target(KernelSpec spec, const target::Target& target, int threads);
 
 KernelKey key_of(const KernelSpec& spec);
+// The kernel that a key stands for, given its workload's text; labels are not part of either. INVALID_ARGUMENT for texts that cannot be
+// a kernel's.
+absl::StatusOr<KernelSpec> parse_spec(const std::string& workload, const KernelKey& key);
 // key_of(for_target(spec, target, threads)).
 KernelKey key_for(const KernelSpec& spec, const target::Target& target, int threads);
 

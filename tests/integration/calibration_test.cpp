@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/wire.h"
 #include "database/memory_store.h"
 #include "database/stores/open_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/integration/tuning_fixture.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::integration_test {
 namespace {
@@ -51,8 +51,8 @@ TEST_F(HostCalibration, ComputeWhatTheyAreDefinedAs) {
   for (size_t i = 0; i < 2; ++i) {  // the others are the second with more terms
     const session::Task& task = all[i].task;
     const auto kernel =
-        builder_->build(*session::candidate_request(task, target_.text(), all[i].schedule)).value();
-    const auto reference = builder_->build(*session::reference_request(task, target_.text())).value();
+        builder_->build(driver::kernel_request(task.kernel, target_.text(), all[i].schedule)).value();
+    const auto reference = builder_->build(driver::reference_request(task.kernel, target_.text())).value();
     ASSERT_EQ(kernel.code(), 0) << kernel.message();
     farm::Trial trial;
     trial.set_input_seed(1);

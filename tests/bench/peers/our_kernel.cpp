@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/driver/wire.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/layout.h"
@@ -14,7 +15,6 @@
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
-#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::peers {
 namespace {
@@ -140,7 +140,7 @@ absl::StatusOr<proto::Artifact> build(driver::BuildPool& pool, const proto::Buil
 
 absl::StatusOr<proto::Artifact> build(driver::BuildPool& pool, const session::Task& task,
                                       const target::Target& target, const NamedSchedule& schedule) {
-  return build(pool, *session::candidate_request(task, target.text(), schedule.text),
+  return build(pool, driver::kernel_request(task.kernel, target.text(), schedule.text),
                absl::StrCat(task.label, " by schedule ", schedule.name));
 }
 
@@ -206,7 +206,7 @@ absl::StatusOr<Answer> reference_answer(driver::BuildPool& pool, const session::
                                         const target::Target& target, const bench::Operands& operands,
                                         const Runtime& runtime) {
   TF_ASSIGN_OR_RETURN(const proto::Artifact artifact,
-                      build(pool, *session::reference_request(task, target.text()),
+                      build(pool, driver::reference_request(task.kernel, target.text()),
                             absl::StrCat(task.label, " as plain loops")));
   TF_ASSIGN_OR_RETURN(const std::shared_ptr<Loaded> loaded, load(artifact, operands, runtime));
   TF_CHECK(loaded->kernel->entry()(&loaded->call) == TF_KERNEL_OK);
@@ -235,7 +235,7 @@ absl::StatusOr<std::string> show_kernel(driver::BuildPool& pool, const session::
                                         Form form) {
   proto::BuildRequest request;
   *request.mutable_show()->mutable_kernel() =
-      session::candidate_request(task, target.text(), schedule.text)->kernel();
+      driver::kernel_request(task.kernel, target.text(), schedule.text).kernel();
   request.mutable_show()->set_ir(form == Form::kIr);
   request.mutable_show()->set_assembly(form == Form::kAssembly);
   TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, pool.build(request));

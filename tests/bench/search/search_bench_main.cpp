@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/wire.h"
 #include "compiler/frontends/zoo/zoo.h"
 #include "compiler/passes/lower.h"
 #include "database/sqlite_store.h"
@@ -239,19 +240,8 @@ void lower(benchmark::State& state) {
 }
 
 kernel_proto::BuildRequest request_of(const Kernel& kernel, const space::Candidate& candidate) {
-  kernel_proto::BuildRequest request;
-  kernel_proto::BuildKernelRequest& build = *request.mutable_kernel();
-  build.set_workload(tensor::canonical_text(kernel.task.kernel.workload));
-  build.mutable_binding()->insert(kernel.task.kernel.binding.begin(), kernel.task.kernel.binding.end());
-  build.set_schedule(schedule::to_string(kernel.space.schedule_of(candidate)));
-  build.set_target(target::host_target().text());
-  for (const std::string& text : tensor::layout_texts(kernel.task.kernel.ports.inputs))
-    build.add_in_layouts(text);
-  for (const std::string& text : tensor::layout_texts(kernel.task.kernel.ports.outputs))
-    build.add_out_layouts(text);
-  build.set_entry("candidate");
-  build.set_use(kernel_proto::KERNEL_USE_DEVICE);
-  return request;
+  return driver::kernel_request(kernel.task.kernel, target::host_target().text(),
+                                schedule::to_string(kernel.space.schedule_of(candidate)));
 }
 
 // One build worker, all the way to a loadable artifact; counters are milliseconds a candidate by phase.

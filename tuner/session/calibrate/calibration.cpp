@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "compiler/driver/wire.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/session/loop/pipeline.h"
 #include "tuner/session/loop/record_proto.h"
-#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::session {
 namespace {
@@ -86,10 +86,10 @@ class Measurer {
     TF_RETURN_IF_ERROR(store_.add_workload({.text = tensor::canonical_text(kernel.task.kernel.workload),
                                             .op = kernel.task.label,
                                             .flops = kernel.amount}));
-    Subject subject;
+    database::Measurement subject;
     subject.problem = tensor::key_for(kernel.task.kernel, options_.machine.target, 1);
     subject.schedule = kernel.schedule;
-    subject.device_class = options_.machine.device_class;
+    subject.device.device_class = options_.machine.device_class;
     if (!built.ok()) return std::nullopt;
     if (built->code() != 0) return keep(record_of(subject, *built), kernel);
     const measure::ArtifactBytes artifact =
@@ -191,10 +191,11 @@ absl::StatusOr<Calibration> Calibration::begin(const CalibrationOptions& options
   const std::string target = options.machine.target.text();
   for (CalibrationKernel& kernel : calibration_kernels_of(options.machine.target)) {
     if (known.find(kernel, options.machine) != nullptr) continue;
-    auto reply = std::async(std::launch::async,
-                            [&builder, request = candidate_request(kernel.task, target, kernel.schedule)] {
-                              return builder.build(*request);
-                            });
+    auto reply =
+        std::async(std::launch::async,
+                   [&builder, request = driver::kernel_request(kernel.task.kernel, target, kernel.schedule)] {
+                     return builder.build(request);
+                   });
     calibration.builds_.push_back({std::move(kernel), std::move(reply)});
   }
   return calibration;

@@ -12,17 +12,18 @@
 #include "base/race.h"
 #include "base/status.h"
 #include "base/unix_time.h"
+#include "compiler/driver/wire.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/session/finals/finals.h"
 #include "tuner/session/finals/finals_run.h"
 #include "tuner/session/loop/record_proto.h"
 #include "tuner/session/loop/record_times.h"
-#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::session {
 namespace {
 
 using database::Measurement;
+using tunefarm::kernel::v1::BuildRequest;
 
 constexpr uint64_t kTickets = 1'000'000;  // more than a run or a turn has trials
 
@@ -104,9 +105,16 @@ TaskFinals finals_of(const TaskState& task, size_t index, const std::vector<Meas
                      const SessionOptions& options) {
   TaskFinals task_finals{.task = index};
   for (const Measurement& each : finalists) {
-    task_finals.finalists.push_back({candidate_request(task.task(), options.target.text(), each.schedule),
-                                     Subject{task.problem(), each.schedule, each.sketch_hash, each.choices,
-                                             options.device_class, options.job_id, each.untuned}});
+    const BuildRequest request =
+        driver::kernel_request(task.task().kernel, options.target.text(), each.schedule);
+    Measurement subject{.problem = task.problem(),
+                        .schedule = each.schedule,
+                        .sketch_hash = each.sketch_hash,
+                        .choices = each.choices,
+                        .untuned = each.untuned,
+                        .device = {.device_class = options.device_class},
+                        .job_id = options.job_id};
+    task_finals.finalists.push_back({std::make_shared<const BuildRequest>(request), std::move(subject)});
   }
   return task_finals;
 }
@@ -160,7 +168,7 @@ absl::Status record(const std::vector<Played>& ranking, int64_t began_unix_ns, F
 }
 
 // A trial that does not count: none came of it, or one whose device throttled.
-absl::Status note_spoiled(const Subject& subject, const Finished& finished, measure::Runner& runner,
+absl::Status note_spoiled(const Measurement& subject, const Finished& finished, measure::Runner& runner,
                           database::Store& store) {
   if (finished.result) runner.acknowledge(*finished.result);
   const absl::Status why = finished.status.ok() ? absl::UnavailableError(kThrottled) : finished.status;
@@ -195,7 +203,7 @@ absl::StatusOr<FinalsOutcome> decide_best(const TriedTasks& tried, const Session
   FinalsOutcome played;
   absl::Status noted;
   FinalsListener listener;
-  listener.spoiled = [&](const Subject& subject, const Finished& finished) {
+  listener.spoiled = [&](const Measurement& subject, const Finished& finished) {
     ++played.attempts;
     noted.Update(note_spoiled(subject, finished, runner, store));
   };

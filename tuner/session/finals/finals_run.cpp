@@ -84,7 +84,7 @@ void take(Finished finished, const Seat& seat) {
   Played& player = table.players[seat.finalist];
   if (table.slot.empty()) table.slot = finished.result->slot();
   table.has_moved = table.has_moved || finished.result->slot() != table.slot;
-  const Subject& subject = table.task_finals->finalists[seat.finalist].subject;
+  const database::Measurement& subject = table.task_finals->finalists[seat.finalist].subject;
   const database::Measurement& trial =
       player.trials.emplace_back(record_of(subject, *finished.work.built, *finished.result));
   player.results.push_back(std::move(finished.result));

@@ -24,7 +24,7 @@ namespace tf::session {
 // One of a task's best, to be built and measured again.
 struct Finalist {
   std::shared_ptr<const tunefarm::kernel::v1::BuildRequest> request;
-  Subject subject;
+  database::Measurement subject;  // as record_of takes it
 };
 
 // The final re-measurement of a task.
@@ -60,7 +60,7 @@ struct FinalsLimits {
 // Who hears what comes of the final re-measurements.
 struct FinalsListener {
   // Told of each trial that does not count, because it is made again.
-  std::function<void(const Subject& subject, const Finished& finished)> spoiled = {};
+  std::function<void(const database::Measurement& subject, const Finished& finished)> spoiled = {};
   // Told of each final re-measurement once it is over, by its place among `all_finals`: those that were
   // measured, the winner first, who failed last. Their results are to be acknowledged by then: until a final
   // re-measurement is over it keeps them.

@@ -26,17 +26,9 @@ constexpr double kOtherDevice = 1, kOtherTarget = 1, kOtherThreads = 1;
 
 // As the database keeps it; the label is not needed.
 absl::StatusOr<Task> task_of(database::Records& records, const tensor::KernelKey& problem) {
-  Task task;
   TF_ASSIGN_OR_RETURN(const database::Workload stored, records.find_workload(problem.workload.hex()));
-  task.label = stored.op;
-  TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(stored.text));
-  TF_ASSIGN_OR_RETURN(task.kernel.binding, tensor::parse_binding(problem.binding));
-  TF_ASSIGN_OR_RETURN(tensor::PortLayouts ports,
-                      tensor::parse_ports(task.kernel.workload, problem.in_layouts, problem.out_layouts));
-  task.kernel.ports.inputs = std::move(ports.inputs);
-  task.kernel.ports.outputs = std::move(ports.outputs);
-  task.kernel.reuse_distance_bytes = problem.reuse_distance_bytes;
-  return task;
+  TF_ASSIGN_OR_RETURN(tensor::KernelSpec kernel, tensor::parse_spec(stored.text, problem));
+  return Task{.label = stored.op, .kernel = std::move(kernel)};
 }
 
 struct Measured {

@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "tuner/session/loop/line.h"
+#include "tuner/session/loop/queue.h"
 
 namespace tf::session {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: a blocking queue between the pipeline's threads. Does not know: what waits in it, who goes first.
+// Owns: a blocking queue between the pipeline's threads, and who of those that wait goes first. Does not know: what waits.
 
 #include <chrono>
 #include <condition_variable>
@@ -8,9 +8,28 @@
 #include <optional>
 #include <utility>
 
-#include "tuner/session/loop/line.h"
-
 namespace tf::session {
+
+// Nobody goes before another who came first.
+struct AsTheyCame {
+  template <typename T>
+  bool operator()(const T&, const T&) const {
+    return false;
+  }
+};
+
+// Takes, of those that may go, the one that goes before all others by now, or of several such the one that
+// came first; nothing if none may.
+template <typename Before, typename T, typename Filter>
+std::optional<T> take_first_if(std::deque<T>& line, Filter may_go) {
+  auto first = line.end();
+  for (auto each = line.begin(); each != line.end(); ++each)
+    if (may_go(*each) && (first == line.end() || Before()(*each, *first))) first = each;
+  if (first == line.end()) return std::nullopt;
+  std::optional<T> value = std::move(*first);
+  line.erase(first);
+  return value;
+}
 
 // Thread-safe. After close(), push is ignored and pop returns nothing, also to those who wait. `Before` may
 // change its mind about those that wait.
@@ -51,7 +70,7 @@ class Queue {
  private:
   std::optional<T> take() {
     if (closed_ || values_.empty()) return std::nullopt;
-    return take_first<Before>(values_);
+    return take_first_if<Before>(values_, [](const T&) { return true; });
   }
 
   std::mutex mutex_;

@@ -14,17 +14,9 @@ namespace farm = tunefarm::farm::v1;
 // What a compiler or a device says of a failure is for people.
 constexpr size_t kMaxDetailBytes = 1 << 16;
 
-database::Measurement start_of(const Subject& subject) {
-  database::Measurement record;
-  record.problem = subject.problem;
-  record.schedule = subject.schedule;
-  record.semantics_version = schedule::kSemanticsVersion;
-  record.sketch_hash = subject.sketch_hash;
-  record.choices = subject.choices;
-  record.device.device_class = subject.device_class;
-  record.job_id = subject.job_id;
-  record.untuned = subject.untuned;
-  return record;
+database::Measurement start_of(database::Measurement subject) {
+  subject.semantics_version = schedule::kSemanticsVersion;
+  return subject;
 }
 
 database::Outcome outcome_of(farm::Outcome outcome) {
@@ -51,7 +43,7 @@ database::Outcome outcome_of(farm::Outcome outcome) {
 }
 
 // What is kept of a measurement that cannot be what its device says: that, and whose it was.
-database::Measurement implausible(const Subject& subject, const database::Measurement& said,
+database::Measurement implausible(const database::Measurement& subject, const database::Measurement& said,
                                   const absl::Status& why) {
   database::Measurement record = start_of(subject);
   record.outcome = database::Outcome::kImplausible;
@@ -77,7 +69,8 @@ database::DeviceState device_of(const farm::DeviceState& state, const std::strin
           .load_1min = state.load_1min()};
 }
 
-database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed) {
+database::Measurement record_of(const database::Measurement& subject,
+                                const tunefarm::kernel::v1::BuildReply& failed) {
   database::Measurement record = start_of(subject);
   record.outcome = database::Outcome::kCompileError;
   record.detail = failed.message().substr(0, kMaxDetailBytes);
@@ -85,7 +78,8 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
   return record;
 }
 
-database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& built,
+database::Measurement record_of(const database::Measurement& subject,
+                                const tunefarm::kernel::v1::BuildReply& built,
                                 const farm::TrialResult& result) {
   database::Measurement record = start_of(subject);
   const auto& numerics = built.artifact().manifest().numerics();
@@ -98,7 +92,7 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
                       : result.cache_mode() == farm::CACHE_MODE_WARM ? database::CacheMode::kWarm
                                                                      : database::CacheMode::kUnknown;
   record.max_error = result.max_error();
-  record.device = device_of(result.device(), subject.device_class);
+  record.device = device_of(result.device(), subject.device.device_class);
   record.artifact_digest = result.artifact_digest();
   record.code_digest = built.code_digest();
   if (!result.lease_id().empty()) {
@@ -111,7 +105,7 @@ database::Measurement record_of(const Subject& subject, const tunefarm::kernel::
   return possible.ok() ? record : implausible(subject, record, possible);
 }
 
-database::Attempt attempt_of(const Subject& subject, const std::string& artifact_digest,
+database::Attempt attempt_of(const database::Measurement& subject, const std::string& artifact_digest,
                              const absl::Status& why) {
   return {.problem = subject.problem,
           .schedule = subject.schedule,

@@ -16,30 +16,24 @@ class TrialResult;
 
 namespace tf::session {
 
-// What was measured: everything of a Measurement that is known before it runs.
-struct Subject {
-  tensor::KernelKey problem;
-  std::string schedule;
-  std::string sketch_hash;
-  std::vector<int64_t> choices;
-  std::string device_class;
-  int64_t job_id = 0;
-  bool untuned = false;  // it is what a build without tuning takes
-};
-
 database::DeviceState device_of(const tunefarm::farm::v1::DeviceState& state,
                                 const std::string& device_class);
 
+// In the following, `subject` is what is known of a measurement before it runs: problem, schedule, sketch, choices, device
+// class, job, whether it is untuned.
+
 // A candidate that did not compile.
-database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& failed);
+database::Measurement record_of(const database::Measurement& subject,
+                                const tunefarm::kernel::v1::BuildReply& failed);
 
 // A candidate that ran, however it ended. `built` is its build's reply. What cannot be measured, such as
 // samples of negative time, becomes the outcome implausible.
-database::Measurement record_of(const Subject& subject, const tunefarm::kernel::v1::BuildReply& built,
+database::Measurement record_of(const database::Measurement& subject,
+                                const tunefarm::kernel::v1::BuildReply& built,
                                 const tunefarm::farm::v1::TrialResult& result);
 
 // A try that gave no measurement.
-database::Attempt attempt_of(const Subject& subject, const std::string& artifact_digest,
+database::Attempt attempt_of(const database::Measurement& subject, const std::string& artifact_digest,
                              const absl::Status& why);
 
 }  // namespace tf::session

@@ -244,13 +244,13 @@ std::vector<std::string> TaskState::known_code() const {
   return digests;
 }
 
-Subject TaskState::subject_of(const space::Candidate& candidate) const {
-  Subject subject;
+database::Measurement TaskState::subject_of(const space::Candidate& candidate) const {
+  database::Measurement subject;
   subject.problem = problem_;
   subject.schedule = schedule::to_string(space_.space().schedule_of(candidate));
   subject.sketch_hash = space_.hash_of(candidate);
   subject.choices.assign(candidate.point.begin(), candidate.point.end());
-  subject.device_class = device_class_;
+  subject.device.device_class = device_class_;
   subject.job_id = job_id_;
   subject.untuned = untuned_ == candidate;
   return subject;

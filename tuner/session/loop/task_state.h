@@ -52,7 +52,7 @@ class TaskState {
   // One that was handed out and will not be tried: as if it had not been.
   void take_back(const space::Candidate& candidate);
   // The schedule, sketch hash and slot values of a candidate, as they are recorded.
-  Subject subject_of(const space::Candidate& candidate) const;
+  database::Measurement subject_of(const space::Candidate& candidate) const;
 
   // What came of the code that an earlier run measured for this task; nothing if it measured none such.
   struct Tried {

@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "compiler/driver/wire.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -17,7 +18,6 @@
 #include "tuner/session/history/transfer_learning.h"
 #include "tuner/session/loop/record_proto.h"
 #include "tuner/session/loop/record_times.h"
-#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::session {
 namespace {
@@ -41,8 +41,9 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   pipeline_options.takes_turns = options_.takes_turns;
   pipeline_options.cpu = &cpu_;
   for (const auto& task : tasks_) {
-    pipeline_options.tasks.push_back(
-        {reference_request(task->task(), target_), task->task().kernel.reuse_distance_bytes});
+    pipeline_options.tasks.push_back({std::make_shared<const tunefarm::kernel::v1::BuildRequest>(
+                                          driver::reference_request(task->task().kernel, target_)),
+                                      task->task().kernel.reuse_distance_bytes});
   }
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));
   // This thread searches: the pipeline's threads, which only hand on what devices wait for, go first.

@@ -43,7 +43,7 @@ class TuningLoop {
   struct InFlight {
     int task = 0;
     space::Candidate candidate;
-    Subject subject;
+    database::Measurement subject;
     uint64_t ticket = 0;
     std::shared_ptr<Place> place = nullptr;
   };

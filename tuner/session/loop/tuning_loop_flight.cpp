@@ -3,9 +3,9 @@
 #include <iterator>
 #include <utility>
 
+#include "compiler/driver/wire.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
-#include "tuner/session/loop/requests_proto.h"
 #include "tuner/session/loop/tuning_loop.h"
 
 namespace tf::session {
@@ -39,7 +39,8 @@ bool TuningLoop::submit_next(Pipeline& pipeline) {
     // It has to have a time, whatever is known already.
     if (flight.subject.untuned && task.best_seconds() > 0) work.priority = Priority::kInFull;
     progress_.set_current_task(index);
-    work.request = candidate_request(task.task(), target_, flight.subject.schedule);
+    work.request = std::make_shared<const tunefarm::kernel::v1::BuildRequest>(
+        driver::kernel_request(task.task().kernel, target_, flight.subject.schedule));
     hand_out(std::move(flight), work);
     pipeline.submit(std::move(work));
     return true;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "base/counted.h"
 #include "base/status.h"
+#include "compiler/driver/wire.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/bench/search/replay/recorder.h"
@@ -18,7 +19,6 @@
 #include "tuner/cli/cpu_split.h"
 #include "tuner/session/calibrate/calibration.h"
 #include "tuner/session/loop/record_proto.h"
-#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::replay {
 namespace {
@@ -87,7 +87,7 @@ std::vector<Reply> build_all(driver::BuildPool& builder, const session::Task& ta
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < schedules.size(); i = next++)
-      replies[i] = build(builder, *session::candidate_request(task, target, schedules[i]));
+      replies[i] = build(builder, driver::kernel_request(task.kernel, target, schedules[i]));
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < builder.slots(); ++i) threads.emplace_back(work);
@@ -98,7 +98,7 @@ std::vector<Reply> build_all(driver::BuildPool& builder, const session::Task& ta
 absl::StatusOr<measure::ArtifactBytes> build_reference(driver::BuildPool& builder, const session::Task& task,
                                                        const std::string& target) {
   TF_ASSIGN_OR_RETURN(const kernel::BuildReply reply,
-                      build(builder, *session::reference_request(task, target)));
+                      build(builder, driver::reference_request(task.kernel, target)));
   if (reply.code() == 0) return measure::make_artifact_bytes(reply.artifact().SerializeAsString());
   return absl::FailedPreconditionError(
       absl::StrCat("the reference kernel of ", task.label, " does not compile: ", reply.message()));
@@ -161,13 +161,13 @@ absl::Status Recorder::revisit(size_t replicate, const Recording& recording) {
   for (const auto& entry : recording.pool.entries()) {
     if (entry->replicates.size() + 1 != replicate || shortest_sample(entry->replicates.front()) > limit)
       continue;
-    session::Subject subject;
+    database::Measurement subject;
     subject.problem =
         tensor::key_for(recording.task.task.kernel, target::parse_target(recording.target).value(), threads_);
     subject.schedule = entry->schedule;
     subject.sketch_hash = entry->sketch_hash;
     subject.choices = entry->choices;
-    subject.device_class = kDeviceClass;
+    subject.device.device_class = kDeviceClass;
     wanted.push_back({std::move(subject), entry->source});
   }
   std::shuffle(wanted.begin(), wanted.end(), std::mt19937_64(replicate));
@@ -295,7 +295,7 @@ absl::StatusOr<bool> Recorder::look(BuiltTask& built, const farm::Trial& trial) 
 absl::StatusOr<database::Measurement> Recorder::replicate(const Wanted& wanted, const Built& candidate,
                                                           const measure::ArtifactBytes& reference,
                                                           const farm::Trial& trial) {
-  session::Subject subject = wanted.subject;
+  database::Measurement subject = wanted.subject;
   subject.job_id = static_cast<int64_t>(wanted.source);
   if (candidate.reply.code() != 0) return session::record_of(subject, candidate.reply);
   TF_ASSIGN_OR_RETURN(

@@ -87,10 +87,10 @@ absl::StatusOr<std::unique_ptr<Run>> Run::create(const session::Task& task, cons
   return run;
 }
 
-std::vector<session::Subject> Run::advance(const Pool& pool) {
+std::vector<database::Measurement> Run::advance(const Pool& pool) {
   while (!finished_) {
     if (waiting_.empty()) propose();
-    std::vector<session::Subject> lacking;
+    std::vector<database::Measurement> lacking;
     std::vector<const Entry*> known;
     for (const Proposal& proposal : waiting_) {
       known.push_back(pool.find(proposal.subject.schedule));
@@ -113,7 +113,7 @@ void Run::propose() {
   while (waiting_.size() < wanted) {
     std::optional<space::Candidate> candidate = task_->next();
     if (!candidate) break;
-    session::Subject subject = task_->subject_of(*candidate);
+    database::Measurement subject = task_->subject_of(*candidate);
     waiting_.push_back({*std::move(candidate), std::move(subject)});
   }
   finished_ = waiting_.empty();

@@ -61,7 +61,7 @@ class Run {
 
   // Goes on for as long as the pool knows what is proposed. Returns those of the present proposals that it
   // lacks; none: the run is finished. `pool` must outlive the run, and may grow.
-  std::vector<session::Subject> advance(const Pool& pool);
+  std::vector<database::Measurement> advance(const Pool& pool);
 
   bool finished() const { return finished_; }  // its trials are spent, or its space is
   const Options& options() const { return options_; }
@@ -80,7 +80,7 @@ class Run {
 
   struct Proposal {
     space::Candidate candidate;
-    session::Subject subject;
+    database::Measurement subject;
   };
 
   Options options_;

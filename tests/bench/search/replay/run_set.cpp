@@ -28,7 +28,7 @@ absl::StatusOr<RunSet> RunSet::create(const session::Task& task, const RunSetOpt
 }
 
 std::vector<Wanted> RunSet::advance(const Pool& pool, int threads) {
-  std::vector<std::vector<session::Subject>> lacking(runs_.size());
+  std::vector<std::vector<database::Measurement>> lacking(runs_.size());
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < runs_.size(); i = next++) lacking[i] = runs_[i]->advance(pool);
@@ -41,7 +41,7 @@ std::vector<Wanted> RunSet::advance(const Pool& pool, int threads) {
   std::vector<Wanted> wanted;
   std::set<std::string> schedules;
   for (size_t i = 0; i < runs_.size(); ++i) {
-    for (session::Subject& subject : lacking[i]) {
+    for (database::Measurement& subject : lacking[i]) {
       if (schedules.insert(subject.schedule).second)
         wanted.push_back({std::move(subject), runs_[i]->source()});
     }

@@ -28,7 +28,7 @@ struct RunSetOptions {
 
 // A candidate that a run proposes and the pool lacks.
 struct Wanted {
-  session::Subject subject;
+  database::Measurement subject;
   Source source = Source::kRandom;
 };
 

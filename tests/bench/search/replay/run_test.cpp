@@ -17,7 +17,7 @@ session::Task small_task() {
   return {.label = "matmul", .kernel = {.workload = test::matmul_bias_relu(64, 64, 64)}};
 }
 
-database::Measurement measured(const session::Subject& subject) {
+database::Measurement measured(const database::Measurement& subject) {
   database::Measurement record;
   record.problem = subject.problem;
   record.schedule = subject.schedule;
@@ -124,7 +124,7 @@ TEST(Replay, StartsFromWhatOtherTasksTaughtWhereTheContenderRemembers) {
   while (records.size() < 60) {
     const space::Candidate candidate = space::sample(space.space(), random);
     if (!space.evaluator().legal({&candidate, 1})[0]) continue;
-    session::Subject subject;
+    database::Measurement subject;
     subject.schedule = schedule::to_string(space.space().schedule_of(candidate));
     subject.sketch_hash = space.hash_of(candidate);
     subject.choices.assign(candidate.point.begin(), candidate.point.end());
@@ -168,7 +168,7 @@ TEST(Pool, TeachesFirstVisitsAndNothingThatItsLessonsLedTo) {
   const tensor::KernelKey problem =
       tensor::key_for(task.kernel, *target::parse_target("x86_64:cpu=znver4"), 1);
   const auto record = [&](const std::string& schedule, Source source, int64_t ns) {
-    session::Subject subject;
+    database::Measurement subject;
     subject.problem = problem;
     subject.schedule = schedule;
     database::Measurement replicate = measured(subject);
@@ -200,7 +200,7 @@ TEST(Replay, OfTheBaselineStartsFromNothingOfOurs) {
 }
 
 TEST(Pool, TakesTheShortestSampleOfTheVisitsThatNoRunSees) {
-  session::Subject subject;
+  database::Measurement subject;
   subject.schedule = "some schedule";
   database::Measurement record = measured(subject);
   Pool pool;
@@ -228,7 +228,7 @@ TEST(Pool, TakesTheShortestSampleOfTheVisitsThatNoRunSees) {
 }
 
 TEST(Pool, CountsNoReplicateThatFailed) {
-  session::Subject subject;
+  database::Measurement subject;
   subject.schedule = "some schedule";
   database::Measurement record = measured(subject);
   Pool pool;
@@ -243,7 +243,7 @@ TEST(Replay, ProposesTheSameWhateverLaterVisitsSay) {
   Pool pool;
   RunSet first = RunSet::create(task, options_of({"evolutionary"})).value();
   fill(first, pool);
-  session::Subject subject;
+  database::Measurement subject;
   subject.schedule = pool.entries()[0]->schedule;
   database::Measurement replicate = measured(subject);
   replicate.samples = {{.total_ns = 1, .iterations = 1}};
@@ -255,7 +255,7 @@ TEST(Replay, ProposesTheSameWhateverLaterVisitsSay) {
 }
 
 TEST(Pool, LeavesOutSchedulesOfAnotherVersionAndKnowsFailures) {
-  session::Subject subject;
+  database::Measurement subject;
   subject.schedule = "old";
   database::Measurement record = measured(subject);
   record.semantics_version += 1;

@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
+#include "compiler/driver/wire.h"
 #include "compiler/schedule/default_schedule.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
 #include "tuner/session/finals/finals.h"
 #include "tuner/session/finals/finals_run.h"
-#include "tuner/session/loop/requests_proto.h"
 
 namespace tf::session {
 namespace {
@@ -395,15 +395,19 @@ class FinalsRun : public TuneTest {
   }
 
   const std::string target_ = options_.target.text();
-  const Finalist finalist_{.request =
-                               candidate_request(tasks_[0], target_,
-                                                 schedule::to_string(schedule::default_schedule(
-                                                     tasks_[0].kernel.workload, {}, options_.target, 1)))};
+  using BuildRequest = tunefarm::kernel::v1::BuildRequest;
+  const Finalist finalist_{.request = std::make_shared<const BuildRequest>(driver::kernel_request(
+                               tasks_[0].kernel, target_,
+                               schedule::to_string(schedule::default_schedule(tasks_[0].kernel.workload, {},
+                                                                              options_.target, 1))))};
   const std::vector<TaskFinals> all_finals_ = {{.task = 0, .finalists = {finalist_, finalist_}}};
   Throttling throttling_;
   static constexpr uint64_t kFirstTicket = 100;
   int spoiled_ = 0;
-  Pipeline pipeline_{builder_, runner_, {.tasks = {{reference_request(tasks_[0], target_)}}}};
+  Pipeline pipeline_{builder_,
+                     runner_,
+                     {.tasks = {{std::make_shared<const BuildRequest>(
+                          driver::reference_request(tasks_[0].kernel, target_))}}}};
 };
 
 TEST_F(FinalsRun, BeginsNoRoundAfterTheDeadline) {
