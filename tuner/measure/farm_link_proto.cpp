@@ -47,17 +47,7 @@ LeasedDevice from_proto(const pb::LeaseGrant& grant) {
           .slot = grant.slot(),
           .threads = grant.threads(),
           .fingerprint = facts.fingerprint(),
-          .arch = facts.arch(),
           .cpu_model = facts.cpu_model(),
-          .cpu_vendor = facts.cpu_vendor(),
-          .cpu_family = facts.cpu_family(),
-          .cpu_model_number = facts.cpu_model_number(),
-          .cpu_features = {facts.cpu_features().begin(), facts.cpu_features().end()},
-          .cores = facts.cores(),
-          .memory_bytes = facts.memory_bytes(),
-          .l1d_bytes = facts.l1d_bytes(),
-          .l2_bytes = facts.l2_bytes(),
-          .l3_bytes = facts.l3_bytes(),
           .peak_gflops = facts.peak_gflops(),
           .direct_endpoint = grant.direct_endpoint()};
 }
@@ -70,6 +60,17 @@ pb::LeaseName name_of(const LeasedDevice& lease) {
 }
 
 }  // namespace
+
+pb::DeviceState LeasedDevice::state() const {
+  pb::DeviceState state;
+  state.set_fingerprint(fingerprint);
+  state.set_model(cpu_model);
+  return state;
+}
+
+absl::StatusOr<pb::DeviceState> LeasedRunner::device() {
+  return leased_device().state();
+}
 
 absl::Status FarmLink::cancelled() {
   return absl::CancelledError("the farm runner was cancelled");

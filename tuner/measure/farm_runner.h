@@ -62,31 +62,15 @@ struct FarmRunnerOptions {
 // cannot; while the tracker is away the agent goes on with them until the lease's term is over. Once the
 // tracker refuses this runner for good (another protocol), run() returns what it said; UNAVAILABLE if that is
 // that a newer run of its holder is at work.
-class FarmRunner final : public LeasedRunner {
+class FarmRunner : public LeasedRunner {
  public:
   // Acquires the first lease. INVALID_ARGUMENT: plain text beyond loopback. NOT_FOUND: no device with
   // this key, or none that meets the requirements (exit code 3). UNAVAILABLE: no tracker there, no device
-  // free in time, or a newer run of the holder is at work.
+  // free in time, or a newer run of the holder is at work. Its destructor releases the lease.
   static absl::StatusOr<std::unique_ptr<FarmRunner>> connect(FarmRunnerOptions options);
-  ~FarmRunner() override;  // releases the lease
 
-  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) override;
-  void acknowledge(const tunefarm::farm::v1::TrialResult& result) override;
-  int slots() const override { return 1; }
-  absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;
-  double peak_gflops() override;
-  void cancel() override;
-
-  LeasedDevice leased_device() const override;
-  bool has_ended() const override;
-  bool is_device_away() const override;
   // Whether its trials go straight to the agent now.
-  bool is_direct() const;
-
- private:
-  class Impl;
-  explicit FarmRunner(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual bool is_direct() const = 0;
 };
 
 }  // namespace tf::measure

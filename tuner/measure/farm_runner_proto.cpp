@@ -20,8 +20,6 @@
 #include "tuner/measure/farm_link.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/held_lease_proto.h"
-#include "tuner/measure/lease_errors.h"
-#include "tuner/measure/measure_messages_proto.h"
 #include "tuner/measure/measure_stream_proto.h"
 #include "tuner/measure/silence.h"
 #include "tuner/measure/waits.h"
@@ -44,15 +42,40 @@ constexpr int kMaxUploads = 4;
 // agent or the whole device down.
 constexpr int kMaxLostLeases = 3;
 
+// The way to the device failed, and another attempt may succeed.
+bool is_transient(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status) ||
+         absl::IsCancelled(status) || absl::IsInternal(status) || absl::IsUnknown(status);
+}
+
+// The tracker aborts a request for a lease when a newer run of its holder has asked: no attempt of this
+// runner will fare better. A later one may, once that run is gone.
+absl::Status superseded(const absl::Status& aborted) {
+  return absl::UnavailableError(absl::StrCat("the tracker refuses leases to this run: ", aborted.message()));
+}
+
+// The only lease of a runner has ended: ABORTED if it made room for another holder, or if the trial had not
+// begun, else UNAVAILABLE, because the trial may be the reason.
+absl::Status lease_ended(const std::string& device, bool made_room) {
+  const std::string what = absl::StrCat("the lease on device ", device, " has ended");
+  return made_room ? absl::AbortedError(what) : absl::UnavailableError(what);
+}
+
+// The device of a secured farm loads only what somebody whom it trusts stands for.
+void sign(rpc::ArtifactSigner& signer, pb::Trial& trial) {
+  pb::Signatures& signatures = *trial.mutable_signatures();
+  signatures.set_certificate(signer.certificate());
+  signatures.set_artifact(signer.sign(trial.artifact_digest()));
+  if (!trial.reference_digest().empty()) signatures.set_reference(signer.sign(trial.reference_digest()));
+}
+
 uint64_t size_of(const ArtifactBytes& artifact) {
   return artifact.bytes ? artifact.bytes->size() : 0;
 }
 
-}  // namespace
-
-class FarmRunner::Impl {
+class TrialRelay final : public FarmRunner {
  public:
-  Impl(FarmRunnerOptions options, std::unique_ptr<FarmLink> link, LeasedDevice first)
+  TrialRelay(FarmRunnerOptions options, std::unique_ptr<FarmLink> link, LeasedDevice first)
       : options_(std::move(options)),
         signer_(options_.credentials ? std::make_unique<rpc::ArtifactSigner>(options_.credentials) : nullptr),
         link_(std::move(link)),
@@ -66,14 +89,14 @@ class FarmRunner::Impl {
     renewing_ = std::thread([this] { keep_renewing(); });
   }
 
-  ~Impl() {
+  ~TrialRelay() override {
     cancel();
     keeping_.join();
     renewing_.join();
     if (held_.lease()) link_->release(*held_.lease());
   }
 
-  absl::StatusOr<pb::TrialResult> run(const MeasureRequest& request) {
+  absl::StatusOr<pb::TrialResult> run(const MeasureRequest& request) override {
     pb::Trial trial = *request.trial;
     trial.set_artifact_digest(request.candidate.digest);
     trial.set_reference_digest(request.reference.digest);
@@ -117,7 +140,7 @@ class FarmRunner::Impl {
         "the tracker's artifact store is too small: an artifact was evicted before its trial");
   }
 
-  void acknowledge(const pb::TrialResult& result) {
+  void acknowledge(const pb::TrialResult& result) override {
     std::unique_lock lock(mutex_);
     if (!held_.set_durable(result)) return;  // nobody keeps it any more
     const std::shared_ptr<MeasureStream> stream = stream_;
@@ -127,24 +150,24 @@ class FarmRunner::Impl {
     killpoint("tuner.acknowledgement.sent");
   }
 
-  LeasedDevice leased_device() const {
+  LeasedDevice leased_device() const override {
     const std::scoped_lock lock(mutex_);
     return device_;
   }
 
-  bool is_direct() const { return link_->route()->direct.has_value(); }
+  bool is_direct() const override { return link_->route()->direct.has_value(); }
 
-  bool has_ended() const {
+  bool has_ended() const override {
     const std::scoped_lock lock(mutex_);
     return cancelled_ || !hopeless_.ok() || is_over();
   }
 
-  bool is_device_away() const {
+  bool is_device_away() const override {
     const std::scoped_lock lock(mutex_);
     return is_device_away_;
   }
 
-  void cancel() {
+  void cancel() override {
     const std::scoped_lock lock(mutex_);
     cancelled_ = true;
     if (stream_) stream_->context.TryCancel();
@@ -461,6 +484,8 @@ class FarmRunner::Impl {
   std::thread renewing_;
 };
 
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<FarmRunner>> FarmRunner::connect(FarmRunnerOptions options) {
   TF_RETURN_IF_ERROR(rpc::require_protection(options.tracker, "--tracker", options.credentials));
   auto link = std::make_unique<FarmLink>(options);
@@ -468,52 +493,7 @@ absl::StatusOr<std::unique_ptr<FarmRunner>> FarmRunner::connect(FarmRunnerOption
   if (absl::IsAborted(first.status())) return superseded(first.status());
   TF_RETURN_IF_ERROR(first.status());
   if (options.on_wait) options.on_wait("");
-  return std::unique_ptr<FarmRunner>(
-      new FarmRunner(std::make_unique<Impl>(std::move(options), std::move(link), *std::move(first))));
-}
-
-FarmRunner::FarmRunner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-FarmRunner::~FarmRunner() = default;
-
-absl::StatusOr<pb::TrialResult> FarmRunner::run(const MeasureRequest& request) {
-  return impl_->run(request);
-}
-
-void FarmRunner::acknowledge(const pb::TrialResult& result) {
-  impl_->acknowledge(result);
-}
-
-absl::StatusOr<pb::DeviceState> FarmRunner::device() {
-  const LeasedDevice device = impl_->leased_device();
-  pb::DeviceState state;
-  state.set_fingerprint(device.fingerprint);
-  state.set_model(device.cpu_model);
-  return state;
-}
-
-double FarmRunner::peak_gflops() {
-  return impl_->leased_device().peak_gflops;
-}
-
-void FarmRunner::cancel() {
-  impl_->cancel();
-}
-
-bool FarmRunner::has_ended() const {
-  return impl_->has_ended();
-}
-
-bool FarmRunner::is_device_away() const {
-  return impl_->is_device_away();
-}
-
-bool FarmRunner::is_direct() const {
-  return impl_->is_direct();
-}
-
-LeasedDevice FarmRunner::leased_device() const {
-  return impl_->leased_device();
+  return std::make_unique<TrialRelay>(std::move(options), std::move(link), *std::move(first));
 }
 
 }  // namespace tf::measure

@@ -47,30 +47,18 @@ struct FleetOptions {
 // is given up as UNAVAILABLE: it may be the reason. A slot that is given back first finishes what it measures
 // and waits until its results are acknowledged, because the next holder's results fence off those of this
 // lease; it waits for kMostRetiring at most.
-class FleetRunner final : public Runner {
+//
+// slots() is the number of those that measure now: 0 while all are lost. device() and peak_gflops() are of the first slot.
+// run() waits while there is no slot; trials of one `MeasureRequest::bench` go to one slot as long as that is there. The
+// destructor releases all.
+class FleetRunner : public Runner {
  public:
   static constexpr absl::Duration kMostRetiring = absl::Seconds(60);
 
   // Acquires the first slot; errors as FarmRunner::connect.
   static absl::StatusOr<std::unique_ptr<FleetRunner>> connect(FleetOptions options);
-  ~FleetRunner() override;  // releases all
 
-  // Waits while there is no slot. Trials of one `MeasureRequest::bench` go to one slot as long as that is
-  // there.
-  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) override;
-  void acknowledge(const tunefarm::farm::v1::TrialResult& result) override;
-  // Those that measure now: 0 while all are lost.
-  int slots() const override;
-  absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;  // of the first slot
-  double peak_gflops() override;                                      // likewise
-  void cancel() override;
-
-  void set_target(FleetTarget target);
-
- private:
-  class Impl;
-  explicit FleetRunner(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual void set_target(FleetTarget target) = 0;
 };
 
 }  // namespace tf::measure

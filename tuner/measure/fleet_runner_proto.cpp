@@ -59,13 +59,11 @@ absl::Status fleet_cancelled() {
   return absl::CancelledError("the fleet was cancelled");
 }
 
-}  // namespace
-
-class FleetRunner::Impl {
+class LaneRunner final : public FleetRunner {
  public:
-  explicit Impl(FleetOptions options) : options_(std::move(options)), target_(options_.target) {}
+  explicit LaneRunner(FleetOptions options) : options_(std::move(options)), target_(options_.target) {}
 
-  ~Impl() {
+  ~LaneRunner() override {
     cancel();
     if (opening_.joinable()) opening_.join();
     if (tending_.joinable()) tending_.join();
@@ -81,7 +79,7 @@ class FleetRunner::Impl {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<pb::TrialResult> run(const MeasureRequest& request) {
+  absl::StatusOr<pb::TrialResult> run(const MeasureRequest& request) override {
     for (int lost = 0; lost < kMostLeasesLost;) {
       TF_ASSIGN_OR_RETURN(const std::shared_ptr<Lane> lane, take(request));
       absl::StatusOr<pb::TrialResult> result =
@@ -107,29 +105,34 @@ class FleetRunner::Impl {
                                                " devices ended during the trial"));
   }
 
-  void acknowledge(const pb::TrialResult& result) {
+  void acknowledge(const pb::TrialResult& result) override {
     const std::shared_ptr<Lane> lane = holder_of(result);
     if (lane) lane->runner->acknowledge(result);
   }
 
-  int slots() const {
+  int slots() const override {
     const std::scoped_lock lock(mutex_);
     return static_cast<int>(count_measuring());
   }
 
-  LeasedDevice first() const {
+  absl::StatusOr<pb::DeviceState> device() override {
     const std::scoped_lock lock(mutex_);
-    return first_;
+    return first_.state();
   }
 
-  void cancel() {
+  double peak_gflops() override {
+    const std::scoped_lock lock(mutex_);
+    return first_.peak_gflops;
+  }
+
+  void cancel() override {
     const std::scoped_lock lock(mutex_);
     cancelled_ = true;
     for (const auto& lane : lanes_) lane->runner->cancel();
     changed_.notify_all();
   }
 
-  void set_target(FleetTarget target) {
+  void set_target(FleetTarget target) override {
     const std::scoped_lock lock(mutex_);
     if (target == target_) return;
     target_ = std::move(target);
@@ -416,46 +419,12 @@ class FleetRunner::Impl {
   std::thread opening_, tending_;
 };
 
-FleetRunner::FleetRunner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-FleetRunner::~FleetRunner() = default;
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<FleetRunner>> FleetRunner::connect(FleetOptions options) {
-  auto impl = std::make_unique<Impl>(std::move(options));
-  TF_RETURN_IF_ERROR(impl->begin());
-  return std::unique_ptr<FleetRunner>(new FleetRunner(std::move(impl)));
-}
-
-absl::StatusOr<pb::TrialResult> FleetRunner::run(const MeasureRequest& request) {
-  return impl_->run(request);
-}
-
-void FleetRunner::acknowledge(const pb::TrialResult& result) {
-  impl_->acknowledge(result);
-}
-
-int FleetRunner::slots() const {
-  return impl_->slots();
-}
-
-absl::StatusOr<pb::DeviceState> FleetRunner::device() {
-  const LeasedDevice device = impl_->first();
-  pb::DeviceState state;
-  state.set_fingerprint(device.fingerprint);
-  state.set_model(device.cpu_model);
-  return state;
-}
-
-double FleetRunner::peak_gflops() {
-  return impl_->first().peak_gflops;
-}
-
-void FleetRunner::cancel() {
-  impl_->cancel();
-}
-
-void FleetRunner::set_target(FleetTarget target) {
-  impl_->set_target(std::move(target));
+  auto fleet = std::make_unique<LaneRunner>(std::move(options));
+  TF_RETURN_IF_ERROR(fleet->begin());
+  return fleet;
 }
 
 }  // namespace tf::measure

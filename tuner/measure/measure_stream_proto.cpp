@@ -1,9 +1,7 @@
 #include "tuner/measure/measure_stream_proto.h"
 
-#include <utility>
-
 #include "base/failpoint.h"
-#include "tuner/measure/measure_messages_proto.h"
+#include "rpc/protocol.h"
 
 namespace tf::measure {
 
@@ -14,12 +12,19 @@ void MeasureStream::begin(const std::shared_ptr<grpc::Channel>& channel) {
 }
 
 void MeasureStream::say_hello(const LeasedDevice& lease) {
-  stream->Write(hello(lease));
+  pb::MeasureRequest message;
+  message.mutable_hello()->set_protocol_version(rpc::kProtocolVersion);
+  message.mutable_hello()->mutable_lease()->set_lease_id(lease.lease_id);
+  message.mutable_hello()->mutable_lease()->set_epoch(lease.epoch);
+  stream->Write(message);
 }
 
 void MeasureStream::send(uint64_t sequence, const pb::Trial& trial) {
   killpoint("tuner.trial.sending");
-  write(assignment(sequence, trial));
+  pb::MeasureRequest message;
+  message.mutable_assignment()->set_sequence(sequence);
+  *message.mutable_assignment()->mutable_trial() = trial;
+  write(message);
 }
 
 void MeasureStream::acknowledge(uint64_t sequence) {
@@ -28,13 +33,15 @@ void MeasureStream::acknowledge(uint64_t sequence) {
     durable_.insert(sequence);
   }
   const std::scoped_lock lock(writing);
-  std::set<uint64_t> all;
+  pb::MeasureRequest message;
+  auto& sequences = *message.mutable_acknowledgement()->mutable_sequences();
   {
     const std::scoped_lock noting(noting_);
-    all = std::exchange(durable_, {});
+    sequences.Add(durable_.begin(), durable_.end());
+    durable_.clear();
   }
   // Whoever was first here took ours with his.
-  if (!all.empty() && !closed) stream->Write(acknowledgement(all));
+  if (!sequences.empty() && !closed) stream->Write(message);
 }
 
 size_t MeasureStream::unsaid() {

@@ -93,8 +93,6 @@ class FakeLease final : public LeasedRunner {
   void acknowledge(const TrialResult& result) override {
     farm_.with_lock([&] { farm_.acknowledged.push_back(result.lease_id()); });
   }
-  int slots() const override { return 1; }
-  absl::StatusOr<DeviceState> device() override { return DeviceState(); }
   void cancel() override {
     farm_.with_lock([&] { cancelled_ = true; });
   }

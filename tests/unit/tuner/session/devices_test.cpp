@@ -131,8 +131,6 @@ class Board final : public measure::LeasedRunner {
     }
     return result;
   }
-  int slots() const override { return 1; }
-  absl::StatusOr<farm::DeviceState> device() override { return farm::DeviceState(); }
   void cancel() override {}
   measure::LeasedDevice leased_device() const override {
     return {.lease_id = "lease of " + name_, .device_id = name_, .fingerprint = "alike"};
