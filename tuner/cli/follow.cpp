@@ -17,6 +17,8 @@
 namespace tf::tuner_cli {
 namespace {
 
+using service::state_of;
+
 // A tuner that restarts is back well before that.
 constexpr absl::Duration kGracePeriod = absl::Minutes(1);
 
@@ -50,22 +52,21 @@ class JobReport {
   // For who leaves.
   const std::atomic<database::JobState>& job_state() const { return job_state_; }
 
-  void see(const service::JobView& view) {
-    job_state_ = view.job.state;
+  void see(const service::JobUpdate& job) {
+    job_state_ = state_of(job);
     if (!printer_) {
-      absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(view.job.options);
-      printer_.emplace(progress_style(json_), spec.ok() ? spec->trials : 0, id_);
-      if (!view.job.submitter.empty() && !json_)
-        printer_->say(absl::StrCat("job ", id_, " is ", view.job.submitter, "'s"));
+      printer_.emplace(progress_style(json_), job.spec().trials(), id_);
+      if (!job.submitter().empty() && !json_)
+        printer_->say(absl::StrCat("job ", id_, " is ", job.submitter(), "'s"));
     }
     if (std::exchange(is_away_, false)) printer_->say(absl::StrCat(tuner_, " is reachable again"));
-    const std::string state = state_text(view);
+    const std::string state = state_text(job);
     if (state != state_ && !json_) printer_->say(absl::StrCat("job ", id_, " ", state));
     state_ = state;
-    const std::string slots = slots_text(view.slots);
+    const std::string slots = slots_text(job);
     if (slots != slots_ && !slots.empty() && !json_) printer_->say(absl::StrCat("job ", id_, " ", slots));
     slots_ = slots;
-    if (view.progress && !database::is_final(view.job.state)) printer_->show(*view.progress);
+    if (job.has_progress() && !database::is_final(job_state_)) printer_->show(job.progress());
   }
 
   // Nobody answers.
@@ -82,11 +83,11 @@ class JobReport {
   // Nothing more is shown, and the next line on stderr is another's.
   void give_up() { printer_.reset(); }
 
-  void finish(const service::JobView& view) {
-    if (view.progress && printer_) printer_->finish(*view.progress);
-    if (view.job.state == database::JobState::kDone && !json_)
+  void finish(const service::JobUpdate& job) {
+    if (job.has_progress() && printer_) printer_->finish(job.progress());
+    if (job_state_ == database::JobState::kDone && !json_)
       printer_->say("the farm times kernels only; run `compiler bench` on a device to time the network");
-    if (json_) std::printf("%s\n", job_json(view).c_str());
+    if (json_) std::printf("%s\n", job_json(job).c_str());
   }
 
  private:
@@ -104,18 +105,18 @@ class JobReport {
 int follow_job(service::JobClient& client, int64_t id, const FollowOptions& options) {
   JobReport report(id, options);
   LeaveOnSignal leave(id, options.again, report.job_state());
-  const auto see = [&](const service::JobView& view) {
-    report.see(view);
+  const auto see = [&](const service::JobUpdate& job) {
+    report.see(job);
     return true;
   };
-  absl::StatusOr<service::JobView> last = client.watch(id, kGracePeriod, see, [&] { report.miss(); });
+  absl::StatusOr<service::JobUpdate> last = client.watch(id, kGracePeriod, see, [&] { report.miss(); });
   if (!last.ok()) {
     report.give_up();
     return report_error("tuner watch", last.status());
   }
   report.finish(*last);
-  if (last->job.state == database::JobState::kDone) return kExitOk;
-  const bool no_device = last->job.status_code == static_cast<int32_t>(absl::StatusCode::kNotFound);
+  if (state_of(*last) == database::JobState::kDone) return kExitOk;
+  const bool no_device = last->status_code() == static_cast<int32_t>(absl::StatusCode::kNotFound);
   return no_device ? kExitNoDevice : kExitFailed;
 }
 

@@ -26,7 +26,7 @@ namespace tf::tuner_cli {
 namespace {
 
 using service::JobClient;
-using service::JobView;
+using service::JobUpdate;
 
 struct ServerArguments {
   std::string address = rpc::kDefaultTuner;
@@ -96,49 +96,43 @@ absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
 // For a tuner that is busy with other uploads of the same user.
 constexpr absl::Duration kBusyGracePeriod = absl::Minutes(10);
 
-int run_submit(const SubmitArguments& arguments) {
-  const absl::StatusOr<Submission> made = read_submission(arguments);
-  if (!made.ok()) return report_error("tuner submit", made.status());
-  const absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
-  if (!client.ok()) return report_error("tuner submit", client.status());
+absl::StatusOr<int> run_submit(const SubmitArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const Submission made, read_submission(arguments));
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<JobClient> client, client_of(arguments.server));
   const service::BusyWait wait{.longest = kBusyGracePeriod, .begins = [](const absl::Status& why) {
                                  std::fprintf(stderr, "tuner submit: waiting for the tuner: %s\n",
                                               std::string(why.message()).c_str());
                                }};
-  const absl::StatusOr<int64_t> id = (*client)->submit(made->spec, made->model, wait);
+  const absl::StatusOr<int64_t> id = client->submit(made.spec, made.model, wait);
   if (!id.ok()) {  // NOT_FOUND: no device that it asks for, and nothing else
     const ExitCode code = report_error("tuner submit", id.status());
     return absl::IsNotFound(id.status()) ? kExitNoDevice : code;
   }
   std::printf(arguments.json ? "{\"job\":%lld}\n" : "%lld\n", static_cast<long long>(*id));
   std::fflush(stdout);
-  return arguments.follow ? follow(**client, *id, arguments.json, arguments.server) : kExitOk;
+  return arguments.follow ? follow(*client, *id, arguments.json, arguments.server) : kExitOk;
 }
 
-int run_jobs(const JobArguments& arguments) {
-  absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
-  if (!client.ok()) return report_error("tuner jobs", client.status());
-  absl::StatusOr<std::vector<JobView>> jobs = (*client)->list();
-  if (!jobs.ok()) return report_error("tuner jobs", jobs.status());
+absl::StatusOr<int> run_jobs(const JobArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<JobClient> client, client_of(arguments.server));
+  TF_ASSIGN_OR_RETURN(const std::vector<JobUpdate> jobs, client->list());
   if (arguments.json) {
-    for (const JobView& view : *jobs) std::printf("%s\n", job_json(view).c_str());
+    for (const JobUpdate& job : jobs) std::printf("%s\n", job_json(job).c_str());
   } else {
     const size_t width = arguments.wide ? 0 : terminal_width();
-    std::printf("%s", jobs_table(*jobs, absl::GetCurrentTimeNanos(), width).c_str());
+    std::printf("%s", jobs_table(jobs, absl::GetCurrentTimeNanos(), width).c_str());
   }
   return kExitOk;
 }
 
-int run_watch(const JobArguments& arguments) {
-  absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
-  if (!client.ok()) return report_error("tuner watch", client.status());
+absl::StatusOr<int> run_watch(const JobArguments& arguments) {
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<JobClient> client, client_of(arguments.server));
   // A watch waits for a tuner that restarts, but not for one that was never there.
-  const absl::Status answers = (*client)->check_answers();
-  if (!answers.ok()) return report_error("tuner watch", answers);
-  return follow(**client, arguments.ids.front(), arguments.json, arguments.server);
+  TF_RETURN_IF_ERROR(client->check_answers());
+  return follow(*client, arguments.ids.front(), arguments.json, arguments.server);
 }
 
-using Change = absl::StatusOr<JobView> (JobClient::*)(int64_t);
+using Change = absl::StatusOr<JobUpdate> (JobClient::*)(int64_t);
 
 struct ChangeCommand {
   const char* name;
@@ -148,20 +142,19 @@ struct ChangeCommand {
 };
 
 // Every job is tried, whatever becomes of the others. The exit code is that of the first that failed.
-int run_change(const JobArguments& arguments, const ChangeCommand& command) {
+absl::StatusOr<int> run_change(const JobArguments& arguments, const ChangeCommand& command) {
   const std::string program = absl::StrCat("tuner ", command.name);
-  absl::StatusOr<std::unique_ptr<JobClient>> client = client_of(arguments.server);
-  if (!client.ok()) return report_error(program.c_str(), client.status());
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<JobClient> client, client_of(arguments.server));
   int code = kExitOk;
   for (const int64_t id : arguments.ids) {
-    const absl::StatusOr<JobView> view = ((*client).get()->*command.change)(id);
-    if (!view.ok()) {
-      const ExitCode failed = report_error(program.c_str(), view.status());
+    const absl::StatusOr<JobUpdate> job = (client.get()->*command.change)(id);
+    if (!job.ok()) {
+      const ExitCode failed = report_error(program.c_str(), job.status());
       if (code == kExitOk) code = failed;
     } else if (arguments.json) {
-      std::printf("%s\n", change_json(*view).c_str());
+      std::printf("%s\n", change_json(*job).c_str());
     } else {
-      std::fprintf(stderr, "%s\n", change_text(*view, command.then).c_str());
+      std::fprintf(stderr, "%s\n", change_text(*job, command.then).c_str());
     }
   }
   return code;

@@ -1,5 +1,6 @@
 #include "tuner/cli/job_text.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -16,49 +17,56 @@ namespace tf::tuner_cli {
 
 namespace {
 
-nlohmann::json to_json(const service::JobView& view) {
-  nlohmann::json out = {{"job", view.job.id},
-                        {"state", database::job_state_name(view.job.state)},
-                        {"detail", view.job.detail},
-                        {"model", view.job.model_name},
-                        {"model_digest", view.job.model_digest},
-                        {"target", view.job.target},
-                        {"device", view.job.device},
-                        {"slots", view.slots},
-                        {"submitter", view.job.submitter},
-                        {"trials", view.trials},
-                        {"created_unix_ns", view.job.created_unix_ns},
-                        {"started_unix_ns", view.job.started_unix_ns},
-                        {"finished_unix_ns", view.job.finished_unix_ns}};
-  // What it was asked for; who wrote a job of long ago may have said nothing of it.
-  if (const absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(view.job.options);
-      spec.ok()) {
-    out["selector"] = spec->selector;
-    out["priority"] = spec->priority;
-    out["most_slots"] = spec->slots;
-    out["threads"] = spec->threads;
-    out["allow"] = spec->allowed_numerics;
-    out["dims"] = spec->dims;
-    out["strategy"] = spec->strategy;
-    out["seed"] = spec->seed;
-    out["budget"] = {{"trials", spec->trials},
-                     {"minutes", spec->minutes},
-                     {"until_gain_percent", spec->until_gain_percent}};
-  }
-  out["progress"] = nullptr;  // a key that is there or not is a trap for scripts
-  if (view.progress) {
-    session::Progress progress = *view.progress;
-    if (database::is_final(view.job.state)) progress.clear_remaining_s();
+using service::state_of;
+
+std::string state_name(const service::JobUpdate& job) {
+  return std::string(database::job_state_name(state_of(job)));
+}
+
+nlohmann::json to_json(const service::JobUpdate& job) {
+  const tunefarm::tune::v1::JobSpec& spec = job.spec();
+  nlohmann::json out = {
+      {"job", job.job_id()},
+      {"state", state_name(job)},
+      {"detail", job.detail()},
+      {"model", spec.model_name()},
+      {"model_digest", job.model_digest()},
+      {"target", spec.target()},
+      {"device", spec.device_key()},
+      {"slots", std::vector<std::string>(job.slots().begin(), job.slots().end())},
+      {"submitter", job.submitter()},
+      {"trials", job.trials()},
+      {"created_unix_ns", job.created_unix_ns()},
+      {"started_unix_ns", job.started_unix_ns()},
+      {"finished_unix_ns", job.finished_unix_ns()},
+      // What it was asked for.
+      {"selector", spec.selector()},
+      {"priority", spec.priority()},
+      {"most_slots", spec.slots()},
+      {"threads", spec.threads()},
+      {"allow", std::vector<std::string>(spec.allowed_numerics().begin(), spec.allowed_numerics().end())},
+      {"dims", std::map<std::string, int64_t>(spec.dims().begin(), spec.dims().end())},
+      {"strategy", spec.strategy()},
+      {"seed", spec.seed()},
+      {"budget",
+       {{"trials", spec.trials()},
+        {"minutes", spec.minutes()},
+        {"until_gain_percent", spec.until_gain_percent()}}},
+      {"progress", nullptr}};  // a key that is there or not is a trap for scripts
+  if (job.has_progress()) {
+    session::Progress progress = job.progress();
+    if (database::is_final(state_of(job))) progress.clear_remaining_s();
     out["progress"] = nlohmann::json::parse(progress_json(progress, 0));
   }
   return out;
 }
 
-std::string budget_text(const service::JobSpec& spec) {
+std::string budget_text(const tunefarm::tune::v1::JobSpec& spec) {
   std::vector<std::string> limits;
-  if (spec.trials > 0) limits.push_back(counted(spec.trials, "trial"));
-  if (spec.minutes > 0) limits.push_back(absl::StrFormat("%g min", spec.minutes));
-  if (spec.until_gain_percent > 0) limits.push_back(absl::StrFormat("gain of %g%%", spec.until_gain_percent));
+  if (spec.trials() > 0) limits.push_back(counted(spec.trials(), "trial"));
+  if (spec.minutes() > 0) limits.push_back(absl::StrFormat("%g min", spec.minutes()));
+  if (spec.until_gain_percent() > 0)
+    limits.push_back(absl::StrFormat("gain of %g%%", spec.until_gain_percent()));
   return absl::StrJoin(limits, ", ");
 }
 
@@ -66,32 +74,30 @@ std::string cell(const std::string& text, const char* if_empty = "-") {
   return text.empty() ? if_empty : text;
 }
 
-bool has_most(const std::vector<std::string>& slots) {
-  return slots.size() >= service::kMostSlots;
+bool has_most(const service::JobUpdate& job) {
+  return job.slots_size() >= service::kMostSlots;
 }
 
-std::vector<std::string> row_of(const service::JobView& view, int64_t now_unix_ns) {
-  const database::Job& job = view.job;
-  const absl::StatusOr<service::JobSpec> spec = service::job_spec_from_json(job.options);
-  return {absl::StrCat(job.id),
-          std::string(database::job_state_name(job.state)),
-          spec.ok() ? absl::StrCat(spec->priority) : "-",
-          cell(job.submitter),
-          cell(job.model_name),
-          cell(job.device, "(embedded)"),
-          view.slots.empty() ? "-" : absl::StrCat(view.slots.size(), has_most(view.slots) ? " (limit)" : ""),
-          cell(job.target),
-          absl::StrCat(view.trials),
-          cell(spec.ok() ? budget_text(*spec) : ""),
-          age_text((now_unix_ns - job.created_unix_ns) / 1'000'000'000),
-          job.detail};
+std::vector<std::string> row_of(const service::JobUpdate& job, int64_t now_unix_ns) {
+  return {absl::StrCat(job.job_id()),
+          state_name(job),
+          absl::StrCat(job.spec().priority()),
+          cell(job.submitter()),
+          cell(job.spec().model_name()),
+          cell(job.spec().device_key(), "(embedded)"),
+          job.slots().empty() ? "-" : absl::StrCat(job.slots_size(), has_most(job) ? " (limit)" : ""),
+          cell(job.spec().target()),
+          absl::StrCat(job.trials()),
+          cell(budget_text(job.spec())),
+          age_text((now_unix_ns - job.created_unix_ns()) / 1'000'000'000),
+          job.detail()};
 }
 
 }  // namespace
 
-std::string jobs_table(const std::vector<service::JobView>& views, int64_t now_unix_ns, size_t width) {
+std::string jobs_table(const std::vector<service::JobUpdate>& jobs, int64_t now_unix_ns, size_t width) {
   std::vector<std::vector<std::string>> rows;
-  for (const service::JobView& view : views) rows.push_back(row_of(view, now_unix_ns));
+  for (const service::JobUpdate& job : jobs) rows.push_back(row_of(job, now_unix_ns));
   return text_table({{"job", Cells::kWhole, Side::kRight},
                      {"state"},
                      {"prio", Cells::kLeftOut, Side::kRight},
@@ -107,27 +113,27 @@ std::string jobs_table(const std::vector<service::JobView>& views, int64_t now_u
                     std::move(rows), width);
 }
 
-std::string job_json(const service::JobView& view) {
-  return json_text(to_json(view));
+std::string job_json(const service::JobUpdate& job) {
+  return json_text(to_json(job));
 }
 
-std::string state_text(const service::JobView& view) {
-  const std::string& detail = view.job.detail;
+std::string state_text(const service::JobUpdate& job) {
+  const std::string& detail = job.detail();
   if (detail.starts_with("waits: ") || detail.starts_with("waits for ")) return detail;
-  const std::string state(database::job_state_name(view.job.state));
+  const std::string state = state_name(job);
   if (detail.starts_with(state)) return detail;  // "cancelled while it was paused"
   return absl::StrCat(state, detail.empty() ? "" : ": ", detail);
 }
 
-std::string slots_text(const std::vector<std::string>& slots) {
-  constexpr size_t kNamed = 8;
+std::string slots_text(const service::JobUpdate& job) {
+  const auto& slots = job.slots();
+  constexpr int kNamed = 8;
   if (slots.empty()) return "";
-  const size_t named = slots.size() <= kNamed ? slots.size() : kNamed - 1;
-  std::string text =
-      absl::StrCat("measures on ", counted(static_cast<int64_t>(slots.size()), "device slot"), ": ",
-                   absl::StrJoin(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  const int named = slots.size() <= kNamed ? slots.size() : kNamed - 1;
+  std::string text = absl::StrCat("measures on ", counted(slots.size(), "device slot"), ": ",
+                                  absl::StrJoin(slots.begin(), slots.begin() + named, ", "));
   if (named < slots.size()) absl::StrAppend(&text, " and ", slots.size() - named, " others");
-  if (has_most(slots)) absl::StrAppend(&text, " (a job has ", service::kMostSlots, " at most)");
+  if (has_most(job)) absl::StrAppend(&text, " (a job has ", service::kMostSlots, " at most)");
   return printable(text, text.size());
 }
 
@@ -144,18 +150,18 @@ std::string left_job_text(int64_t id, database::JobState state) {
   }
 }
 
-std::string change_json(const service::JobView& view) {
-  nlohmann::json out = to_json(view);
-  out["unchanged"] = view.unchanged;
+std::string change_json(const service::JobUpdate& job) {
+  nlohmann::json out = to_json(job);
+  out["unchanged"] = job.unchanged();
   return json_text(out);
 }
 
-std::string change_text(const service::JobView& view, const std::string& then) {
-  const std::string state(database::job_state_name(view.job.state));
-  if (view.unchanged) return absl::StrCat("job ", view.job.id, " is already ", state);
-  if (view.job.state == database::JobState::kRunning)
-    return absl::StrCat("job ", view.job.id, " ", then, " when its running trials finish");
-  return absl::StrCat("job ", view.job.id, " is ", state);
+std::string change_text(const service::JobUpdate& job, const std::string& then) {
+  const std::string state = state_name(job);
+  if (job.unchanged()) return absl::StrCat("job ", job.job_id(), " is already ", state);
+  if (state_of(job) == database::JobState::kRunning)
+    return absl::StrCat("job ", job.job_id(), " ", then, " when its running trials finish");
+  return absl::StrCat("job ", job.job_id(), " is ", state);
 }
 
 }  // namespace tf::tuner_cli

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
@@ -28,6 +29,12 @@ constexpr absl::Duration kSubmitTimeout = absl::Minutes(5);     // a model of so
 constexpr absl::Duration kLongestBusyDelay = absl::Seconds(2);  // before the next attempt
 constexpr absl::Duration kAwayAfter = absl::Seconds(2);         // of a tuner that is watched
 
+absl::StatusOr<JobUpdate> known(JobUpdate update) {
+  if (pb::JobState_IsValid(update.state()) && update.state() != pb::JOB_STATE_UNSPECIFIED) return update;
+  return absl::InvalidArgumentError(absl::StrCat("the tuner sent the job state ", update.state(),
+                                                 ", which this program does not know; upgrade this program"));
+}
+
 class GrpcJobClient final : public JobClient {
  public:
   GrpcJobClient(const rpc::Endpoint& endpoint, const std::shared_ptr<rpc::Credentials>& credentials,
@@ -50,20 +57,19 @@ class GrpcJobClient final : public JobClient {
       absl::SleepFor(backoff.next());
     }
   }
-  absl::StatusOr<std::vector<JobView>> list() override {
-    std::vector<JobView> out;
+  absl::StatusOr<std::vector<JobUpdate>> list() override {
+    std::vector<JobUpdate> out;
     pb::ListJobsRequest request;
     request.set_in_pages(true);
     for (;;) {
       TF_ASSIGN_OR_RETURN(const pb::ListJobsReply page, page_of(request));
       for (const pb::JobUpdate& update : page.jobs()) {
-        TF_ASSIGN_OR_RETURN(JobView view, from_proto(update));
-        out.push_back(std::move(view));
+        TF_ASSIGN_OR_RETURN(out.emplace_back(), known(update));
       }
       if (!page.more() || page.jobs().empty()) return out;
-      if (out.back().job.id <= request.after_job_id())
+      if (out.back().job_id() <= request.after_job_id())
         return absl::InternalError("the tuner's list of jobs does not end; use a tuner of this version");
-      request.set_after_job_id(out.back().job.id);
+      request.set_after_job_id(out.back().job_id());
     }
   }
 
@@ -74,15 +80,15 @@ class GrpcJobClient final : public JobClient {
     return page_of(request).status();
   }
 
-  absl::StatusOr<JobView> watch(int64_t id, absl::Duration grace_period,
-                                const std::function<bool(const JobView&)>& see,
-                                const std::function<void()>& away) override {
+  absl::StatusOr<JobUpdate> watch(int64_t id, absl::Duration grace_period,
+                                  const std::function<bool(const JobUpdate&)>& see,
+                                  const std::function<void()>& away) override {
     rpc::Backoff backoff(rpc::backoff_seed(), {.longest = absl::Seconds(1)});
     std::optional<rpc::Instant> lost;  // since when nobody answers: a job may have no news for hours
     bool told = false;
     for (;;) {
       bool heard = false;
-      absl::StatusOr<JobView> last = watch_once(id, see, heard);
+      absl::StatusOr<JobUpdate> last = watch_once(id, see, heard);
       // A tuner that was killed comes back with the same jobs.
       if (!absl::IsUnavailable(last.status())) return last;
       if (heard || !lost) {
@@ -96,9 +102,9 @@ class GrpcJobClient final : public JobClient {
     }
   }
 
-  absl::StatusOr<JobView> cancel(int64_t id) override { return change(&pb::Tuner::Stub::CancelJob, id); }
-  absl::StatusOr<JobView> pause(int64_t id) override { return change(&pb::Tuner::Stub::PauseJob, id); }
-  absl::StatusOr<JobView> resume(int64_t id) override { return change(&pb::Tuner::Stub::ResumeJob, id); }
+  absl::StatusOr<JobUpdate> cancel(int64_t id) override { return change(&pb::Tuner::Stub::CancelJob, id); }
+  absl::StatusOr<JobUpdate> pause(int64_t id) override { return change(&pb::Tuner::Stub::PauseJob, id); }
+  absl::StatusOr<JobUpdate> resume(int64_t id) override { return change(&pb::Tuner::Stub::ResumeJob, id); }
 
  private:
   absl::StatusOr<int64_t> submit_once(const JobSpec& spec, std::string_view model, bool& busy) {
@@ -141,8 +147,8 @@ class GrpcJobClient final : public JobClient {
     return page;
   }
 
-  absl::StatusOr<JobView> watch_once(int64_t id, const std::function<bool(const JobView&)>& see,
-                                     bool& heard) {
+  absl::StatusOr<JobUpdate> watch_once(int64_t id, const std::function<bool(const JobUpdate&)>& see,
+                                       bool& heard) {
     grpc::ClientContext context;
     pb::JobName name;
     name.set_job_id(id);
@@ -150,13 +156,13 @@ class GrpcJobClient final : public JobClient {
     pb::JobUpdate update;
     while (reader->Read(&update)) {
       heard = true;
-      absl::StatusOr<JobView> view = from_proto(update);
-      const bool stop = !view.ok() || !see(*view);
-      if (stop || database::is_final(view->job.state)) {
+      absl::StatusOr<JobUpdate> job = known(update);
+      const bool stop = !job.ok() || !see(*job);
+      if (stop || database::is_final(state_of(*job))) {
         context.TryCancel();
-        reader->Finish();  // our own cancellation, or the end: the view says all
-        if (view.ok() && stop) return absl::CancelledError("no longer watched");
-        return view;
+        reader->Finish();  // our own cancellation, or the end: the update says all
+        if (job.ok() && stop) return absl::CancelledError("no longer watched");
+        return job;
       }
     }
     const grpc::Status finished = reader->Finish();
@@ -182,14 +188,14 @@ class GrpcJobClient final : public JobClient {
   }
 
   template <typename Method>
-  absl::StatusOr<JobView> change(Method method, int64_t id) {
+  absl::StatusOr<JobUpdate> change(Method method, int64_t id) {
     grpc::ClientContext context;
     rpc::set_deadline(context, kCallTimeout);
     pb::JobName name;
     name.set_job_id(id);
     pb::JobUpdate reply;
     TF_RETURN_IF_ERROR(status_of((stub_.get()->*method)(&context, name, &reply)));
-    return from_proto(reply);
+    return known(std::move(reply));
   }
 
   const rpc::Endpoint endpoint_;

@@ -1,7 +1,5 @@
 #include "tuner/service/job_messages_proto.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace tf::service {
 
 namespace pb = tunefarm::tune::v1;
@@ -64,33 +62,6 @@ pb::JobUpdate to_proto(const JobView& view) {
   out.set_unchanged(view.unchanged);
   if (view.progress) *out.mutable_progress() = *view.progress;
   return out;
-}
-
-absl::StatusOr<JobView> from_proto(const pb::JobUpdate& update) {
-  if (update.state() < pb::JOB_STATE_QUEUED || update.state() > pb::JOB_STATE_CANCELLED) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the tuner sent the job state ", update.state(),
-                     ", which this program does not know; upgrade this program"));
-  }
-  JobView view;
-  view.job.id = update.job_id();
-  view.job.model_name = update.spec().model_name();
-  view.job.model_digest = update.model_digest();
-  view.job.target = update.spec().target();
-  view.job.device = update.spec().device_key();
-  view.job.submitter = update.submitter();
-  view.job.options = to_json(from_proto(update.spec()));
-  view.job.state = static_cast<database::JobState>(update.state());
-  view.job.detail = update.detail();
-  view.job.status_code = update.status_code();
-  view.job.created_unix_ns = update.created_unix_ns();
-  view.job.started_unix_ns = update.started_unix_ns();
-  view.job.finished_unix_ns = update.finished_unix_ns();
-  view.trials = update.trials();
-  view.slots = {update.slots().begin(), update.slots().end()};
-  view.unchanged = update.unchanged();
-  if (update.has_progress()) view.progress = update.progress();
-  return view;
 }
 
 }  // namespace tf::service

@@ -69,13 +69,13 @@ absl::Status JobQueue::take_over() {
 JobQueue::Entry& JobQueue::keep(const database::Job& job) {
   auto entry = std::make_unique<Entry>();
   entry->job = job;
-  index_.enter(job.id, job.state);
+  if (!database::is_final(job.state)) not_over_.insert(job.id);
   return *(entries_[job.id] = std::move(entry));
 }
 
 absl::Status JobQueue::find_room(const std::string& submitter) {
   size_t in_all = arriving_.size(), of_submitter = arriving_.count(submitter);
-  for (const int64_t id : index_.not_over()) {
+  for (const int64_t id : not_over_) {
     const Entry& entry = *entries_.at(id);
     const bool waits = !entry.job.device.empty() && !entry.running;  // an embedded run waits for nothing here
     in_all += waits;
@@ -197,7 +197,8 @@ std::map<std::string, double> JobQueue::count_by_state() {
   std::map<std::string, double> counts;
   const std::lock_guard lock(mutex_);
   for (const JobState state : {kQueued, kRunning, kPaused, kDone, kFailed, kCancelled})
-    counts[std::string(database::job_state_name(state))] = static_cast<double>(index_.count(state));
+    counts[std::string(database::job_state_name(state))] = 0;
+  for (const auto& [id, entry] : entries_) ++counts[std::string(database::job_state_name(entry->job.state))];
   return counts;
 }
 

@@ -25,7 +25,6 @@
 #include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
 #include "tuner/service/job_executor.h"
-#include "tuner/service/job_index.h"
 #include "tuner/service/slot_shares.h"
 #include "tuner/service/waiting_limits.h"
 
@@ -176,7 +175,7 @@ class JobQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<int64_t, std::unique_ptr<Entry>> entries_;
-  JobIndex index_;                            // of them
+  std::set<int64_t> not_over_;  // of them: who looks for something to do walks through no others
   std::map<int64_t, database::Job> unsaved_;  // as they ended, by their ids: the store did not take it
   std::vector<std::thread> over_;             // of runs that have ended
   std::multiset<std::string> arriving_;       // submitters of jobs that are not in the store yet

@@ -23,7 +23,7 @@ void JobQueue::drain() {
     std::lock_guard lock(mutex_);
     if (draining_) return;
     draining_ = true;
-    for (const int64_t id : index_.not_over()) {
+    for (const int64_t id : not_over_) {
       Entry& entry = *entries_.at(id);
       if (entry.intent == Intent::kFinish) entry.intent = Intent::kQueueAgain;
       entry.stop = true;
@@ -38,7 +38,7 @@ void JobQueue::drain() {
   {
     std::lock_guard lock(mutex_);
     threads = std::exchange(over_, {});
-    for (const int64_t id : index_.not_over()) {
+    for (const int64_t id : not_over_) {
       std::thread& thread = entries_.at(id)->thread;
       if (thread.joinable()) threads.push_back(std::move(thread));
     }
@@ -92,7 +92,7 @@ void JobQueue::ended(Entry& entry) {
 
 rpc::Instant JobQueue::next_wake() {
   rpc::Instant wake = absl::InfiniteDuration();
-  for (const int64_t id : index_.not_over()) {
+  for (const int64_t id : not_over_) {
     const Entry& entry = *entries_.at(id);
     if (waits(entry)) wake = std::min(wake, entry.not_before);
   }
@@ -233,8 +233,7 @@ void JobQueue::log_state(Entry& entry) {
 }
 
 void JobQueue::become(Entry& entry, database::Job next) {
-  index_.leave(entry.job.id, entry.job.state);
-  index_.enter(next.id, next.state);
+  if (database::is_final(next.state)) not_over_.erase(next.id);
   entry.job = std::move(next);
   unsaved_.erase(entry.job.id);
   const bool goes_on = entry.job.state == JobState::kQueued || entry.job.state == JobState::kRunning;

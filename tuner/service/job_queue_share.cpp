@@ -21,7 +21,7 @@ JobQueue::Demand JobQueue::demand_of(const Entry& entry) {
 
 std::map<JobQueue::Demand, JobSpec> JobQueue::demands() {
   std::map<Demand, JobSpec> specs;
-  for (const int64_t id : index_.not_over()) {
+  for (const int64_t id : not_over_) {
     const Entry& entry = *entries_.at(id);
     if (entry.running || waits(entry)) specs.emplace(demand_of(entry), entry.spec);
   }
@@ -46,7 +46,7 @@ void JobQueue::keep_looking() {
       if (known != supplies_.end() && known->second == supply) continue;
       supplies_.insert_or_assign(demand, std::move(supply));
       is_share_due_ = true;
-      for (const int64_t id : index_.not_over()) {
+      for (const int64_t id : not_over_) {
         Entry& entry = *entries_.at(id);
         if (waits(entry) && demand_of(entry) == demand) changed(entry);
       }
@@ -59,7 +59,7 @@ void JobQueue::keep_looking() {
 void JobQueue::share_slots() {
   std::map<std::string, std::vector<Entry*>> by_key;
   const rpc::Instant now = options_.clock->now();
-  for (const int64_t id : index_.not_over()) {
+  for (const int64_t id : not_over_) {
     Entry& entry = *entries_.at(id);
     if (!entry.running && (!waits(entry) || entry.not_before > now)) continue;
     if (supplies_.contains(demand_of(entry))) by_key[entry.job.device].push_back(&entry);
@@ -114,7 +114,7 @@ void JobQueue::share_slots_of(const std::vector<Entry*>& jobs) {
 bool JobQueue::may_wait_at_tracker(const Entry& entry) const {
   const absl::StatusOr<SlotSupply>& supply = supplies_.at(demand_of(entry));
   if (supply.ok() && !supply->usable.empty()) return false;
-  return std::ranges::none_of(index_.not_over(), [&](int64_t id) {
+  return std::ranges::none_of(not_over_, [&](int64_t id) {
     const Entry& other = *entries_.at(id);
     return other.running && demand_of(other) == demand_of(entry);
   });
@@ -126,7 +126,7 @@ std::string JobQueue::why_no_slot(const Entry& entry) const {
   if (supply == supplies_.end() || !supply->second.ok()) return "";
   if (supply->second->usable.empty()) return supply->second->why_none;
   std::vector<int64_t> others;
-  for (const int64_t id : index_.not_over()) {
+  for (const int64_t id : not_over_) {
     const Entry& other = *entries_.at(id);
     if (&other != &entry && other.running && other.job.device == entry.job.device) others.push_back(id);
   }

@@ -12,25 +12,48 @@ namespace tf::tuner_cli {
 namespace {
 
 using database::JobState;
+using service::JobUpdate;
+
+void set_state(JobUpdate& job, JobState state) {
+  job.set_state(static_cast<tunefarm::tune::v1::JobState>(state));
+}
+
+JobUpdate job_in(JobState state, const std::string& detail = "") {
+  JobUpdate job;
+  job.set_job_id(3);
+  set_state(job, state);
+  job.set_detail(detail);
+  return job;
+}
 
 TEST(JobJson, SaysWhoseJobItIs) {
-  const service::JobView view{.job = {.id = 3, .device = "desk", .submitter = "ada"}};
-  const nlohmann::json json = nlohmann::json::parse(job_json(view));
+  JobUpdate job = job_in(JobState::kQueued);
+  job.set_submitter("ada");
+  const nlohmann::json json = nlohmann::json::parse(job_json(job));
   EXPECT_EQ(json["job"], 3);
   EXPECT_EQ(json["submitter"], "ada");
 }
 
 TEST(JobJson, SaysWhatTheJobWasAskedFor) {
-  service::JobView view{.job = {.id = 3, .device = "desk"}};
-  view.job.options = to_json(service::JobSpec{.selector = "room=lab3",
-                                              .priority = 5,
-                                              .threads = 2,
-                                              .trials = 60,
-                                              .allowed_numerics = {"bf16"},
-                                              .dims = {{"batch", 4}},
-                                              .seed = 7,
-                                              .strategy = "random"});
-  const nlohmann::json json = nlohmann::json::parse(job_json(view));
+  JobUpdate job = job_in(JobState::kQueued);
+  tunefarm::tune::v1::JobSpec& spec = *job.mutable_spec();
+  spec.set_model_name("mlp.onnx");
+  spec.set_target("x86_64");
+  spec.set_device_key("desk");
+  spec.set_selector("room=lab3");
+  spec.set_priority(5);
+  spec.set_slots(4);
+  spec.set_threads(2);
+  spec.set_trials(60);
+  spec.add_allowed_numerics("bf16");
+  (*spec.mutable_dims())["batch"] = 4;
+  spec.set_seed(7);
+  spec.set_strategy("random");
+  const nlohmann::json json = nlohmann::json::parse(job_json(job));
+  EXPECT_EQ(json["model"], "mlp.onnx");
+  EXPECT_EQ(json["target"], "x86_64");
+  EXPECT_EQ(json["device"], "desk");
+  EXPECT_EQ(json["most_slots"], 4);
   EXPECT_EQ(json["selector"], "room=lab3");
   EXPECT_EQ(json["priority"], 5);
   EXPECT_EQ(json["threads"], 2);
@@ -43,31 +66,33 @@ TEST(JobJson, SaysWhatTheJobWasAskedFor) {
 }
 
 TEST(JobJson, HasProgressWhetherThereIsSomeOrNot) {
-  service::JobView view{.job = {.id = 3, .state = JobState::kRunning}};
-  EXPECT_TRUE(nlohmann::json::parse(job_json(view)).at("progress").is_null());
-  view.progress.emplace();
-  view.progress->set_trials(4);
-  view.progress->set_remaining_s(19);
-  EXPECT_EQ(nlohmann::json::parse(job_json(view)).at("progress").at("trials"), 4);
-  EXPECT_EQ(nlohmann::json::parse(job_json(view)).at("progress").at("remaining_s"), 19);
-  view.job.state = JobState::kCancelled;
-  EXPECT_FALSE(nlohmann::json::parse(job_json(view)).at("progress").contains("remaining_s"));
+  JobUpdate job = job_in(JobState::kRunning);
+  EXPECT_TRUE(nlohmann::json::parse(job_json(job)).at("progress").is_null());
+  job.mutable_progress()->set_trials(4);
+  job.mutable_progress()->set_remaining_s(19);
+  EXPECT_EQ(nlohmann::json::parse(job_json(job)).at("progress").at("trials"), 4);
+  EXPECT_EQ(nlohmann::json::parse(job_json(job)).at("progress").at("remaining_s"), 19);
+  set_state(job, JobState::kCancelled);
+  EXPECT_FALSE(nlohmann::json::parse(job_json(job)).at("progress").contains("remaining_s"));
 }
 
 TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
-  service::JobView view{.job = {.id = 3,
-                                .model_name = "mlp.onnx",
-                                .target = "x86_64",
-                                .device = "desk",
-                                .submitter = "ada",
-                                .state = JobState::kQueued,
-                                .detail = "waits for a free device"},
-                        .trials = 12,
-                        .slots = {"m1/0", "m2/0"}};
-  view.job.options = to_json(service::JobSpec{.priority = 5, .trials = 450, .minutes = 2.5});
-  service::JobView other{.job = {.id = 12, .model_name = "a\nb", .options = "of another program"}};
+  JobUpdate job = job_in(JobState::kQueued, "waits for a free device");
+  job.set_submitter("ada");
+  job.set_trials(12);
+  job.add_slots("m1/0");
+  job.add_slots("m2/0");
+  job.mutable_spec()->set_model_name("mlp.onnx");
+  job.mutable_spec()->set_target("x86_64");
+  job.mutable_spec()->set_device_key("desk");
+  job.mutable_spec()->set_priority(5);
+  job.mutable_spec()->set_trials(450);
+  job.mutable_spec()->set_minutes(2.5);
+  JobUpdate other = job_in(JobState::kQueued);
+  other.set_job_id(12);
+  other.mutable_spec()->set_model_name("a\nb");
   const std::vector<std::string> lines =
-      absl::StrSplit(jobs_table({view, other}, 61'000'000'000, 0), '\n', absl::SkipEmpty());
+      absl::StrSplit(jobs_table({job, other}, 61'000'000'000, 0), '\n', absl::SkipEmpty());
   ASSERT_EQ(lines.size(), 3u);
   const auto below = [&](const std::string& name) { return lines[1].substr(lines[0].find(name)); };
   EXPECT_THAT(lines[1], testing::StartsWith("  3  queued"));
@@ -78,21 +103,22 @@ TEST(JobsTable, ShowsPriorityAndBudgetBelowTheirNames) {
   EXPECT_THAT(below("budget"), testing::StartsWith("450 trials, 2.5 min "));
   EXPECT_THAT(lines[1], testing::EndsWith("  1m1s  waits for a free device"));
   EXPECT_THAT(lines[2], testing::AllOf(testing::HasSubstr(" a?b "), testing::HasSubstr(" (embedded) ")));
-  view.job.options = to_json(service::JobSpec{.trials = 1, .until_gain_percent = 0.5});
-  EXPECT_THAT(jobs_table({view}, 0, 0), testing::HasSubstr("1 trial, gain of 0.5%"));
+  job.mutable_spec()->clear_minutes();
+  job.mutable_spec()->set_trials(1);
+  job.mutable_spec()->set_until_gain_percent(0.5);
+  EXPECT_THAT(jobs_table({job}, 0, 0), testing::HasSubstr("1 trial, gain of 0.5%"));
 }
 
 TEST(JobsTable, FitsATerminalOfEightyColumns) {
-  service::JobView view{
-      .job = {.id = 1234,
-              .model_name = "a-network-with-a-name-of-many-words-in-it.onnx",
-              .target = "x86_64:cpu=znver4",
-              .device = "desk-in-the-corner-of-the-lab",
-              .submitter = "ada",
-              .state = JobState::kRunning,
-              .detail = "waits: no device with the key desk is free, 39 are leased to others"},
-      .trials = 123456};
-  const std::string table = jobs_table({view}, 61'000'000'000, 80);
+  JobUpdate job =
+      job_in(JobState::kRunning, "waits: no device with the key desk is free, 39 are leased to others");
+  job.set_job_id(1234);
+  job.set_submitter("ada");
+  job.set_trials(123456);
+  job.mutable_spec()->set_model_name("a-network-with-a-name-of-many-words-in-it.onnx");
+  job.mutable_spec()->set_target("x86_64:cpu=znver4");
+  job.mutable_spec()->set_device_key("desk-in-the-corner-of-the-lab");
+  const std::string table = jobs_table({job}, 61'000'000'000, 80);
   for (const absl::string_view line : absl::StrSplit(table, '\n'))
     EXPECT_LE(std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; }), 80) << line;
   for (const char* kept : {"1234  running", "123456", "1m1s", "…"})
@@ -100,32 +126,31 @@ TEST(JobsTable, FitsATerminalOfEightyColumns) {
 }
 
 TEST(StateText, OfAJobThatTriesAgainAndAgainIsTheSameAllTheTime) {
-  service::JobView view{.job = {.state = JobState::kQueued, .detail = "waits: no device is free"}};
-  EXPECT_EQ(state_text(view), "waits: no device is free");
-  view.job.state = JobState::kRunning;
-  EXPECT_EQ(state_text(view), "waits: no device is free");
-  view.job.detail = "";
-  EXPECT_EQ(state_text(view), "running");
-  view.job = {.state = JobState::kFailed, .detail = "it waits: for nothing"};
-  EXPECT_EQ(state_text(view), "failed: it waits: for nothing");
+  for (const JobState state : {JobState::kQueued, JobState::kRunning})
+    EXPECT_EQ(state_text(job_in(state, "waits: no device is free")), "waits: no device is free");
+  EXPECT_EQ(state_text(job_in(JobState::kRunning)), "running");
+  EXPECT_EQ(state_text(job_in(JobState::kFailed, "it waits: for nothing")), "failed: it waits: for nothing");
 }
 
 TEST(SlotsText, NamesTheFirstOfMany) {
-  EXPECT_EQ(slots_text({}), "");
-  EXPECT_EQ(slots_text({"m1/0"}), "measures on 1 device slot: m1/0");
-  EXPECT_EQ(slots_text({"a/0", "b/0", "c/0", "d/0", "e/0", "f/0", "g/0", "h/0", "i/0"}),
+  const auto text = [](const std::vector<std::string>& slots) {
+    JobUpdate job;
+    job.mutable_slots()->Assign(slots.begin(), slots.end());
+    return slots_text(job);
+  };
+  EXPECT_EQ(text({}), "");
+  EXPECT_EQ(text({"m1/0"}), "measures on 1 device slot: m1/0");
+  EXPECT_EQ(text({"a/0", "b/0", "c/0", "d/0", "e/0", "f/0", "g/0", "h/0", "i/0"}),
             "measures on 9 device slots: a/0, b/0, c/0, d/0, e/0, f/0, g/0 and 2 others");
-  EXPECT_THAT(slots_text(std::vector<std::string>(128, "a/0")),
+  EXPECT_THAT(text(std::vector<std::string>(128, "a/0")),
               testing::EndsWith("and 121 others (a job has 128 at most)"));
 }
 
 TEST(StateText, SaysNothingTwice) {
-  service::JobView view{.job = {.state = JobState::kPaused, .detail = "paused"}};
-  EXPECT_EQ(state_text(view), "paused");
-  view.job.detail = "paused after 12 trials, 0 failed";
-  EXPECT_EQ(state_text(view), "paused after 12 trials, 0 failed");
-  view.job = {.state = JobState::kCancelled, .detail = "cancelled while it was paused"};
-  EXPECT_EQ(state_text(view), "cancelled while it was paused");
+  for (const char* said : {"paused", "paused after 12 trials, 0 failed"})
+    EXPECT_EQ(state_text(job_in(JobState::kPaused, said)), said);
+  EXPECT_EQ(state_text(job_in(JobState::kCancelled, "cancelled while it was paused")),
+            "cancelled while it was paused");
 }
 
 TEST(LeftJobText, SaysOfAPausedJobThatItStaysSo) {
@@ -136,25 +161,25 @@ TEST(LeftJobText, SaysOfAPausedJobThatItStaysSo) {
 }
 
 TEST(ChangeJson, TellsProgramsWhatPeopleAreToldToo) {
-  service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
+  JobUpdate job = job_in(JobState::kPaused);
   for (const bool unchanged : {false, true}) {
-    view.unchanged = unchanged;
-    const nlohmann::json json = nlohmann::json::parse(change_json(view));
+    job.set_unchanged(unchanged);
+    const nlohmann::json json = nlohmann::json::parse(change_json(job));
     EXPECT_EQ(json["state"], "paused");
     EXPECT_EQ(json["unchanged"], unchanged);
-    EXPECT_FALSE(nlohmann::json::parse(job_json(view)).contains("unchanged")) << "of no change";
+    EXPECT_FALSE(nlohmann::json::parse(job_json(job)).contains("unchanged")) << "of no change";
   }
 }
 
 TEST(ChangeText, SaysWhatTheJobIsAndWhetherItWasSoAlready) {
-  service::JobView view{.job = {.id = 3, .state = JobState::kPaused}};
-  EXPECT_EQ(change_text(view, "stops"), "job 3 is paused");
-  view.unchanged = true;
-  EXPECT_EQ(change_text(view, "stops"), "job 3 is already paused");
-  view.job.state = JobState::kRunning;
-  EXPECT_EQ(change_text(view, "continues"), "job 3 is already running");
-  view.unchanged = false;
-  EXPECT_EQ(change_text(view, "stops"), "job 3 stops when its running trials finish");
+  JobUpdate job = job_in(JobState::kPaused);
+  EXPECT_EQ(change_text(job, "stops"), "job 3 is paused");
+  job.set_unchanged(true);
+  EXPECT_EQ(change_text(job, "stops"), "job 3 is already paused");
+  set_state(job, JobState::kRunning);
+  EXPECT_EQ(change_text(job, "continues"), "job 3 is already running");
+  job.set_unchanged(false);
+  EXPECT_EQ(change_text(job, "stops"), "job 3 stops when its running trials finish");
 }
 
 }  // namespace

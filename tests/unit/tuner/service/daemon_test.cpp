@@ -62,9 +62,9 @@ class DaemonTest : public testing::Test {
         absl::StrCat(folder_.file("t.db"), ".models/", sha256(model).hex(), ".onnx"));
   }
   void expect_end(JobClient& client, int64_t id, JobState state) {
-    const auto last = client.watch(id, absl::Seconds(5), [](const JobView&) { return true; });
+    const auto last = client.watch(id, absl::Seconds(5), [](const JobUpdate&) { return true; });
     ASSERT_TRUE(last.ok()) << last.status();
-    EXPECT_EQ(last->job.state, state);
+    EXPECT_EQ(state_of(*last), state);
   }
 
   const TemporaryFolder folder_ = *TemporaryFolder::make();
@@ -82,15 +82,15 @@ TEST_F(DaemonTest, ASubmittedModelIsKeptAndItsJobWatchedToItsEnd) {
   executor_->wait_for_starts(1);
   EXPECT_EQ(*read_file(store_->find_job(*id)->model_path), model);
   int seen = 0;
-  absl::StatusOr<JobView> last = client->watch(*id, absl::Seconds(5), [&](const JobView& view) {
-    if (view.progress && view.progress->trials() >= 3) executor_->end(*id, absl::OkStatus());
+  absl::StatusOr<JobUpdate> last = client->watch(*id, absl::Seconds(5), [&](const JobUpdate& view) {
+    if (view.has_progress() && view.progress().trials() >= 3) executor_->end(*id, absl::OkStatus());
     return ++seen < 10'000;
   });
   ASSERT_TRUE(last.ok()) << last.status();
-  EXPECT_EQ(last->job.state, JobState::kDone);
-  EXPECT_GE(last->progress->trials(), 3);
+  EXPECT_EQ(state_of(*last), JobState::kDone);
+  EXPECT_GE(last->progress().trials(), 3);
   EXPECT_GT(seen, 1);
-  EXPECT_EQ(client->list()->at(0).job.model_digest, sha256(model).hex());
+  EXPECT_EQ(client->list()->at(0).model_digest(), sha256(model).hex());
 }
 
 TEST_F(DaemonTest, AModelWithExternalDataIsRefusedAndNotKept) {
@@ -123,10 +123,11 @@ TEST_F(DaemonTest, AWatchGoesOnAfterARestartOfTheTunerAndSoDoesTheJob) {
     executor_->wait_for_starts(1);
     executor_->end(id, absl::OkStatus());
   });
-  absl::StatusOr<JobView> last = client->watch(id, absl::Seconds(20), [](const JobView&) { return true; });
+  absl::StatusOr<JobUpdate> last =
+      client->watch(id, absl::Seconds(20), [](const JobUpdate&) { return true; });
   restart.join();
   ASSERT_TRUE(last.ok()) << last.status();
-  EXPECT_EQ(last->job.state, JobState::kDone);
+  EXPECT_EQ(state_of(*last), JobState::kDone);
 }
 
 TEST_F(DaemonTest, AWatchTellsOnceThatNobodyAnswersAndGoesOn) {
@@ -145,10 +146,10 @@ TEST_F(DaemonTest, AWatchTellsOnceThatNobodyAnswersAndGoesOn) {
     executor_->end(id, absl::OkStatus());
   });
   const auto last = client->watch(
-      id, absl::Seconds(20), [](const JobView&) { return true; }, [&] { ++away; });
+      id, absl::Seconds(20), [](const JobUpdate&) { return true; }, [&] { ++away; });
   restart.join();
   ASSERT_TRUE(last.ok()) << last.status();
-  EXPECT_EQ(last->job.state, JobState::kDone);
+  EXPECT_EQ(state_of(*last), JobState::kDone);
   EXPECT_EQ(away, 1);
 }
 
@@ -165,10 +166,10 @@ TEST_F(DaemonTest, AWatchIsAsPatientWhenItHadNoNewsForLong) {
     ASSERT_TRUE(start(port).ok());
     ASSERT_TRUE(this->client()->cancel(id).ok());
   });
-  const auto last = client->watch(id, kGracePeriod, [](const JobView&) { return true; });
+  const auto last = client->watch(id, kGracePeriod, [](const JobUpdate&) { return true; });
   restart.join();
   ASSERT_TRUE(last.ok()) << last.status();
-  EXPECT_EQ(last->job.state, JobState::kCancelled);
+  EXPECT_EQ(state_of(*last), JobState::kCancelled);
 }
 
 TEST_F(DaemonTest, TakesNoMoreThreadsThanItMayHoweverManyWatch) {
@@ -216,13 +217,13 @@ TEST_F(DaemonTest, CancelPauseAndResumeReachTheJob) {
   ASSERT_TRUE(client->resume(id).ok());
   executor_->wait_for_starts(2);
   ASSERT_TRUE(client->cancel(id).ok());
-  EXPECT_EQ(client->watch(id, absl::Seconds(5), [](const JobView&) { return true; })->job.state,
+  EXPECT_EQ(state_of(*client->watch(id, absl::Seconds(5), [](const JobUpdate&) { return true; })),
             JobState::kCancelled);
   EXPECT_EQ(client->resume(id).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(client->cancel(99).status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(
       std::string(
-          client->watch(99, absl::Seconds(5), [](const JobView&) { return true; }).status().message()),
+          client->watch(99, absl::Seconds(5), [](const JobUpdate&) { return true; }).status().message()),
       HasSubstr("no job 99"));
 }
 
@@ -248,21 +249,21 @@ TEST_F(DaemonTest, AJobKeepsTheNameThatAPlainTextTunerIsTold) {
             absl::StatusCode::kInvalidArgument);
   daemon_.reset();
   ASSERT_TRUE(start().ok());
-  const std::vector<JobView> jobs = *client()->list();
+  const std::vector<JobUpdate> jobs = *client()->list();
   ASSERT_EQ(jobs.size(), 2u);
-  EXPECT_EQ(jobs[0].job.id, named);
-  EXPECT_EQ(jobs[0].job.submitter, "ada");
-  EXPECT_EQ(jobs[1].job.id, nameless);
-  EXPECT_EQ(jobs[1].job.submitter, "");
+  EXPECT_EQ(jobs[0].job_id(), named);
+  EXPECT_EQ(jobs[0].submitter(), "ada");
+  EXPECT_EQ(jobs[1].job_id(), nameless);
+  EXPECT_EQ(jobs[1].submitter(), "");
 }
 
 TEST_F(DaemonTest, ManyJobsAreListedPageByPage) {
   ASSERT_TRUE(start().ok());
   const auto client = this->client();
   for (int64_t i = 1; i <= 120; ++i) ASSERT_EQ(*client->submit(spec_for("desk"), "model"), i);
-  const std::vector<JobView> jobs = *client->list();
+  const std::vector<JobUpdate> jobs = *client->list();
   ASSERT_EQ(jobs.size(), 120u);
-  for (int64_t i = 1; i <= 120; ++i) EXPECT_EQ(jobs[static_cast<size_t>(i - 1)].job.id, i);
+  for (int64_t i = 1; i <= 120; ++i) EXPECT_EQ(jobs[static_cast<size_t>(i - 1)].job_id(), i);
 
   const auto stub = tunefarm::tune::v1::Tuner::NewStub(rpc::make_channel(daemon_->endpoint()));
   tunefarm::tune::v1::ListJobsRequest request;

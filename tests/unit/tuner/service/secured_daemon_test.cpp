@@ -67,7 +67,7 @@ TEST_F(SecuredDaemonTest, AJobIsWhoseTheCertificateSaysWhateverTheySay) {
   const auto ada = client(Role::kTuner, "ada", "eve");
   const auto id = ada->submit(spec_for("desk"), "model");
   ASSERT_TRUE(id.ok()) << id.status();
-  EXPECT_EQ(ada->list()->at(0).job.submitter, "tuner ada");
+  EXPECT_EQ(ada->list()->at(0).submitter(), "tuner ada");
 }
 
 TEST_F(SecuredDaemonTest, TheAuditLogBesideTheDatabaseItselfNamesTheJobAndItsNetwork) {
@@ -104,7 +104,7 @@ TEST_F(SecuredDaemonTest, ATunerChangesItsOwnJobsOnly) {
     EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
     EXPECT_THAT(std::string(refused.message()), HasSubstr("it is tuner ada's"));
   }
-  EXPECT_EQ(bob->list()->at(0).job.state, database::JobState::kRunning) << "everybody sees it";
+  EXPECT_EQ(state_of(bob->list()->at(0)), database::JobState::kRunning) << "everybody sees it";
   EXPECT_TRUE(ada->pause(id).ok());
   EXPECT_TRUE(ada->resume(id).ok());
   EXPECT_TRUE(ada->cancel(id).ok());
@@ -115,7 +115,7 @@ TEST_F(SecuredDaemonTest, AUserSubmitsJobsAndChangesTheirOwnOnly) {
   const auto ada = client(Role::kUser, "ada"), bob = client(Role::kUser, "bob");
   const auto id = ada->submit(spec_for("desk"), "model");
   ASSERT_TRUE(id.ok()) << id.status();
-  EXPECT_EQ(ada->list()->at(0).job.submitter, "user ada");
+  EXPECT_EQ(ada->list()->at(0).submitter(), "user ada");
   const absl::Status refused = bob->cancel(*id).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("it is user ada's"));

@@ -1,7 +1,6 @@
-#include "tuner/service/turn.h"
-
 #include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
+#include "tuner/service/slot_shares.h"
 
 namespace tf::service {
 namespace {

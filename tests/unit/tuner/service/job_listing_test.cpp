@@ -1,7 +1,5 @@
 // What a queue looks at beside all that was ever done: counted, not timed.
 
-#include "tuner/service/job_index.h"
-
 #include "tests/support/database/forwarding_store.h"
 #include "tests/unit/tuner/service/job_queue_fixture.h"
 
@@ -9,22 +7,6 @@ namespace tf::service {
 namespace {
 
 using database::JobState;
-using testing::ElementsAre;
-
-TEST(JobIndex, HoldsOfManyJobsThoseThatAreNotOver) {
-  JobIndex index;
-  for (int64_t id = 1; id <= 100'000; ++id) {
-    index.enter(id, JobState::kQueued);
-    if (id % 30'000 == 0) continue;
-    index.leave(id, JobState::kQueued);
-    index.enter(id, id % 2 == 0 ? JobState::kDone : JobState::kFailed);
-  }
-  EXPECT_THAT(index.not_over(), ElementsAre(30'000, 60'000, 90'000));
-  EXPECT_EQ(index.count(JobState::kQueued), 3u);
-  EXPECT_EQ(index.count(JobState::kDone), 49'997u);
-  EXPECT_EQ(index.count(JobState::kFailed), 50'000u);
-  EXPECT_EQ(index.count(JobState::kPaused), 0u);
-}
 
 class CountingStore final : public test::ForwardingStore {
  public:
