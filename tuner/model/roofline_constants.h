@@ -1,9 +1,6 @@
 #pragma once
-// Owns: what the roofline model takes from measurements instead of from the loop nests, under names, so that
-// it can be fitted anew. Does not know: what it is used for, programs.
-
-#include <span>
-#include <string_view>
+// Owns: what the roofline model takes from measurements instead of from the loop nests. Does not know: what it is used
+// for, programs.
 
 #include "tuner/model/measured_rates.h"
 
@@ -59,12 +56,5 @@ inline constexpr FittedOn kFittedOn = {.rates = {.flops_per_s = 1.182e+11,
                                                  .shared_bytes_per_s = 8.448e+10,
                                                  .memory_bytes_per_s = 2.998e+10},
                                        .flops_a_cycle = 32};
-
-struct NamedConstant {
-  std::string_view name;
-  double& (*of)(RooflineConstants&);
-};
-// All of them.
-std::span<const NamedConstant> roofline_constants();
 
 }  // namespace tf::model

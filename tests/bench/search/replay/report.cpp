@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/counted.h"
+#include "tests/bench/search/replay/named_constants.h"
 #include "tuner/model/rates.h"
 
 namespace tf::replay {
@@ -320,7 +321,7 @@ void print_constants(std::span<const Refit> fits) {
   absl::PrintF("%-24s %10s", "constant", "as it is");
   for (const Refit& fit : fits) absl::PrintF(" %10.24s", fit.without.empty() ? "all" : "no " + fit.without);
   absl::PrintF("\n");
-  for (const model::NamedConstant& name : model::roofline_constants()) {
+  for (const NamedConstant& name : roofline_constants()) {
     model::RooflineConstants present;
     absl::PrintF("%-24s %10.4g", std::string(name.name), name.of(present));
     for (const Refit& fit : fits) {

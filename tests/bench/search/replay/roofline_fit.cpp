@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/status.h"
+#include "tests/bench/search/replay/named_constants.h"
 #include "tests/bench/search/replay/quality.h"
 #include "tuner/space/generate.h"
 
@@ -34,7 +35,7 @@ double fitness(const MeasuredTask& task, const model::RooflineConstants& constan
 }
 
 // Tries a constant larger and smaller; whether one of the two was better and is kept.
-bool improve(const model::NamedConstant& name, double step, std::span<const MeasuredTask* const> tasks,
+bool improve(const NamedConstant& name, double step, std::span<const MeasuredTask* const> tasks,
              const model::RooflineConstants& expected, model::RooflineConstants& constants, double& best) {
   double& value = name.of(constants);
   const double before = value;
@@ -86,7 +87,7 @@ double fitness(std::span<const MeasuredTask* const> tasks, const model::Roofline
   double sum = 0, surprise = 0;
   for (const MeasuredTask* task : tasks) sum += fitness(*task, constants);
   model::RooflineConstants here = constants, there = expected;
-  for (const model::NamedConstant& name : model::roofline_constants()) {
+  for (const NamedConstant& name : roofline_constants()) {
     const double away = std::log(name.of(here) / name.of(there));
     surprise += away * away;
   }
@@ -97,7 +98,7 @@ model::RooflineConstants fit(std::span<const MeasuredTask* const> tasks,
                              const model::RooflineConstants& expected, int rounds) {
   constexpr double kFirstStep = 0.3, kLeastStep = 0.02, kMostStep = 2;
   model::RooflineConstants constants = expected;
-  const std::span<const model::NamedConstant> names = model::roofline_constants();
+  const std::span<const NamedConstant> names = roofline_constants();
   std::vector<double> steps(names.size(), kFirstStep);
   double best = fitness(tasks, constants, expected);
   for (int round = 0; round < rounds; ++round) {

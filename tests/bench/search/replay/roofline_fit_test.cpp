@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/schedule/schedule.h"
+#include "tests/bench/search/replay/named_constants.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
@@ -57,6 +58,16 @@ TEST(Fit, StaysWhereTimesAreAsExpected) {
   const MeasuredTask* const tasks[] = {&task};
   EXPECT_EQ(fitness(tasks, expected_constants(), expected_constants()), 1);
   EXPECT_EQ(fit(tasks, expected_constants(), 1).l2_bytes, expected_constants().l2_bytes);
+}
+
+TEST(RooflineConstants, AreAllNamed) {
+  // Doubles one after another: a new one is named, too, or is never fitted.
+  EXPECT_EQ(roofline_constants().size(), sizeof(model::RooflineConstants) / sizeof(double));
+  model::RooflineConstants constants;
+  double next = 1;
+  for (const NamedConstant& name : roofline_constants()) name.of(constants) = next++;
+  next = 1;
+  for (const NamedConstant& name : roofline_constants()) EXPECT_EQ(name.of(constants), next++) << name.name;
 }
 
 }  // namespace

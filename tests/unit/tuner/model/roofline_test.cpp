@@ -359,16 +359,6 @@ TEST(Traffic, OfACacheIsByItsOwnRoom) {
   EXPECT_GT(bytes(Level::kShared), 2 * bytes(Level::kL2));
 }
 
-TEST(RooflineConstants, AreAllNamed) {
-  // Doubles one after another: a new one is named, too, or is never fitted.
-  EXPECT_EQ(roofline_constants().size(), sizeof(RooflineConstants) / sizeof(double));
-  RooflineConstants constants;
-  double next = 1;
-  for (const NamedConstant& name : roofline_constants()) name.of(constants) = next++;
-  next = 1;
-  for (const NamedConstant& name : roofline_constants()) EXPECT_EQ(name.of(constants), next++) << name.name;
-}
-
 TEST(Roofline, RanksWinogradBeforeTheDefinitionWhereItTakesAThirdOfTheProducts) {
   for (const auto& [channels, extent] : {std::pair<int64_t, int64_t>(64, 56), {128, 28}, {256, 14}}) {
     const tensor::Workload workload = convolution(channels, extent);

@@ -1,11 +1,11 @@
-#include "tuner/model/roofline_constants.h"
+#include "tests/bench/search/replay/named_constants.h"
 
-namespace tf::model {
+namespace tf::replay {
 
 std::span<const NamedConstant> roofline_constants() {
-#define TF_CONSTANT(name)                                              \
-  {                                                                    \
-#name, [](RooflineConstants & all) -> double& { return all.name; } \
+#define TF_CONSTANT(name)                                                     \
+  {                                                                           \
+#name, [](model::RooflineConstants & all) -> double& { return all.name; } \
   }
   static constexpr NamedConstant kAll[] = {
       TF_CONSTANT(spill_cycles),
@@ -44,4 +44,4 @@ std::span<const NamedConstant> roofline_constants() {
   return kAll;
 }
 
-}  // namespace tf::model
+}  // namespace tf::replay
