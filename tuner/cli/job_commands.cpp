@@ -46,6 +46,7 @@ absl::StatusOr<std::unique_ptr<JobClient>> client_of(const ServerArguments& serv
 
 struct SubmitArguments : SpecArguments {
   std::string slots = "all";
+  int priority = 0;
   ServerArguments server;
   bool follow = false;
 };
@@ -77,12 +78,13 @@ absl::StatusOr<int> parse_slots(const std::string& text) {
 absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
   Submission made;
   TF_ASSIGN_OR_RETURN(made.spec, finish_spec(arguments));
-  TF_ASSIGN_OR_RETURN(made.spec.slots, parse_slots(arguments.slots));
+  TF_ASSIGN_OR_RETURN(const int slots, parse_slots(arguments.slots));
+  made.spec.set_slots(static_cast<uint32_t>(slots));
   const auto of_model = [&arguments](const absl::Status& error) {
     return absl::Status(error.code(), absl::StrCat(arguments.model, ": ", error.message()));
   };
   TF_ASSIGN_OR_RETURN(const std::string file, frontends::read_model_file(arguments.model));
-  const absl::Status dims = frontends::check_dims(file, made.spec.dims);
+  const absl::Status dims = frontends::check_dims(file, service::dims_of(made.spec));
   if (!dims.ok()) return of_model(dims);
   absl::StatusOr<std::string> whole = frontends::with_data_inside(file, arguments.model, kMostSentBytes);
   if (absl::IsFailedPrecondition(whole.status()))
@@ -188,7 +190,7 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   // The devices may be of another kind than this machine.
   command->get_option("--target")->default_str("")->required();
   command
-      ->add_option("--device", arguments->spec.device_key,
+      ->add_option("--device", *arguments->spec.mutable_device_key(),
                    "Device class to measure on (an agent's --key); its jobs share the devices")
       ->required();
   command
@@ -198,10 +200,10 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
                        "fair share, up to ",
                        service::kMostSlots))
       ->capture_default_str();
-  command->add_option("--selector", arguments->spec.selector,
+  command->add_option("--selector", *arguments->spec.mutable_selector(),
                       "Only devices with these labels, as in room=lab3,!shared");
   command
-      ->add_option("--priority", arguments->spec.priority,
+      ->add_option("--priority", arguments->priority,
                    "Priority, -10 to 10 (higher runs first). Ties go to the submitter with the least recent "
                    "usage. On a secured tuner, only admins may exceed 0")
       ->capture_default_str();

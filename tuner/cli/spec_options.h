@@ -14,8 +14,12 @@ class App;
 namespace tf::tuner_cli {
 
 struct SpecArguments {
-  std::string model;  // the ONNX file
-  service::JobSpec spec;
+  std::string model;                                // the ONNX file
+  service::JobSpec spec = service::default_spec();  // but for what follows
+  int64_t trials = 0;
+  double minutes = 0, until_gain_percent = 0;
+  int threads = 1;
+  uint64_t seed = 1;
   std::string allow;
   std::vector<std::string> dims;
   bool json = false;

@@ -1,4 +1,5 @@
 // tuner tune: tunes on this machine, without a farm or a server.
+#include <google/protobuf/util/message_differencer.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -43,7 +44,7 @@ using database::JobState;
 using Clock = std::chrono::steady_clock;
 
 struct TuneArguments : SpecArguments {
-  std::string db;
+  std::string db, device_class = service::device_class_of({});
   std::string without_sandbox;
   int builders = 0;
 };
@@ -72,21 +73,21 @@ class StopOnSignal {
 // The unfinished run of the same command, if there is one: we hold the database, so whoever ran it is gone.
 absl::StatusOr<database::Job> open_job(database::Store& store, const service::JobSpec& spec,
                                        const std::string& model_path, const Digest& model) {
-  const std::string options = to_json(spec);
   TF_ASSIGN_OR_RETURN(std::vector<database::Job> jobs, store.jobs());
   for (const database::Job& job : jobs) {
-    const bool same = job.device.empty() && job.model_digest == model.hex() && job.options == options;
-    if (!same || database::is_final(job.state)) continue;
+    if (!job.device.empty() || job.model_digest != model.hex() || database::is_final(job.state)) continue;
+    const absl::StatusOr<service::JobSpec> begun = service::job_spec_from_json(job.options);
+    if (!begun.ok() || !google::protobuf::util::MessageDifferencer::Equals(*begun, spec)) continue;
     TF_ASSIGN_OR_RETURN(int64_t trials, store.count_trials(job.id));
     std::fprintf(stderr, "continuing job %lld, which has %s\n", static_cast<long long>(job.id),
                  counted(trials, "trial").c_str());
     return job;
   }
-  database::Job job{.model_name = spec.model_name,
+  database::Job job{.model_name = spec.model_name(),
                     .model_digest = model.hex(),
                     .model_path = model_path,
-                    .target = spec.target,
-                    .options = options,
+                    .target = spec.target(),
+                    .options = service::to_json(spec),
                     .state = JobState::kRunning,
                     .created_unix_ns = absl::GetCurrentTimeNanos()};
   job.started_unix_ns = job.created_unix_ns;
@@ -167,7 +168,7 @@ void warn_of_missing_layers(const std::vector<worker::CapabilityState>& missing)
 // What is set aside for the network's own trial, at most a tenth of the budget.
 double trial_seconds(const service::JobSpec& spec, const session::Progress& progress) {
   const double seconds = session::network_trial_seconds(progress);
-  return spec.minutes > 0 ? std::min(seconds, spec.minutes * 6) : seconds;
+  return spec.minutes() > 0 ? std::min(seconds, spec.minutes() * 6) : seconds;
 }
 
 // What the network's own trial needs beside the session's.
@@ -186,7 +187,8 @@ absl::StatusOr<session::UntunedNetwork> build_untuned(const TuneArguments& argum
                                                       const target::Target& target,
                                                       const std::atomic<bool>& stop,
                                                       session::NetworkBench& bench) {
-  TF_ASSIGN_OR_RETURN(graph::Graph network, frontends::import_file(arguments.model, {.dims = spec.dims}));
+  TF_ASSIGN_OR_RETURN(graph::Graph network,
+                      frontends::import_file(arguments.model, {.dims = service::dims_of(spec)}));
   session::UntunedNetwork untuned;
   TF_ASSIGN_OR_RETURN(untuned.plan, records::plan_untuned(std::move(network), target));
   absl::StatusOr<session::NetworkBench::Open> open = bench.build(untuned.plan, Clock::time_point::max());
@@ -205,7 +207,7 @@ Clock::time_point trial_deadline(const service::JobSpec& spec, const session::Pr
     return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   };
   const Clock::time_point deadline = after(Clock::now(), trial_seconds(spec, progress));
-  return spec.minutes > 0 ? std::min(deadline, after(began, spec.minutes * 60)) : deadline;
+  return spec.minutes() > 0 ? std::min(deadline, after(began, spec.minutes() * 60)) : deadline;
 }
 
 void announce(const TuneArguments& arguments, const service::JobSpec& spec,
@@ -214,9 +216,9 @@ void announce(const TuneArguments& arguments, const service::JobSpec& spec,
   const auto unused = std::ssize(tasks) - used;
   std::fprintf(
       stderr, "tuning %s of %s%s for %s, %s, into %s\n", counted(used, "task").c_str(),
-      spec.model_name.c_str(),
+      spec.model_name().c_str(),
       unused > 0 ? absl::StrCat(", and ", counted(unused, "kernel"), " in alternative layouts,").c_str() : "",
-      target.text().c_str(), counted(spec.threads, "thread").c_str(), arguments.db.c_str());
+      target.text().c_str(), counted(spec.threads(), "thread").c_str(), arguments.db.c_str());
 }
 
 // What came of the tuning.
@@ -274,18 +276,22 @@ int conclude(const session::Progress& result, const absl::Status& untimed, bool 
 absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const Clock::time_point began = Clock::now();
   TF_ASSIGN_OR_RETURN(service::JobSpec spec, finish_spec(arguments));
+  // The default goes unsaid, as in runs of before that are to be continued.
+  if (arguments.device_class != service::device_class_of(spec)) spec.set_device_class(arguments.device_class);
   TF_RETURN_IF_ERROR(database::check_writable(arguments.db));
   TF_ASSIGN_OR_RETURN(std::string model, frontends::read_model_file(arguments.model));
-  TF_ASSIGN_OR_RETURN(session::SessionOptions options, service::session_options(spec, 0, spec.device_class));
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options,
+                      service::session_options(spec, 0, service::device_class_of(spec)));
   const std::vector<int> cpus = allowed_cpus();
-  TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads, cpus.size()));
-  TF_ASSIGN_OR_RETURN(const std::vector<session::Task> tasks,
-                      service::network_tasks(arguments.model, options.target, {.dims = spec.dims}));
+  TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads(), cpus.size()));
+  TF_ASSIGN_OR_RETURN(
+      const std::vector<session::Task> tasks,
+      service::network_tasks(arguments.model, options.target, {.dims = service::dims_of(spec)}));
   std::atomic<bool> stop = false, tries_network = false;
   StopOnSignal signals(stop, tries_network);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, open_or_wait(arguments.db, stop));
 
-  const CpuSplit split = split_cpus(cpus, spec.threads);
+  const CpuSplit split = split_cpus(cpus, spec.threads());
   TF_ASSIGN_OR_RETURN(const worker::SandboxPolicy sandbox,
                       worker::parse_without_sandbox(arguments.without_sandbox, worker::kOwnCandidates));
   TF_ASSIGN_OR_RETURN(
@@ -315,7 +321,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                       open_job(*store, spec, error ? arguments.model : path.string(), sha256(model)));
   options.job_id = job.id;
   if (!arguments.json) announce(arguments, spec, tasks, options.target);
-  ProgressPrinter printer(progress_style(arguments.json), spec.trials, job.id);
+  ProgressPrinter printer(progress_style(arguments.json), spec.trials(), job.id);
   // In a thread of its own, because the session's makes way for others, and the network must not.
   absl::StatusOr<session::Progress> result =
       std::async(std::launch::async, [&] {
@@ -330,10 +336,10 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   Ending ending;
   if (result.ok() && has_results(*result)) {
     TF_ASSIGN_OR_RETURN(const graph::Graph graph,
-                        frontends::import_file(arguments.model, {.dims = spec.dims}));
+                        frontends::import_file(arguments.model, {.dims = service::dims_of(spec)}));
     tries_network = true;
     if (!stop) printer.say("timing the whole network: untuned and tuned builds alternate");
-    TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, *bench, *untuned, *store, spec.model_name},
+    TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, *bench, *untuned, *store, spec.model_name()},
                                        trial_deadline(spec, *result, began), stop));
   }
   const absl::Status closed = close_job(*store, job, result, stop);
@@ -354,7 +360,7 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
   add_spec_options(*command, *arguments);
   command->add_option("--db", arguments->db, "Database FILE, created if it does not exist")->required();
   command
-      ->add_option("--device-class", arguments->spec.device_class,
+      ->add_option("--device-class", arguments->device_class,
                    "Device class under which measurements are stored")
       ->capture_default_str();
   command->add_option(

@@ -28,20 +28,20 @@ absl::Status by_its_name(const database::Job& job, const absl::Status& status) {
 
 DeviceNeeds needs_of(const JobSpec& spec, const target::Target& target) {
   DeviceNeeds needs = service::needs_of(target);
-  needs.threads = static_cast<uint32_t>(spec.threads);
-  needs.selector = spec.selector;
+  needs.threads = spec.threads();
+  needs.selector = spec.selector();
   return needs;
 }
 
 absl::StatusOr<session::SessionOptions> options_of(const JobSpec& spec, int64_t job_id) {
-  TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job_id, spec.device_key));
+  TF_ASSIGN_OR_RETURN(session::SessionOptions options, session_options(spec, job_id, spec.device_key()));
   TF_RETURN_IF_ERROR(check_measurable(options.target));
   return options;
 }
 
 // The models of all users are in one folder.
 frontends::ImportOptions import_options(const JobSpec& spec) {
-  return {.dims = spec.dims, .reads_external_data = false};
+  return {.dims = dims_of(spec), .reads_external_data = false};
 }
 
 // Why the tuner holds a slot, for those who list the farm's.
@@ -55,8 +55,8 @@ absl::Status FarmExecutor::check(const JobSpec& spec) {
   TF_ASSIGN_OR_RETURN(const session::SessionOptions options, options_of(spec, 0));
   const DeviceNeeds needs = needs_of(spec, options.target);
   TF_ASSIGN_OR_RETURN(const FarmView farm,
-                      look_at_farm(options_.tracker, options_.credentials, spec.device_key, needs));
-  return check_farm(farm, spec.device_key, options.target, needs);
+                      look_at_farm(options_.tracker, options_.credentials, spec.device_key(), needs));
+  return check_farm(farm, spec.device_key(), options.target, needs);
 }
 
 absl::Status FarmExecutor::check_model(const database::Job& job, const JobSpec& spec) {
@@ -69,9 +69,9 @@ absl::StatusOr<SlotSupply> FarmExecutor::look(const JobSpec& spec, const std::st
   const std::string user = options_.credentials ? options_.credentials->identity().name
                                                 : options_.holder.substr(0, options_.holder.find(':'));
   TF_ASSIGN_OR_RETURN(const std::vector<FarmSlot> slots,
-                      look_at_slots(options_.tracker, options_.credentials, spec.device_key,
+                      look_at_slots(options_.tracker, options_.credentials, spec.device_key(),
                                     needs_of(spec, options.target), {options_.holder, user, person}));
-  return supply_of(slots, spec.device_key);
+  return supply_of(slots, spec.device_key());
 }
 
 absl::StatusOr<std::unique_ptr<measure::FleetRunner>> FarmExecutor::lease(const Asked& asked,
@@ -80,12 +80,12 @@ absl::StatusOr<std::unique_ptr<measure::FleetRunner>> FarmExecutor::lease(const 
                                                                           const RunReports& reports) const {
   measure::FarmRunnerOptions one{.tracker = options_.tracker,
                                  .credentials = options_.credentials,
-                                 .device_key = asked.spec.device_key,
+                                 .device_key = asked.spec.device_key(),
                                  .arch = needs.arch,
                                  .cpu_features = needs.cpu_features,
                                  .min_threads = needs.threads,
                                  .selector = needs.selector,
-                                 .priority = asked.spec.priority,
+                                 .priority = asked.spec.priority(),
                                  .holder = options_.holder,
                                  .run_number = options_.run_number,
                                  .on_behalf_of = person_of(asked.job.submitter),
@@ -118,7 +118,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                       network_tasks(job.model_path, options.target, import_options(spec)));
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<measure::FleetRunner> runner,
                       lease({job, spec}, needs_of(spec, options.target), allotment.get(), reports));
-  RunLimit limit(stop, *runner, limits_of_minutes(spec.minutes));
+  RunLimit limit(stop, *runner, limits_of_minutes(spec.minutes()));
   session::Progress last;
   measure::TrialTally uncounted;
   measure::CountedRunner counted(*runner, options_.tally ? *options_.tally : uncounted);

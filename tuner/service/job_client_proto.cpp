@@ -17,7 +17,6 @@
 #include "rpc/identity/credentials.h"
 #include "rpc/transfer.h"
 #include "tuner/service/job_client.h"
-#include "tuner/service/job_messages_proto.h"
 
 namespace tf::service {
 namespace {
@@ -113,7 +112,7 @@ class GrpcJobClient final : public JobClient {
     pb::SubmitReply reply;
     auto writer = stub_->Submit(&context, &reply);
     pb::SubmitRequest request;
-    *request.mutable_spec() = to_proto(spec);
+    *request.mutable_spec() = spec;
     request.set_submitter(submitter_);
     bool open = writer->Write(request);
     request.clear_submitter();

@@ -124,7 +124,7 @@ class JobQueue {
   // What decides which slots a job can use; jobs with equal demands can use the same slots.
   struct Demand {
     std::string device, selector, target;
-    int threads = 1;
+    uint32_t threads = 1;
     std::string person;  // for reservations
     auto operator<=>(const Demand&) const = default;
   };

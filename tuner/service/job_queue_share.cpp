@@ -13,9 +13,9 @@ namespace tf::service {
 
 JobQueue::Demand JobQueue::demand_of(const Entry& entry) {
   return {.device = entry.job.device,
-          .selector = entry.spec.selector,
-          .target = entry.spec.target,
-          .threads = entry.spec.threads,
+          .selector = entry.spec.selector(),
+          .target = entry.spec.target(),
+          .threads = entry.spec.threads(),
           .person = person_of(entry.job.submitter)};
 }
 
@@ -73,7 +73,7 @@ SlotClaim JobQueue::claim_of(const Entry& entry, const std::set<std::string>& ou
   const std::string& submitter = entry.job.submitter;
   auto cost = costs.find(submitter);  // the ledger's answers change from moment to moment
   if (cost == costs.end()) cost = costs.emplace(submitter, usage_.cost(submitter)).first;
-  claim.turn = turn_of(entry.job.id, entry.spec.priority, cost->second);
+  claim.turn = turn_of(entry.job.id, entry.spec.priority(), cost->second);
   claim.submitter = submitter;
   claim.most = static_cast<size_t>(most_slots(entry.spec));
   claim.runs = entry.running;

@@ -1,14 +1,13 @@
 #include "tuner/service/job_spec.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/json_fault.h"
-#include "base/json_text.h"
+#include "base/check.h"
 #include "base/status.h"
 #include "compiler/schedule/numerics.h"
 
@@ -19,88 +18,82 @@ constexpr int kMostMinutes = 365 * 24 * 60;
 
 }  // namespace
 
+JobSpec default_spec() {
+  JobSpec spec;
+  spec.set_target("host");
+  spec.set_threads(1);
+  spec.set_seed(1);
+  spec.set_strategy("evolutionary");
+  return spec;
+}
+
+std::string device_class_of(const JobSpec& spec) {
+  return spec.device_class().empty() ? "local" : spec.device_class();
+}
+
+std::map<std::string, int64_t> dims_of(const JobSpec& spec) {
+  return {spec.dims().begin(), spec.dims().end()};
+}
+
 std::string to_json(const JobSpec& spec) {
-  nlohmann::json out = {{"model_name", spec.model_name},
-                        {"target", spec.target},
-                        {"device_key", spec.device_key},
-                        {"selector", spec.selector},
-                        {"priority", spec.priority},
-                        {"slots", spec.slots},
-                        {"threads", spec.threads},
-                        {"trials", spec.trials},
-                        {"minutes", spec.minutes},
-                        {"until_gain_percent", spec.until_gain_percent},
-                        {"allowed_numerics", spec.allowed_numerics},
-                        {"dims", spec.dims},
-                        {"seed", spec.seed},
-                        {"strategy", spec.strategy}};
-  // Jobs that were begun before they named their class have the default's text, and go on.
-  if (spec.device_class != JobSpec().device_class) out["device_class"] = spec.device_class;
-  return json_text(out);
+  google::protobuf::util::JsonPrintOptions all_fields;
+  all_fields.always_print_primitive_fields = true;
+  all_fields.preserve_proto_field_names = true;
+  std::string text;
+  TF_CHECK(google::protobuf::util::MessageToJsonString(spec, &text, all_fields).ok());
+  return text;
 }
 
 absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text) {
-  try {
-    const nlohmann::json in = nlohmann::json::parse(text);
-    JobSpec spec;
-    spec.model_name = in.value("model_name", spec.model_name);
-    spec.target = in.value("target", spec.target);
-    spec.device_key = in.value("device_key", spec.device_key);
-    spec.selector = in.value("selector", spec.selector);
-    spec.priority = in.value("priority", spec.priority);
-    spec.slots = in.value("slots", spec.slots);
-    spec.threads = in.value("threads", spec.threads);
-    spec.trials = in.value("trials", spec.trials);
-    spec.minutes = in.value("minutes", spec.minutes);
-    spec.until_gain_percent = in.value("until_gain_percent", spec.until_gain_percent);
-    spec.allowed_numerics = in.value("allowed_numerics", spec.allowed_numerics);
-    spec.dims = in.value("dims", spec.dims);
-    spec.seed = in.value("seed", spec.seed);
-    spec.strategy = in.value("strategy", spec.strategy);
-    spec.device_class = in.value("device_class", spec.device_class);
-    return spec;
-  } catch (const nlohmann::json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot read a job's options: ", json_fault(error)));
-  }
+  JobSpec spec;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  const auto status = google::protobuf::util::JsonStringToMessage(text, &spec, options);
+  if (!status.ok())
+    return absl::InvalidArgumentError(absl::StrCat("cannot read a job's options: ", status.ToString()));
+  if (spec.strategy().empty()) spec.set_strategy(default_spec().strategy());
+  return spec;
 }
 
 int most_slots(const JobSpec& spec) {
-  return spec.slots == 0 ? kMostSlots : std::min(spec.slots, kMostSlots);
+  return spec.slots() == 0 ? kMostSlots : std::min(static_cast<int>(spec.slots()), kMostSlots);
 }
 
 absl::Status check(const JobSpec& spec) {
-  if (spec.threads < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("--threads must be at least 1, not ", spec.threads));
+  const auto threads = static_cast<int>(spec.threads()), slots = static_cast<int>(spec.slots());
+  if (threads < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--threads must be at least 1, not ", threads));
   }
-  if (spec.slots < 0 || spec.slots > kMostSlots) {
+  if (slots < 0 || slots > kMostSlots) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--slots must lie between 1 and ", kMostSlots, ", or be \"all\", not ", spec.slots));
+        absl::StrCat("--slots must lie between 1 and ", kMostSlots, ", or be \"all\", not ", slots));
   }
-  if (spec.priority < -10 || spec.priority > 10) {
+  if (spec.priority() < -10 || spec.priority() > 10) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--priority must lie between -10 and 10, not be ", spec.priority));
+        absl::StrCat("--priority must lie between -10 and 10, not be ", spec.priority()));
   }
-  if (spec.trials < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("--trials must not be negative, as ", spec.trials, " is"));
+  if (spec.trials() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--trials must not be negative, as ", spec.trials(), " is"));
   }
   // 0, which is no limit, nobody can ask for: the command line refuses it.
-  if (!(spec.minutes >= 0 && spec.minutes <= kMostMinutes)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--minutes must be above 0 and at most ", kMostMinutes, ", a year, not ", spec.minutes));
+  if (!(spec.minutes() >= 0 && spec.minutes() <= kMostMinutes)) {
+    return absl::InvalidArgumentError(absl::StrCat("--minutes must be above 0 and at most ", kMostMinutes,
+                                                   ", a year, not ", spec.minutes()));
   }
-  if (!(spec.until_gain_percent >= 0 && spec.until_gain_percent <= 100)) {
+  if (!(spec.until_gain_percent() >= 0 && spec.until_gain_percent() <= 100)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--until-gain must be above 0 and at most 100, not ", spec.until_gain_percent));
+        absl::StrCat("--until-gain must be above 0 and at most 100, not ", spec.until_gain_percent()));
   }
-  if (spec.trials == 0 && spec.minutes == 0 && spec.until_gain_percent == 0) {
+  if (spec.trials() == 0 && spec.minutes() == 0 && spec.until_gain_percent() == 0) {
     return absl::InvalidArgumentError(
         "tuning would not end: give --trials, --minutes, --until-gain or several of them");
   }
-  for (const std::string& name : spec.allowed_numerics) TF_RETURN_IF_ERROR(schedule::check_numerics(name));
+  for (const std::string& name : spec.allowed_numerics()) TF_RETURN_IF_ERROR(schedule::check_numerics(name));
   return absl::OkStatus();
 }
 
-absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& dims) {
+absl::Status parse_dim(const std::string& text, JobSpec& spec) {
   for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
     const std::vector<std::string> sides = absl::StrSplit(part, '=');
     int64_t value = 0;
@@ -108,7 +101,7 @@ absl::Status parse_dim(const std::string& text, std::map<std::string, int64_t>& 
       return absl::InvalidArgumentError(
           absl::StrCat("--dim must be NAME=N with N of at least 1, as in batch=4, not \"", part, "\""));
     }
-    if (!dims.try_emplace(sides[0], value).second)
+    if (!spec.mutable_dims()->insert({sides[0], value}).second)
       return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", sides[0], "\" twice"));
   }
   return absl::OkStatus();

@@ -37,14 +37,14 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
 absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,
                                                         const std::string& device_class) {
   session::SessionOptions options;
-  TF_ASSIGN_OR_RETURN(options.target, target::parse_target(spec.target));
-  TF_ASSIGN_OR_RETURN(options.strategy, search::kind_from_name(spec.strategy));
-  options.threads = spec.threads;
+  TF_ASSIGN_OR_RETURN(options.target, target::parse_target(spec.target()));
+  TF_ASSIGN_OR_RETURN(options.strategy, search::kind_from_name(spec.strategy()));
+  options.threads = static_cast<int>(spec.threads());
   options.device_class = device_class;
   options.budget = {
-      .trials = spec.trials, .minutes = spec.minutes, .until_gain = spec.until_gain_percent / 100};
-  options.seed = spec.seed;
-  options.allowed_numerics = spec.allowed_numerics;
+      .trials = spec.trials(), .minutes = spec.minutes(), .until_gain = spec.until_gain_percent() / 100};
+  options.seed = spec.seed();
+  options.allowed_numerics = {spec.allowed_numerics().begin(), spec.allowed_numerics().end()};
   options.job_id = job_id;
   return options;
 }

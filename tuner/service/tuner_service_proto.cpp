@@ -13,13 +13,34 @@
 #include "rpc/transfer.h"
 #include "rpc/transfer_budget.h"
 #include "tuner/service/job_access.h"
-#include "tuner/service/job_messages_proto.h"
 #include "tuner/service/services.h"
 
 namespace tf::service {
 namespace {
 
 namespace pb = tunefarm::tune::v1;
+
+pb::JobUpdate to_proto(const JobView& view) {
+  pb::JobUpdate out;
+  out.set_job_id(view.job.id);
+  out.set_state(static_cast<pb::JobState>(view.job.state));  // the numbers are the same
+  out.set_detail(view.job.detail);
+  out.set_status_code(view.job.status_code);
+  if (absl::StatusOr<JobSpec> spec = job_spec_from_json(view.job.options); spec.ok()) {
+    *out.mutable_spec() = *spec;
+  }
+  out.mutable_spec()->set_model_name(view.job.model_name);
+  out.set_model_digest(view.job.model_digest);
+  out.set_created_unix_ns(view.job.created_unix_ns);
+  out.set_started_unix_ns(view.job.started_unix_ns);
+  out.set_finished_unix_ns(view.job.finished_unix_ns);
+  out.set_trials(view.trials);
+  out.set_submitter(view.job.submitter);
+  *out.mutable_slots() = {view.slots.begin(), view.slots.end()};
+  out.set_unchanged(view.unchanged);
+  if (view.progress) *out.mutable_progress() = *view.progress;
+  return out;
+}
 
 // What a caller may say of itself counts only where nobody shows a certificate.
 absl::StatusOr<std::string> submitter_of(const grpc::ServerContext& context, const std::string& told) {
@@ -147,9 +168,11 @@ class TunerService final : public pb::Tuner::Service {
     TF_ASSIGN_OR_RETURN(const bool began, read(transfer, reader, request));
     if (!began || !request.has_spec())
       return absl::InvalidArgumentError("a submission must begin with its specification");
-    const JobSpec spec = from_proto(request.spec());
-    TF_RETURN_IF_ERROR(check_may_ask(rpc::caller(context), spec.priority));
-    if (spec.device_key.empty())
+    JobSpec spec = request.spec();
+    if (spec.strategy().empty()) spec.set_strategy(default_spec().strategy());
+    spec.clear_device_class();  // of an embedded run only
+    TF_RETURN_IF_ERROR(check_may_ask(rpc::caller(context), spec.priority()));
+    if (spec.device_key().empty())
       return absl::InvalidArgumentError("a job needs the key of a device: --device KEY");
     TF_ASSIGN_OR_RETURN(const std::string submitter, submitter_of(context, request.submitter()));
     TF_RETURN_IF_ERROR(or_busy(context, transfer.take(0, submitter)));
@@ -158,11 +181,11 @@ class TunerService final : public pb::Tuner::Service {
     TF_RETURN_IF_ERROR(frontends::check_data_inside(model.bytes));
     const Digest& digest = model.digest;
     TF_ASSIGN_OR_RETURN(const std::string path, models_.begin_use(digest, model.bytes));
-    absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name,
+    absl::StatusOr<int64_t> id = queue_.submit({.model_name = spec.model_name(),
                                                 .model_digest = digest.hex(),
                                                 .model_path = path,
-                                                .target = spec.target,
-                                                .device = spec.device_key,
+                                                .target = spec.target(),
+                                                .device = spec.device_key(),
                                                 .submitter = submitter},
                                                spec);
     if (!id.ok()) models_.end_use(digest);  // else the job's end does

@@ -12,6 +12,16 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
+service::JobSpec spec_of(const std::string& model, uint32_t threads,
+                         const std::vector<std::string>& numerics = {}, const std::string& target = "host") {
+  service::JobSpec spec = service::default_spec();
+  spec.set_model_name(model);
+  spec.set_target(target);
+  spec.set_threads(threads);
+  spec.mutable_allowed_numerics()->Assign(numerics.begin(), numerics.end());
+  return spec;
+}
+
 class TunedMinutes : public testing::Test {
  protected:
   void SetUp() override {
@@ -23,9 +33,9 @@ class TunedMinutes : public testing::Test {
 
   // A job with a measurement at each of those times.
   void job(const service::JobSpec& spec, const std::vector<int64_t>& seconds, int64_t finished_s = 0) {
-    database::Job job{.model_name = spec.model_name,
-                      .target = spec.target,
-                      .options = to_json(spec),
+    database::Job job{.model_name = spec.model_name(),
+                      .target = spec.target(),
+                      .options = service::to_json(spec),
                       .state = finished_s > 0 ? database::JobState::kDone : database::JobState::kPaused,
                       .started_unix_ns = kSecond,
                       .finished_unix_ns = finished_s * kSecond};
@@ -33,8 +43,7 @@ class TunedMinutes : public testing::Test {
     ASSERT_TRUE(id.ok()) << id.status();
     for (const int64_t second : seconds) {
       database::Measurement m;
-      m.problem = {
-          .workload = workload_.key(), .target = "x86_64", .threads = static_cast<uint32_t>(spec.threads)};
+      m.problem = {.workload = workload_.key(), .target = "x86_64", .threads = spec.threads()};
       m.schedule = std::to_string(*id) + " at " + std::to_string(second);
       m.samples = {{1000, 1}};
       m.job_id = *id;
@@ -71,12 +80,12 @@ class TunedMinutes : public testing::Test {
 };
 
 TEST_F(TunedMinutes, AreThoseOfTheNetworkItselfAsItIsAskedFor) {
-  job({.model_name = "resnet50.onnx", .threads = 2}, {100, 110, 130}, 3600);
-  job({.model_name = "resnet50.onnx", .threads = 2}, {1000, 1012});
-  job({.model_name = "resnet50.onnx", .threads = 2, .allowed_numerics = {"bf16", "winograd"}}, {100, 106});
-  job({.model_name = "resnet50.onnx", .threads = 1}, {100, 103});
-  job({.model_name = "resnet50.onnx", .target = "x86_64:cpu=haswell", .threads = 2}, {100, 120});
-  job({.model_name = "resnet50_3x3_64", .threads = 2}, {100, 120}, 200);
+  job(spec_of("resnet50.onnx", 2), {100, 110, 130}, 3600);
+  job(spec_of("resnet50.onnx", 2), {1000, 1012});
+  job(spec_of("resnet50.onnx", 2, {"bf16", "winograd"}), {100, 106});
+  job(spec_of("resnet50.onnx", 1), {100, 103});
+  job(spec_of("resnet50.onnx", 2, {}, "x86_64:cpu=haswell"), {100, 120});
+  job(spec_of("resnet50_3x3_64", 2), {100, 120}, 200);
   EXPECT_DOUBLE_EQ(minutes("resnet50.onnx", 2, "[]"), 42 / 60.0);
   EXPECT_DOUBLE_EQ(minutes("resnet50.onnx", 2, R"(["bf16","winograd"])"), 6 / 60.0);
   EXPECT_DOUBLE_EQ(minutes("resnet50.onnx", 1, "[]"), 3 / 60.0);
@@ -84,7 +93,7 @@ TEST_F(TunedMinutes, AreThoseOfTheNetworkItselfAsItIsAskedFor) {
 }
 
 TEST_F(TunedMinutes, LeaveOutPauses) {
-  job({.model_name = "mlp.onnx"}, {100, 110, 7000, 7005}, 7010);
+  job(spec_of("mlp.onnx", 1), {100, 110, 7000, 7005}, 7010);
   EXPECT_DOUBLE_EQ(minutes("mlp.onnx", 1, "[]"), 15 / 60.0);
 }
 

@@ -235,7 +235,7 @@ TEST_F(DaemonTest, ARefusedSubmissionSaysWhy) {
   spec = spec_for("");
   EXPECT_THAT(std::string(client->submit(spec, "model").status().message()), HasSubstr("--device KEY"));
   spec = spec_for("desk");
-  spec.trials = 0;
+  spec.set_trials(0);
   EXPECT_THAT(std::string(client->submit(spec, std::string(4'000'000, 'x')).status().message()),
               HasSubstr("--trials"));
   EXPECT_TRUE(client->list()->empty());
@@ -341,7 +341,7 @@ TEST_F(DaemonTest, AModelStaysOverARestartAsLongAsAJobNeedsIt) {
 TEST_F(DaemonTest, ARefusedSubmissionLeavesNoModel) {
   ASSERT_TRUE(start().ok());
   JobSpec torn = spec_for("desk");
-  torn.model_name = "torn.onnx";
+  torn.set_model_name("torn.onnx");
   for (const JobSpec& spec : {torn, spec_for("nowhere")}) {
     EXPECT_FALSE(client()->submit(spec, "model").ok());
     EXPECT_FALSE(is_kept("model"));

@@ -38,9 +38,9 @@ TEST(FarmExecutor, ReadsNoModelOfAnotherUserAsExternalData) {
   NoBuilder builder;
   const std::unique_ptr<database::Store> store = *database::open_sqlite_store(folder.file("t.db"));
   FarmExecutor executor({}, builder, *store);
-  JobSpec spec;
-  spec.target = "x86_64:cpu=znver4";
-  spec.device_key = "desk";
+  JobSpec spec = default_spec();
+  spec.set_target("x86_64:cpu=znver4");
+  spec.set_device_key("desk");
   const absl::Status refused =
       executor.check_model({.model_name = "own", .model_path = folder.file("own.onnx")}, spec);
   EXPECT_EQ(refused,

@@ -44,7 +44,7 @@ class JobQueueTest : public testing::Test {
 
   int64_t submit(const std::string& device, const std::string& submitter = "", int priority = 0) {
     JobSpec spec = spec_for(device);
-    spec.priority = priority;
+    spec.set_priority(priority);
     absl::StatusOr<int64_t> id = queue_->submit(job_for(device, submitter), spec);
     EXPECT_TRUE(id.ok()) << id.status();
     return id.value_or(0);

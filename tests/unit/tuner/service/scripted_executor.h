@@ -22,22 +22,22 @@ class ScriptedExecutor final : public JobExecutor {
       ++checks_;
       changed_.notify_all();
     }
-    if (spec.target == "nonsense") return absl::InvalidArgumentError("there is no target \"nonsense\"");
-    if (spec.device_key == "nowhere") return absl::NotFoundError("no device has the key \"nowhere\"");
+    if (spec.target() == "nonsense") return absl::InvalidArgumentError("there is no target \"nonsense\"");
+    if (spec.device_key() == "nowhere") return absl::NotFoundError("no device has the key \"nowhere\"");
     return absl::OkStatus();
   }
 
   absl::Status check_model(const database::Job&, const JobSpec& spec) override {
-    if (spec.model_name == "torn.onnx") return absl::InvalidArgumentError("torn.onnx: truncated");
+    if (spec.model_name() == "torn.onnx") return absl::InvalidArgumentError("torn.onnx: truncated");
     return absl::OkStatus();
   }
 
   // Each key and selector has one slot of its own, until the test says otherwise.
   absl::StatusOr<SlotSupply> look(const JobSpec& spec, const std::string&) override {
     std::lock_guard lock(mutex_);
-    const auto supply = supplies_.find(spec.device_key);
+    const auto supply = supplies_.find(spec.device_key());
     return supply != supplies_.end() ? supply->second
-                                     : SlotSupply{.usable = {spec.device_key + spec.selector + "/0"}};
+                                     : SlotSupply{.usable = {spec.device_key() + spec.selector() + "/0"}};
   }
 
   // From now on that is what a look at the key's slots tells.
@@ -141,7 +141,11 @@ class ScriptedExecutor final : public JobExecutor {
 };
 
 inline JobSpec spec_for(const std::string& device) {
-  return {.model_name = "net.onnx", .device_key = device, .trials = 100};
+  JobSpec spec = default_spec();
+  spec.set_model_name("net.onnx");
+  spec.set_device_key(device);
+  spec.set_trials(100);
+  return spec;
 }
 
 inline database::Job job_for(const std::string& device, const std::string& submitter = "") {

@@ -86,7 +86,7 @@ TEST_F(SecuredDaemonTest, TheAuditLogBesideTheDatabaseItselfNamesTheJobAndItsNet
 
 TEST_F(SecuredDaemonTest, AnAdminsJobGoesBeforeOthersAndNobodyElses) {
   JobSpec urgent = spec_for("desk");
-  urgent.priority = 1;
+  urgent.set_priority(1);
   const absl::Status refused = client(Role::kTuner, "ada")->submit(urgent, "model").status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("tuner ada may not use the priority 1"));
@@ -120,7 +120,7 @@ TEST_F(SecuredDaemonTest, AUserSubmitsJobsAndChangesTheirOwnOnly) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("it is user ada's"));
   JobSpec urgent = spec_for("desk");
-  urgent.priority = 1;
+  urgent.set_priority(1);
   EXPECT_EQ(bob->submit(urgent, "model").status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_TRUE(ada->cancel(*id).ok());
 }

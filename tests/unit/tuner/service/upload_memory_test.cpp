@@ -17,7 +17,6 @@
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/job_client.h"
-#include "tuner/service/job_messages_proto.h"
 
 namespace tf::service {
 namespace {
@@ -33,7 +32,7 @@ class Submission {
     rpc::set_deadline(context_, absl::Seconds(60));
     writer_ = stub.Submit(&context_, &reply_);
     pb::SubmitRequest request;
-    *request.mutable_spec() = to_proto(spec_for("desk"));
+    *request.mutable_spec() = spec_for("desk");
     request.set_submitter(submitter);
     writer_->Write(request);
   }

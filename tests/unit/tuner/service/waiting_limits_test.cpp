@@ -55,8 +55,8 @@ TEST_F(WaitingLimitsTest, AFullQueueHidesNoMistake) {
   submit("desk", "ada");
   ASSERT_EQ(try_submit("ada"), absl::StatusCode::kResourceExhausted);
   JobSpec nonsense = spec_for("desk"), endless = spec_for("desk");
-  nonsense.target = "nonsense";
-  endless.trials = 0;
+  nonsense.set_target("nonsense");
+  endless.set_trials(0);
   for (const JobSpec& spec : {nonsense, endless, spec_for("nowhere")}) {
     const absl::Status refused = queue_->check_submission("ada", spec);
     EXPECT_FALSE(refused.ok());
