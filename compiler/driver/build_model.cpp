@@ -34,12 +34,6 @@ namespace {
 namespace proto = tunefarm::kernel::v1;
 namespace fs = std::filesystem;
 
-std::optional<tensor::Element> narrowed(const proto::Port& port) {
-  if (port.stored_element() == proto::ELEMENT_TYPE_FLOAT16) return tensor::Element::kFloat16;
-  if (port.stored_element() == proto::ELEMENT_TYPE_BFLOAT16) return tensor::Element::kBFloat16;
-  return std::nullopt;
-}
-
 // "k3_conv2d_bias_relu": unique by its number, readable in a profiler.
 std::string entry_name(size_t task, const std::string& label) {
   std::string name = absl::StrCat("k", task, "_");
@@ -71,9 +65,14 @@ class KernelBuilder {
     TF_RETURN_IF_ERROR(error_);
     for (size_t i = 0; i < kernels_.size(); ++i) {
       const graph::Task& task = program_.tasks[i];
-      report.tasks.push_back({task.label, tensor::workload_key(task.kernel.workload).hex(), task.count,
-                              task.flops, kernels_[i].tuned ? choices_[i] : std::nullopt, kernels_[i].problem,
-                              kernels_[i].numerics});
+      const auto& numerics = kernels_[i].manifest.numerics();
+      report.tasks.push_back({task.label,
+                              tensor::workload_key(task.kernel.workload).hex(),
+                              task.count,
+                              task.flops,
+                              kernels_[i].tuned ? choices_[i] : std::nullopt,
+                              kernels_[i].problem,
+                              {numerics.begin(), numerics.end()}});
     }
     return std::move(kernels_);
   }
@@ -133,21 +132,9 @@ class KernelBuilder {
       result.problem = absl::StrCat("its schedule uses ", used, ": give --allow ", used);
       return false;
     }
-    result.numerics.assign(manifest.numerics().begin(), manifest.numerics().end());
     result.entry = request.kernel().entry();
     result.object = std::move(*reply.mutable_artifact()->mutable_blobs(0)->mutable_content());
-    result.dims.assign(manifest.dim_values().begin(), manifest.dim_values().end());
-    result.workspace_bytes = manifest.workspace_bytes();
-    result.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
-    for (const proto::Port& port : manifest.ports()) {
-      result.ports.push_back({port.layout(), port.size_bytes(), {}, port.in_place(), narrowed(port)});
-      for (const proto::AxisMap& map : port.maps())
-        result.ports.back().maps.push_back(
-            {map.axis(), map.rows(), {map.matrix().begin(), map.matrix().end()}});
-      if (port.has_sums())
-        result.ports.back().sums = schedule::ConstantSums{
-            static_cast<int>(port.sums().port()), {port.sums().axes().begin(), port.sums().axes().end()}};
-    }
+    result.manifest = std::move(*reply.mutable_artifact()->mutable_manifest());
     return true;
   }
 
@@ -238,8 +225,8 @@ std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kerne
   std::vector<std::vector<int>> all;
   for (const Kernel& kernel : kernels) {
     std::vector<int>& operands = all.emplace_back();
-    for (size_t i = 0; i + 1 < kernel.ports.size(); ++i)
-      if (kernel.ports[i].in_place) operands.push_back(static_cast<int>(i));
+    for (int i = 0; i + 1 < kernel.manifest.ports_size(); ++i)
+      if (kernel.manifest.ports(i).in_place()) operands.push_back(i);
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -22,7 +23,9 @@
 namespace tf::driver {
 namespace {
 
+namespace kernel = tunefarm::kernel::v1;
 using graph::NodeId;
+using kernel::Port;
 
 int32_t abi_element(tensor::Element element) {
   switch (element) {
@@ -48,13 +51,21 @@ int32_t abi_element(tensor::Element element) {
   __builtin_unreachable();
 }
 
+// As what a constant of f32 is stored, if it is.
+std::optional<tensor::Element> narrowed(const Port& port) {
+  if (port.stored_element() == kernel::ELEMENT_TYPE_FLOAT16) return tensor::Element::kFloat16;
+  if (port.stored_element() == kernel::ELEMENT_TYPE_BFLOAT16) return tensor::Element::kBFloat16;
+  return std::nullopt;
+}
+
 // What tells the stored forms of one constant apart.
-std::string storage_text(const KernelPort& port) {
-  std::string text = port.layout;
-  if (port.narrowed) absl::StrAppend(&text, " ", std::string(tensor::element_name(*port.narrowed)));
-  if (port.sums) absl::StrAppend(&text, " sums ", absl::StrJoin(port.sums->axes, ","));
-  for (const schedule::AxisMap& map : port.maps)
-    absl::StrAppend(&text, " ", map.axis, ":", map.rows, ":", absl::StrJoin(map.matrix, ","));
+std::string storage_text(const Port& port) {
+  std::string text = port.layout();
+  if (const auto element = narrowed(port))
+    absl::StrAppend(&text, " ", std::string(tensor::element_name(*element)));
+  if (port.has_sums()) absl::StrAppend(&text, " sums ", absl::StrJoin(port.sums().axes(), ","));
+  for (const kernel::AxisMap& map : port.maps())
+    absl::StrAppend(&text, " ", map.axis(), ":", map.rows(), ":", absl::StrJoin(map.matrix(), ","));
   return text;
 }
 
@@ -69,18 +80,16 @@ absl::Status wrong_port(std::string_view what) {
 }
 
 // The f32 values after the port's maps; `shape` becomes what they give.
-absl::StatusOr<std::string> mapped(const KernelPort& port, std::string_view plain,
-                                   std::vector<int64_t>& shape) {
+absl::StatusOr<std::string> mapped(const Port& port, std::string_view plain, std::vector<int64_t>& shape) {
   std::vector<tf_axis_map> maps;
   const auto rank = static_cast<int32_t>(shape.size());
   std::vector<int64_t> fitted = shape;
-  for (const schedule::AxisMap& map : port.maps) {
-    maps.push_back({map.axis, map.rows, map.matrix.data()});
-    if (tf_fit_axis_map(&maps.back(), static_cast<int64_t>(map.matrix.size()), fitted.data(), rank,
-                        kMostElements) == 0)
-      return wrong_port(absl::StrCat("maps axis ", map.axis, " of the constant [", absl::StrJoin(shape, ", "),
-                                     "] by a matrix of ", map.rows, " rows and ", map.matrix.size(),
-                                     " elements"));
+  for (const kernel::AxisMap& map : port.maps()) {
+    maps.push_back({map.axis(), map.rows(), map.matrix().data()});
+    if (tf_fit_axis_map(&maps.back(), map.matrix_size(), fitted.data(), rank, kMostElements) == 0)
+      return wrong_port(absl::StrCat("maps axis ", map.axis(), " of the constant [",
+                                     absl::StrJoin(shape, ", "), "] by a matrix of ", map.rows(),
+                                     " rows and ", map.matrix_size(), " elements"));
   }
   const auto count = static_cast<int32_t>(maps.size());
   std::vector<float> first(tf_map_axes_elements(maps.data(), count, shape.data(), rank)),
@@ -108,18 +117,18 @@ absl::StatusOr<std::string> narrow(tensor::Element element, std::string_view pla
 }
 
 // The sums of a constant of bytes; `shape` becomes theirs.
-absl::StatusOr<std::string> summed(const schedule::ConstantSums& sums, tensor::Element element,
+absl::StatusOr<std::string> summed(const kernel::ConstantSums& sums, tensor::Element element,
                                    std::string_view plain, std::vector<int64_t>& shape) {
   if (element != tensor::Element::kInt8 && element != tensor::Element::kUInt8)
     return wrong_port("sums a constant that is not of bytes");
   uint32_t axes = 0;
   std::vector<int64_t> summed_shape = shape;
-  for (const int axis : sums.axes) {
-    if (axis < 0 || axis >= static_cast<int>(shape.size()))
+  for (const uint32_t axis : sums.axes()) {
+    if (axis >= shape.size())
       return wrong_port(
           absl::StrCat("sums axis ", axis, " of the constant [", absl::StrJoin(shape, ", "), "]"));
     axes |= 1u << axis;
-    summed_shape[static_cast<size_t>(axis)] = 1;
+    summed_shape[axis] = 1;
   }
   const int64_t count =
       std::accumulate(summed_shape.begin(), summed_shape.end(), int64_t{1}, std::multiplies<>());
@@ -136,7 +145,7 @@ class WeightsWriter {
   WeightsWriter(const graph::Graph& graph, const std::string& path)
       : graph_(graph), path_(path), out_(path, std::ios::binary | std::ios::trunc) {}
 
-  absl::StatusOr<uint64_t> offset_of(NodeId node, const KernelPort& port) {
+  absl::StatusOr<uint64_t> offset_of(NodeId node, const Port& port) {
     auto [known, missing] = offsets_.try_emplace({node, storage_text(port)}, bytes_);
     if (missing) TF_RETURN_IF_ERROR(append(node, port));
     return known->second;
@@ -149,46 +158,48 @@ class WeightsWriter {
   }
 
  private:
-  absl::Status append(NodeId node, const KernelPort& port) {
+  absl::Status append(NodeId node, const Port& port) {
     auto* constant = graph::as<graph::Constant>(graph_.node(node));
     TF_CHECK(constant != nullptr) << "weights that are not constant";
     std::vector<int64_t> shape = graph_.shape(node);
     std::string buffer;
     std::string_view plain = constant->data->bytes();
-    const bool changes = !port.maps.empty() || port.narrowed.has_value();
+    const std::optional<tensor::Element> narrow_to = narrowed(port);
+    const bool changes = !port.maps().empty() || narrow_to;
     if (changes && graph_.type(node).element != tensor::Element::kFloat32)
       return wrong_port("maps or narrows a constant that is not of f32");
-    if (port.sums) {
-      TF_ASSIGN_OR_RETURN(buffer, summed(*port.sums, graph_.type(node).element, plain, shape));
+    if (port.has_sums()) {
+      TF_ASSIGN_OR_RETURN(buffer, summed(port.sums(), graph_.type(node).element, plain, shape));
       plain = buffer;
-      if (!port.layout.empty()) return wrong_port("packs sums");
+      if (!port.layout().empty()) return wrong_port("packs sums");
     }
-    if (!port.maps.empty()) {
+    if (!port.maps().empty()) {
       TF_ASSIGN_OR_RETURN(buffer, mapped(port, plain, shape));
       plain = buffer;
     }
-    if (port.narrowed) {
-      TF_ASSIGN_OR_RETURN(buffer, narrow(*port.narrowed, plain, graph_.node(node).name));
+    if (narrow_to) {
+      TF_ASSIGN_OR_RETURN(buffer, narrow(*narrow_to, plain, graph_.node(node).name));
       plain = buffer;
     }
-    if (port.layout.empty()) {
-      if (plain.size() != port.size_bytes)
-        return wrong_port(absl::StrCat("wants ", port.size_bytes, " bytes of a constant of ", plain.size()));
+    if (port.layout().empty()) {
+      if (plain.size() != port.size_bytes())
+        return wrong_port(
+            absl::StrCat("wants ", port.size_bytes(), " bytes of a constant of ", plain.size()));
       write(plain);
       return absl::OkStatus();
     }
     const auto rank = static_cast<int32_t>(shape.size());
     tf_layout layout;
-    if (tf_layout_parse(port.layout.c_str(), rank, &layout) != 0)
-      return wrong_port(absl::StrCat("wants a constant of rank ", rank, " as '", port.layout, "'"));
-    const int element_bytes = tensor::element_bytes(port.narrowed.value_or(graph_.type(node).element));
+    if (tf_layout_parse(port.layout().c_str(), rank, &layout) != 0)
+      return wrong_port(absl::StrCat("wants a constant of rank ", rank, " as '", port.layout(), "'"));
+    const int element_bytes = tensor::element_bytes(narrow_to.value_or(graph_.type(node).element));
     const int64_t elements = tf_layout_elements(&layout, shape.data(), rank);
     if (elements < 0 || elements > kMostElements ||
-        static_cast<uint64_t>(elements) * static_cast<uint64_t>(element_bytes) != port.size_bytes)
-      return wrong_port(absl::StrCat("wants ", port.size_bytes, " bytes of the constant [",
-                                     absl::StrJoin(shape, ", "), "] as '", port.layout, "', which has ",
+        static_cast<uint64_t>(elements) * static_cast<uint64_t>(element_bytes) != port.size_bytes())
+      return wrong_port(absl::StrCat("wants ", port.size_bytes(), " bytes of the constant [",
+                                     absl::StrJoin(shape, ", "), "] as '", port.layout(), "', which has ",
                                      elements, " elements"));
-    std::string packed(port.size_bytes, '\0');
+    std::string packed(port.size_bytes(), '\0');
     tf_layout_pack(&layout, shape.data(), rank, element_bytes, plain.data(), packed.data());
     write(packed);
     return absl::OkStatus();
@@ -232,47 +243,47 @@ runtime::ModelIndices indices_of(const graph::Program& program, const graph::Cal
 }
 
 absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const graph::MemoryPlan& memory,
-                                           const graph::Call& call, const Kernel& kernel,
+                                           const graph::Call& call, const Kernel& compiled,
                                            WeightsWriter& weights) {
   const graph::Task& task = program.tasks[call.task];
   runtime::ModelStep step{call.name, tensor::workload_key(task.kernel.workload).hex(),
                           static_cast<uint32_t>(call.task)};
-  const auto made =
-      std::ranges::count_if(kernel.ports, [](const KernelPort& p) { return p.sums.has_value(); });
+  const auto& ports = compiled.manifest.ports();
+  const auto made = std::ranges::count_if(ports, [](const Port& port) { return port.has_sums(); });
   const size_t wanted = call.operands.size() + 1 + static_cast<size_t>(made);
-  if (kernel.ports.size() != wanted)
-    return wrong_port(absl::StrCat("has ", kernel.ports.size(), " ports; ", call.name, " has ", wanted));
-  const auto check_size = [&](const KernelPort& port, int value, std::string_view what) {
+  if (static_cast<size_t>(ports.size()) != wanted)
+    return wrong_port(absl::StrCat("has ", ports.size(), " ports; ", call.name, " has ", wanted));
+  const auto check_size = [&](const Port& port, int value, std::string_view what) {
     const uint64_t size_bytes = program.values[value].size_bytes;
-    if (port.size_bytes == size_bytes) return absl::OkStatus();
-    return wrong_port(absl::StrCat("has ", port.size_bytes, " bytes for ",
+    if (port.size_bytes() == size_bytes) return absl::OkStatus();
+    return wrong_port(absl::StrCat("has ", port.size_bytes(), " bytes for ",
                                    absl::string_view(what.data(), what.size()), " of ", call.name,
                                    ", which has ", size_bytes));
   };
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const graph::Operand& operand = call.operands[i];
-    const KernelPort& port = kernel.ports[i];
+    const Port& port = ports[static_cast<int>(i)];
     if (operand.value < 0) {
       TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights.offset_of(operand.constant, port));
-      step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes});
+      step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes()});
       continue;
     }
     TF_RETURN_IF_ERROR(check_size(port, operand.value, absl::StrCat("operand ", i)));
-    step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes));
+    step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes()));
   }
-  for (size_t i = call.operands.size(); i + 1 < kernel.ports.size(); ++i) {
-    const KernelPort& port = kernel.ports[i];
-    const size_t of = port.sums ? static_cast<size_t>(port.sums->input) : call.operands.size();
+  for (size_t i = call.operands.size(); i + 1 < wanted; ++i) {
+    const Port& port = ports[static_cast<int>(i)];
+    const size_t of = port.has_sums() ? port.sums().port() : call.operands.size();
     if (of >= call.operands.size() || call.operands[of].value >= 0)
       return wrong_port(absl::StrCat("sums an operand of ", call.name, " that is not a constant"));
     TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights.offset_of(call.operands[of].constant, port));
-    step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes});
+    step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes()});
   }
-  TF_RETURN_IF_ERROR(check_size(kernel.ports.back(), call.result, "the result"));
-  step.buffers.push_back(buffer_at(memory.places[call.result], kernel.ports.back().size_bytes));
-  step.dims = kernel.dims;
-  step.workspace_bytes = kernel.workspace_bytes;
-  step.workspace_per_thread_bytes = kernel.workspace_per_thread_bytes;
+  TF_RETURN_IF_ERROR(check_size(*ports.rbegin(), call.result, "the result"));
+  step.buffers.push_back(buffer_at(memory.places[call.result], ports.rbegin()->size_bytes()));
+  step.dims = {compiled.manifest.dim_values().begin(), compiled.manifest.dim_values().end()};
+  step.workspace_bytes = compiled.manifest.workspace_bytes();
+  step.workspace_per_thread_bytes = compiled.manifest.workspace_per_thread_bytes();
   step.flops = task.flops;
   step.bytes = task.bytes;
   step.indices = indices_of(program, call);

@@ -18,6 +18,23 @@ namespace {
 
 using testing::HasSubstr;
 
+Kernel kernel_with(const std::vector<uint64_t>& sizes_bytes) {
+  Kernel kernel{.entry = "k0"};
+  for (const uint64_t bytes : sizes_bytes) kernel.manifest.add_ports()->set_size_bytes(bytes);
+  return kernel;
+}
+
+using tunefarm::kernel::v1::Manifest;
+
+void set_maps(tunefarm::kernel::v1::Port& port, const std::vector<schedule::AxisMap>& maps) {
+  for (const schedule::AxisMap& map : maps) {
+    tunefarm::kernel::v1::AxisMap& added = *port.add_maps();
+    added.set_axis(map.axis);
+    added.set_rows(map.rows);
+    added.mutable_matrix()->Assign(map.matrix.begin(), map.matrix.end());
+  }
+}
+
 // y = x[2, 3] · w[3, 4]: one call of one kernel with the ports x, w and y.
 class ModelTablesOfAProduct : public testing::Test {
  protected:
@@ -37,12 +54,12 @@ class ModelTablesOfAProduct : public testing::Test {
   }
 
   std::string weights_path() const { return folder_.file("weights.bin"); }
-  absl::StatusOr<ModelTables> tables(const std::function<void(Kernel&)>& change) const {
-    Kernel kernel{.entry = "k0", .ports = {{"", 24, {}}, {"", 48, {}}, {"", 32, {}}}};
-    change(kernel);
+  absl::StatusOr<ModelTables> tables(const std::function<void(Manifest&)>& change) const {
+    Kernel kernel = kernel_with({24, 48, 32});
+    change(kernel.manifest);
     return make_tables(program_, graph::plan_memory(program_), {kernel}, weights_path());
   }
-  std::string mistake(const std::function<void(Kernel&)>& change) const {
+  std::string mistake(const std::function<void(Manifest&)>& change) const {
     const absl::Status status = tables(change).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
     return std::string(status.message());
@@ -54,8 +71,10 @@ class ModelTablesOfAProduct : public testing::Test {
 };
 
 TEST_F(ModelTablesOfAProduct, HoldTheConstantAfterItsMapsInItsLayout) {
-  absl::StatusOr<ModelTables> made = tables([](Kernel& kernel) {
-    kernel.ports[1] = {"1,0", 32, {{0, 2, {1, 1, 1, 1, 0, -1}}}};  // sums and differences of rows
+  absl::StatusOr<ModelTables> made = tables([](Manifest& m) {
+    m.mutable_ports(1)->set_layout("1,0");
+    m.mutable_ports(1)->set_size_bytes(32);
+    set_maps(*m.mutable_ports(1), {{0, 2, {1, 1, 1, 1, 0, -1}}});  // sums and differences of rows
   });
   ASSERT_TRUE(made.ok()) << made.status();
   const std::string bytes = *read_file(weights_path());
@@ -77,9 +96,11 @@ TEST(ModelTables, HoldSumsOfAConstantBesideIt) {
   graph.outputs = {{"y", *graph.add(graph::MatMul{}, {x, w}, "y")}};
   const graph::Program program = *graph::plan_program(std::move(graph), {});
   const std::string path = testing::TempDir() + "/model_tables_sums.bin";
-  const auto tables = [&](schedule::ConstantSums sums, uint64_t size_bytes) {
-    Kernel kernel{.entry = "k0", .ports = {{"", 6, {}}, {"", 12, {}}, {"", size_bytes, {}}, {"", 32, {}}}};
-    kernel.ports[2].sums = std::move(sums);
+  const auto tables = [&](const schedule::ConstantSums& sums, uint64_t size_bytes) {
+    Kernel kernel = kernel_with({6, 12, size_bytes, 32});
+    kernel.manifest.mutable_ports(2)->mutable_sums()->set_port(static_cast<uint32_t>(sums.input));
+    kernel.manifest.mutable_ports(2)->mutable_sums()->mutable_axes()->Assign(sums.axes.begin(),
+                                                                             sums.axes.end());
     return make_tables(program, graph::plan_memory(program), {kernel}, path);
   };
   const auto made = tables({1, {0}}, 16);
@@ -102,29 +123,32 @@ TEST(ModelTables, HoldSumsOfAConstantBesideIt) {
 }
 
 TEST_F(ModelTablesOfAProduct, AreRefusedToAKernelWhosePortsCannotBeTrue) {
-  EXPECT_THAT(mistake([](Kernel& k) { k.ports.pop_back(); }), HasSubstr("2 ports"));
-  EXPECT_THAT(mistake([](Kernel& k) { k.ports.clear(); }), HasSubstr("0 ports"));
-  EXPECT_THAT(mistake([](Kernel& k) { k.ports[0].size_bytes = 28; }), HasSubstr("28 bytes for operand 0"));
-  EXPECT_THAT(mistake([](Kernel& k) { k.ports[2].size_bytes = 4; }), HasSubstr("4 bytes for the result"));
-  EXPECT_THAT(mistake([](Kernel& k) { k.ports[1].size_bytes = 4; }),
+  EXPECT_THAT(mistake([](Manifest& m) { m.mutable_ports()->RemoveLast(); }), HasSubstr("2 ports"));
+  EXPECT_THAT(mistake([](Manifest& m) { m.clear_ports(); }), HasSubstr("0 ports"));
+  EXPECT_THAT(mistake([](Manifest& m) { m.mutable_ports(0)->set_size_bytes(28); }),
+              HasSubstr("28 bytes for operand 0"));
+  EXPECT_THAT(mistake([](Manifest& m) { m.mutable_ports(2)->set_size_bytes(4); }),
+              HasSubstr("4 bytes for the result"));
+  EXPECT_THAT(mistake([](Manifest& m) { m.mutable_ports(1)->set_size_bytes(4); }),
               HasSubstr("4 bytes of a constant of 48"));
-  EXPECT_THAT(mistake([](Kernel& k) { k.ports[1].layout = "2,0"; }), HasSubstr("as '2,0'"));
-  EXPECT_THAT(mistake([](Kernel& k) {
-                k.ports[1] = {"0,1,0:1000000000000", uint64_t{16} * 1000000000000, {}};
+  EXPECT_THAT(mistake([](Manifest& m) { m.mutable_ports(1)->set_layout("2,0"); }), HasSubstr("as '2,0'"));
+  EXPECT_THAT(mistake([](Manifest& m) {
+                m.mutable_ports(1)->set_layout("0,1,0:1000000000000");
+                m.mutable_ports(1)->set_size_bytes(uint64_t{16} * 1000000000000);
               }),
               HasSubstr("16000000000000 bytes of the constant [3, 4]"));
 }
 
 TEST_F(ModelTablesOfAProduct, AreRefusedToAKernelWhoseMapsDoNotFitTheConstant) {
-  const auto mapped = [&](schedule::AxisMap map) {
-    return mistake([&](Kernel& k) { k.ports[1].maps = {std::move(map)}; });
+  const auto mapped = [&](const schedule::AxisMap& map) {
+    return mistake([&](Manifest& m) { set_maps(*m.mutable_ports(1), {map}); });
   };
   EXPECT_THAT(mapped({9, 1, {1, 1, 1}}), HasSubstr("maps axis 9 of the constant [3, 4]"));
   EXPECT_THAT(mapped({-1, 1, {1, 1, 1}}), HasSubstr("axis -1"));
   EXPECT_THAT(mapped({0, 2, {1, 1, 1}}), HasSubstr("2 rows and 3 elements"));
   EXPECT_THAT(mapped({0, int64_t{1} << 62, {}}), HasSubstr("0 elements"));
-  EXPECT_THAT(mistake([](Kernel& k) {  // the second no longer meets an extent of 3
-                k.ports[1].maps = {{0, 2, {1, 1, 1, 1, 1, 1}}, {0, 2, {1, 1, 1, 1, 1, 1}}};
+  EXPECT_THAT(mistake([](Manifest& m) {  // the second no longer meets an extent of 3
+                set_maps(*m.mutable_ports(1), {{0, 2, {1, 1, 1, 1, 1, 1}}, {0, 2, {1, 1, 1, 1, 1, 1}}});
               }),
               HasSubstr("2 rows and 6 elements"));
 }
