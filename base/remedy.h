@@ -1,6 +1,6 @@
 #pragma once
 // Owns: errors that know what is true from what to do about it, for whoever tells the two apart, as doctors
-// do (base/doctor.h). To everybody else they are one message. Does not know: what fails.
+// do (base/cli/doctor.h). To everybody else they are one message. Does not know: what fails.
 
 #include <string>
 #include <string_view>

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "base/failpoint.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
 #include "database/sqlite_connection.h"
 #include "database/transaction.h"
 

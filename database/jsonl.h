@@ -29,13 +29,13 @@ struct TransferCounts {
 // which its message calls `name`.
 absl::StatusOr<TransferCounts> export_jsonl(Records& records, const Filter& filter, std::ostream& out,
                                             const std::string& name = "standard output");
-// The same into a file, as replace_file does (base/file.h).
+// The same into a file, as replace_file does (base/files/file.h).
 absl::StatusOr<TransferCounts> export_jsonl_file(Records& records, const Filter& filter,
                                                  const std::string& path);
 
 // Inserts the file's records, in their order; what is there already stays as it is, so that an import can be
 // repeated. Every line is checked before the first is inserted: a bad file changes nothing. Errors of
-// read_file (base/file.h); INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line that is no record.
+// read_file (base/files/file.h); INVALID_ARGUMENT as "FILE:LINE: what is wrong" for a line that is no record.
 absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store);
 
 // The same of what was read of it.

@@ -7,9 +7,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "database/sqlite_connection.h"
 #include "database/transaction.h"
 

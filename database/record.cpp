@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/check.h"
-#include "base/race.h"
+#include "base/statistics/race.h"
 
 namespace tf::database {
 namespace {

@@ -58,7 +58,7 @@ std::vector<double> runs_ns(const std::vector<Sample>& samples);
 // without a sample of at least one iteration.
 std::optional<double> median_ns(const std::vector<Sample>& samples);
 
-// 95% bounds of the median, as base/race.h estimates them.
+// 95% bounds of the median, as base/statistics/race.h estimates them.
 struct Interval {
   double low_ns = 0, high_ns = 0;
   bool operator==(const Interval&) const = default;

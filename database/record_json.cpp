@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_fault.h"
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/text/json_fault.h"
+#include "base/text/json_text.h"
 
 namespace tf::database {
 namespace {

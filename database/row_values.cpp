@@ -12,9 +12,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/printable.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 

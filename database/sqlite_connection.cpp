@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/file_lock.h"

@@ -12,10 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/failpoint.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
 #include "database/commit_queue.h"
 #include "database/file_lock.h"
 #include "database/memory_store.h"

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/printable.h"
 #include "base/remedy.h"
+#include "base/text/printable.h"
 
 namespace tf::database {
 

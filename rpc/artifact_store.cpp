@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/failpoint.h"
-#include "base/file.h"
-#include "base/owned_fd.h"
+#include "base/files/file.h"
+#include "base/files/owned_fd.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
 
 namespace tf::rpc {
 namespace {

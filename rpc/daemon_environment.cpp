@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/event_log.h"
-#include "base/failpoint.h"
 #include "base/status.h"
+#include "base/testing/event_log.h"
+#include "base/testing/failpoint.h"
 
 namespace tf::rpc {
 

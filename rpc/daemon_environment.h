@@ -16,8 +16,8 @@ std::string default_state_folder();
 // to the hard one. How many that is; fewer than are wanted are a warning in the log.
 uint64_t allow_descriptors(uint64_t wanted);
 
-// What a test asks of this process by its environment: TF_EVENT_LOG=FILE (base/event_log.h) and
-// TF_FAILPOINTS=SPEC (base/failpoint.h). In main only, before threads start. Their errors.
+// What a test asks of this process by its environment: TF_EVENT_LOG=FILE (base/testing/event_log.h) and
+// TF_FAILPOINTS=SPEC (base/testing/failpoint.h). In main only, before threads start. Their errors.
 absl::Status obey_test_environment(const std::string& program);
 
 }  // namespace tf::rpc

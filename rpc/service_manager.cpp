@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 
 namespace tf::rpc {
 namespace {

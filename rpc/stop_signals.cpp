@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/exit_code.h"
+#include "base/cli/exit_code.h"
 
 namespace tf::rpc {
 

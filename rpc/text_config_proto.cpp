@@ -4,7 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "rpc/daemon_log.h"
 #include "rpc/log_fields.h"

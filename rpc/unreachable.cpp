@@ -12,7 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 #include "base/remedy.h"
 #include "rpc/default_endpoints.h"
 #include "rpc/identity/key_pair.h"

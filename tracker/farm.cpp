@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/event_log.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/testing/event_log.h"
 #include "rpc/log_fields.h"
 #include "tracker/farm_state.h"
 

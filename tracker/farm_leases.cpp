@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "rpc/identity/refusal.h"
 #include "rpc/log_fields.h"
 #include "rpc/random_id.h"

@@ -7,10 +7,10 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "base/failpoint.h"
-#include "base/printable.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
+#include "base/text/printable.h"
 #include "database/file_lock.h"
 #include "database/sqlite_connection.h"
 #include "database/transaction.h"

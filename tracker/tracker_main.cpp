@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "base/command_line.h"
-#include "base/exit_code.h"
+#include "base/cli/command_line.h"
+#include "base/cli/exit_code.h"
 #include "base/grpc_environment.h"
 #include "rpc/protocol.h"
 #include "rpc/text_config.h"

@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "base/command_line.h"
-#include "base/exit_code.h"
-#include "base/json_text.h"
+#include "base/cli/command_line.h"
+#include "base/cli/exit_code.h"
+#include "base/files/temporary_folder.h"
 #include "base/status.h"
-#include "base/temporary_folder.h"
+#include "base/text/json_text.h"
 #include "compiler/cli/commands.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"

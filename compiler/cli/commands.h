@@ -1,7 +1,7 @@
 #pragma once
 // Owns: the list of the compiler's commands, one file each. Does not know: what they do.
 
-#include "base/command_line.h"
+#include "base/cli/command_line.h"
 
 namespace CLI {
 class App;

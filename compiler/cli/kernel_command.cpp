@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/exit_code.h"
-#include "base/file.h"
-#include "base/json_text.h"
-#include "base/output_file.h"
+#include "base/cli/exit_code.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/status.h"
+#include "base/text/json_text.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/print_after.h"
 #include "compiler/driver/build_pool.h"

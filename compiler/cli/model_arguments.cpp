@@ -4,7 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/cpu_list.h"
+#include "base/machine/cpu_list.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "base/suggestion.h"
+#include "base/cli/suggestion.h"
 
 namespace tf::compiler_cli {
 

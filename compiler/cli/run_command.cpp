@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/exit_code.h"
-#include "base/json_text.h"
-#include "base/output_file.h"
+#include "base/cli/exit_code.h"
+#include "base/files/output_file.h"
 #include "base/status.h"
+#include "base/text/json_text.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
 #include "compiler/driver/loaded_model.h"

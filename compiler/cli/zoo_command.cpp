@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/exit_code.h"
-#include "base/json_text.h"
-#include "base/output_file.h"
+#include "base/cli/exit_code.h"
+#include "base/cli/text_table.h"
+#include "base/files/output_file.h"
 #include "base/status.h"
-#include "base/text_table.h"
+#include "base/text/json_text.h"
 #include "compiler/cli/commands.h"
 #include "compiler/frontends/zoo/zoo.h"
 

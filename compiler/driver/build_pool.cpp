@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/child_process.h"
-#include "base/cpu_list.h"
+#include "base/machine/child_process.h"
+#include "base/machine/cpu_list.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/driver/frame.h"

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/child_process.h"
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
+#include "base/machine/child_process.h"
 #include "base/status.h"
 
 namespace tf::driver {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/import.h"
 #include "compiler/frontends/other_formats.h"

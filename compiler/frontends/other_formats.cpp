@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 namespace tf::frontends {
 namespace {

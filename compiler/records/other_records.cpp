@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/counted.h"
+#include "base/cli/counted.h"
 #include "base/status.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/records/records_source.h"

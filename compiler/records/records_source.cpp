@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/file.h"
-#include "base/json_text.h"
+#include "base/files/file.h"
 #include "base/status.h"
+#include "base/text/json_text.h"
 #include "compiler/schedule/schedule.h"
 
 namespace tf::records {

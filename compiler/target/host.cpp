@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/check.h"
-#include "base/machine_files.h"
-#include "base/processors.h"
+#include "base/machine/machine_files.h"
+#include "base/machine/processors.h"
 #include "compiler/target/cpu_table.h"
 #include "compiler/target/target.h"
 

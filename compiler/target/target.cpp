@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/cli/suggestion.h"
 #include "base/status.h"
-#include "base/suggestion.h"
 #include "compiler/target/cpu_table.h"
 
 namespace tf::target {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failpoint.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/direct_service.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 
 namespace tf::agent {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "device_agent/agent/direct_service.h"
 #include "device_agent/agent/slot_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"

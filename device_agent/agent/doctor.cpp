@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/counted.h"
-#include "base/cpu_list.h"
-#include "base/file.h"
-#include "base/machine_files.h"
+#include "base/cli/counted.h"
+#include "base/files/file.h"
+#include "base/machine/cpu_list.h"
+#include "base/machine/machine_files.h"
 
 namespace tf::agent {
 namespace {

@@ -1,11 +1,11 @@
 #pragma once
 // Owns: what `device_agent doctor` examines before an agent with a configuration is started here, or beside
-// one that runs. Changes nothing. Does not know: how it is printed (base/doctor.h).
+// one that runs. Changes nothing. Does not know: how it is printed (base/cli/doctor.h).
 
 #include <string>
 #include <vector>
 
-#include "base/doctor.h"
+#include "base/cli/doctor.h"
 #include "device_agent/agent/offer.h"
 
 namespace tunefarm::config::v1 {

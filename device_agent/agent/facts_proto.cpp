@@ -10,8 +10,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/machine_files.h"
-#include "base/processors.h"
+#include "base/machine/machine_files.h"
+#include "base/machine/processors.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.pb.h"
 

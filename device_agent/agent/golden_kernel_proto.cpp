@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/golden_kernel.h"

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/cpu_list.h"
+#include "base/machine/cpu_list.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "device_agent/agent/offer.h"

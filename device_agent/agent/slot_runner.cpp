@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/failpoint.h"
+#include "base/testing/failpoint.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/golden_kernel.h"

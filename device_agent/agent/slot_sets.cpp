@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "base/cpu_list.h"
+#include "base/machine/cpu_list.h"
 #include "base/remedy.h"
 #include "base/status.h"
 

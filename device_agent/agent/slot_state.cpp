@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/event_log.h"
 #include "base/status.h"
+#include "base/testing/event_log.h"
 
 namespace tf::agent {
 namespace {

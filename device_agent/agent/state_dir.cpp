@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "base/failpoint.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
 
 namespace tf::agent {
 

@@ -1,7 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"

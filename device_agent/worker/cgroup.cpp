@@ -19,9 +19,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/file.h"
-#include "base/machine_files.h"
-#include "base/owned_fd.h"
+#include "base/files/file.h"
+#include "base/files/owned_fd.h"
+#include "base/machine/machine_files.h"
 #include "base/status.h"
 
 namespace tf::worker {

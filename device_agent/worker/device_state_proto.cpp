@@ -11,8 +11,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/machine_files.h"
-#include "base/processors.h"
+#include "base/machine/machine_files.h"
+#include "base/machine/processors.h"
 #include "device_agent/worker/device_state.h"
 #include "proto/farm/v1/trial.pb.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "device_agent/worker/sandbox/grace_period.h"
 #include "proto/farm/v1/trial.pb.h"
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/counted.h"
-#include "base/printable.h"
+#include "base/cli/counted.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/runtime/clock.h"
 #include "device_agent/worker/answers.h"
 #include "device_agent/worker/device_state.h"

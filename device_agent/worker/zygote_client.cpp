@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/child_process.h"
+#include "base/machine/child_process.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/runtime/clock.h"

@@ -86,11 +86,11 @@ codes](exit-codes.md) are the same everywhere."""
     return page("Command line", intro, "\n\n".join(sections))
 
 
-# --- exit-codes.md: the enumerators of base/exit_code.h and their comments.
+# --- exit-codes.md: the enumerators of base/cli/exit_code.h and their comments.
 
 
 def exit_codes(_):
-    body = re.search(r"enum ExitCode : int \{(.*?)\};", source("base/exit_code.h"), re.DOTALL).group(1)
+    body = re.search(r"enum ExitCode : int \{(.*?)\};", source("base/cli/exit_code.h"), re.DOTALL).group(1)
     rows = []
     for line in body.strip().split("\n"):
         match = re.match(r"\s*(kExit\w+) = (\d+),\s*// (.*)", line)
@@ -98,7 +98,7 @@ def exit_codes(_):
             rows.append([match.group(2), f"`{match.group(1)}`", match.group(3)])
         else:
             rows[-1][2] += " " + line.strip().removeprefix("//").strip()
-    return page("Exit codes", "Every command ends with one of these codes (`base/exit_code.h`).",
+    return page("Exit codes", "Every command ends with one of these codes (`base/cli/exit_code.h`).",
                 table(["code", "name", "meaning"], rows))
 
 

@@ -1,7 +1,7 @@
 #pragma once
 // Owns: what every `doctor` command examines of a program's place in the farm: its certificate, the tracker
 // with its protocol and its clock, the port where it would listen. Changes nothing. Does not know: what else
-// the program needs, how checks are printed (base/doctor.h).
+// the program needs, how checks are printed (base/cli/doctor.h).
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/doctor.h"
+#include "base/cli/doctor.h"
 #include "rpc/endpoint.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/identity/identity.h"

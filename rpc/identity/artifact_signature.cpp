@@ -1,8 +1,8 @@
 #include "rpc/identity/artifact_signature.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 
 namespace tf::rpc {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/write_all.h"
 #include "base/status.h"
-#include "base/write_all.h"
 
 namespace tf::rpc {
 namespace {

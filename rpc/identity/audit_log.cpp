@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/json_text.h"
+#include "base/text/printable.h"
 
 namespace tf::rpc {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/file.h"
-#include "base/owned_fd.h"
+#include "base/files/file.h"
+#include "base/files/owned_fd.h"
 #include "base/remedy.h"
 #include "base/status.h"
 

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/json_text.h"
 #include "base/status.h"
+#include "base/text/json_text.h"
 #include "rpc/default_endpoints.h"
 #include "rpc/identity/membership.h"
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <vector>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "rpc/metrics/metric.h"
 
 namespace tf::rpc {

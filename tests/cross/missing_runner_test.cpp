@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"

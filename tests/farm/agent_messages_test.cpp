@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/clock.h"

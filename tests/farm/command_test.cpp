@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "rpc/protocol.h"
 #include "tests/farm/harness.h"
 

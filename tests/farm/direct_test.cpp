@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
 #include "rpc/channel.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <random>
 
-#include "base/command_line.h"
-#include "base/exit_code.h"
+#include "base/cli/command_line.h"
+#include "base/cli/exit_code.h"
 #include "tests/farm/kill_run.h"
 
 int main(int argc, char** argv) {

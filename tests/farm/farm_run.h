@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/history_checker.h"
 
@@ -41,7 +41,7 @@ class FarmRun {
  public:
   explicit FarmRun(FarmRunOptions options = {});
 
-  // Starts the role's process anew; one that runs is killed. `failpoints` as in base/failpoint.h.
+  // Starts the role's process anew; one that runs is killed. `failpoints` as in base/testing/failpoint.h.
   void start(Role role, const std::string& failpoints = "");
   // The tuner's job has so many candidates from its next start on.
   void set_candidates(int count) { candidates_ = count; }

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/event_log.h"
 #include "base/status.h"
+#include "base/testing/event_log.h"
 #include "database/sqlite_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "rpc/daemon_environment.h"

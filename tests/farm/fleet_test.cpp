@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/flow_limits.h"

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "device_agent/agent/golden_kernel.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/protocol.h"

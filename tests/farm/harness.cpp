@@ -17,7 +17,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 
 extern char** environ;
 

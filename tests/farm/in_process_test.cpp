@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/stored_candidates.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "rpc/grpc_status.h"

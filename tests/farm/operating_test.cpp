@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/wait_until.h"

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "base/digest.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/protocol.h"

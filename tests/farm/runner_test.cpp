@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.grpc.pb.h"

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/temporary_folder.h"
 #include "base/grpc_environment.h"
 #include "base/status.h"
-#include "base/temporary_folder.h"
 #include "device_agent/agent/agent.h"
 #include "rpc/channel.h"
 #include "rpc/identity/membership.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "device_agent/agent/state_dir.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"

@@ -1,7 +1,7 @@
 // What programs that know nothing of our roles make of the farm's certificates: they check a server by its
 // host.
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/identity_folder.h"
 #include "tests/farm/agent_thread.h"

@@ -1,8 +1,8 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/temporary_folder.h"
 #include "base/status.h"
-#include "base/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/stored_candidates.h"

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 #include "rpc/endpoint.h"
 
 namespace tf::farm_test {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/protocol.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf::fuzz {
 

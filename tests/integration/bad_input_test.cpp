@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/integration/tuning_fixture.h"
 #include "tests/support/onnx/model_writer.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "database/migrations.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"

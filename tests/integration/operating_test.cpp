@@ -4,7 +4,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/integration/tuning_fixture.h"
 #include "tests/support/operating/probe.h"
 #include "tests/support/operating/scrape.h"

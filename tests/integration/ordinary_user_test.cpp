@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/target/target.h"
 #include "tests/integration/faster_records.h"

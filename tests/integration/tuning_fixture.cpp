@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "database/stores/open_store.h"
 
 namespace tf::integration_test {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/record.h"
 #include "tests/farm/harness.h"
 

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "absl/strings/str_split.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "database/sqlite_connection.h"
 #include "tests/integration/faster_records.h"
 #include "tests/integration/tuning_fixture.h"

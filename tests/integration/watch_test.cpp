@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/integration/tuning_fixture.h"
 
 namespace tf::integration_test {

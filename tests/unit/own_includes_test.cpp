@@ -158,7 +158,7 @@ class OwnIncludes : public ::testing::Test {
 };
 
 TEST(IncludedBy, IsWhatStandsBetweenBracketsOrQuotes) {
-  EXPECT_EQ(included_by("#include \"base/file.h\"  // why"), "base/file.h");
+  EXPECT_EQ(included_by("#include \"base/files/file.h\"  // why"), "base/files/file.h");
   EXPECT_EQ(included_by("  #  include <map>"), "map");
   for (const char* other :
        {"", "// #include <map>", "#include", "#include <map", "#define A \"b\"", "a < b;"})

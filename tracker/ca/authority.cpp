@@ -14,7 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "rpc/identity/host_names.h"
 #include "rpc/identity/identity_folder.h"

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "rpc/identity/host_names.h"
 #include "rpc/identity/refusal.h"
 #include "tracker/operators/name_pattern.h"

@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/child_process.h"
-#include "base/owned_fd.h"
-#include "base/printable.h"
+#include "base/files/owned_fd.h"
+#include "base/machine/child_process.h"
+#include "base/text/printable.h"
 
 extern char** environ;
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "rpc/identity/identity.h"
 
 namespace tf::tracker {

@@ -10,9 +10,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "base/age_text.h"
-#include "base/json_text.h"
-#include "base/text_table.h"
+#include "base/cli/age_text.h"
+#include "base/cli/text_table.h"
+#include "base/text/json_text.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/peer_address.h"
 

@@ -13,8 +13,8 @@ class Reservation;
 
 namespace tf::tracker {
 
-// Tables have a line each under a heading and are for lines of `width` characters (base/text_table.h); JSON
-// is an array of objects. (devices_text_proto.cpp)
+// Tables have a line each under a heading and are for lines of `width` characters (base/cli/text_table.h);
+// JSON is an array of objects. (devices_text_proto.cpp)
 
 // A line a slot.
 std::string devices_table(const tunefarm::farm::v1::ListDevicesReply& devices, size_t width = 0);

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "tracker/operators/devices_text.h"
 #include "tracker/operators/name_pattern.h"

@@ -19,7 +19,7 @@ namespace tf::tracker {
 enum class TextFormat { kTable, kJson };
 
 // All calls: UNAVAILABLE if no tracker answers there, INVALID_ARGUMENT for plain text beyond
-// loopback. Texts end with a newline; tables are for lines of `width` characters (base/text_table.h).
+// loopback. Texts end with a newline; tables are for lines of `width` characters (base/cli/text_table.h).
 
 struct DevicesText {
   size_t devices = 0;

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/failpoint.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/artifact_store.h"
 #include "rpc/call_pool.h"

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/counted.h"
-#include "base/exit_code.h"
-#include "base/json_text.h"
+#include "base/cli/counted.h"
+#include "base/cli/exit_code.h"
 #include "base/status.h"
+#include "base/text/json_text.h"
 #include "database/stores/open_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/service/backup.h"

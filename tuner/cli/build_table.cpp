@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/counted.h"
-#include "base/text_table.h"
+#include "base/cli/counted.h"
+#include "base/cli/text_table.h"
 #include "tuner/cli/progress_text.h"
 
 namespace tf::tuner_cli {

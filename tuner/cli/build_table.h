@@ -12,9 +12,10 @@
 
 namespace tf::tuner_cli {
 
-// A row a kernel of the build, for lines of `width` characters (base/text_table.h): the times of the untuned
-// schedule and of the one that the build takes, their ratio, which of the two it is and why. Then what the
-// words in the column "why" mean, and what the kernels add up to, which is not a measurement of the network.
+// A row a kernel of the build, for lines of `width` characters (base/cli/text_table.h): the times of the
+// untuned schedule and of the one that the build takes, their ratio, which of the two it is and why. Then
+// what the words in the column "why" mean, and what the kernels add up to, which is not a measurement of the
+// network.
 std::string build_table(const std::vector<session::KernelChoice>& kernels, size_t width);
 // The same for programs.
 nlohmann::json build_json(const std::vector<session::KernelChoice>& kernels);

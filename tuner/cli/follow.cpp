@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/exit_code.h"
+#include "base/cli/exit_code.h"
 #include "rpc/stop_signals.h"
 #include "tuner/cli/job_text.h"
 #include "tuner/cli/progress_printer.h"

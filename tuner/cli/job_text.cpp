@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/age_text.h"
-#include "base/counted.h"
-#include "base/json_text.h"
-#include "base/printable.h"
-#include "base/text_table.h"
+#include "base/cli/age_text.h"
+#include "base/cli/counted.h"
+#include "base/cli/text_table.h"
+#include "base/text/json_text.h"
+#include "base/text/printable.h"
 #include "tuner/cli/progress_text.h"
 
 namespace tf::tuner_cli {

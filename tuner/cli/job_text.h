@@ -10,8 +10,8 @@
 
 namespace tf::tuner_cli {
 
-// The table of `tuner jobs` for lines of `width` characters (base/text_table.h): a header, then a line a job.
-// "450 trials, 5 min" is a budget; what `tuner tune` ran has no device.
+// The table of `tuner jobs` for lines of `width` characters (base/cli/text_table.h): a header, then a line a
+// job. "450 trials, 5 min" is a budget; what `tuner tune` ran has no device.
 std::string jobs_table(const std::vector<service::JobUpdate>& jobs, int64_t now_unix_ns, size_t width);
 
 // The job as one line of JSON. "progress" is null of a job that has not run since the tuner started; one that

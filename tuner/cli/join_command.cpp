@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/exit_code.h"
+#include "base/cli/exit_code.h"
 #include "base/status.h"
 #include "tuner/cli/commands.h"
 

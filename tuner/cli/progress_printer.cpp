@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/text_table.h"
+#include "base/cli/text_table.h"
 #include "tuner/cli/build_table.h"
 #include "tuner/cli/progress_text.h"
 

@@ -31,8 +31,8 @@ std::string progress_json(const session::Progress& progress, int64_t job_id,
                           const std::optional<session::NetworkTrial>& trial = std::nullopt,
                           const std::vector<session::KernelChoice>& build = {});
 
-// For a job whose records are elsewhere, for lines of `width` characters (base/text_table.h): a row a task
-// with the least time that it ever took, and what these add up to, unverified; then notes_text. Tasks of
+// For a job whose records are elsewhere, for lines of `width` characters (base/cli/text_table.h): a row a
+// task with the least time that it ever took, and what these add up to, unverified; then notes_text. Tasks of
 // weight 0, which the network does not use, stand apart.
 std::string task_table(const session::Progress& progress, size_t width);
 // What there is to say below a table: which tasks were given up, how many trials failed and how, why it ended

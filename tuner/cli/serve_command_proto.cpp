@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/exit_code.h"
+#include "base/cli/exit_code.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/target/target.h"

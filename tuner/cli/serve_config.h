@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 namespace tunefarm::config::v1 {
 class Tuner;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "base/command_line.h"
+#include "base/cli/command_line.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/schedule/numerics.h"

@@ -16,9 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/counted.h"
-#include "base/cpu_list.h"
-#include "base/exit_code.h"
+#include "base/cli/counted.h"
+#include "base/cli/exit_code.h"
+#include "base/machine/cpu_list.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"

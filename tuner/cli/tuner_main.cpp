@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
-#include "base/command_line.h"
+#include "base/cli/command_line.h"
 #include "base/grpc_environment.h"
 #include "compiler/schedule/schedule.h"
 #include "database/migrations.h"

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/failpoint.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/testing/failpoint.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/backoff.h"
 #include "rpc/channel.h"

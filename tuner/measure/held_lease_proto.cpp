@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "base/event_log.h"
+#include "base/testing/event_log.h"
 
 namespace tf::measure {
 

@@ -1,6 +1,6 @@
 #include "tuner/measure/measure_stream_proto.h"
 
-#include "base/failpoint.h"
+#include "base/testing/failpoint.h"
 #include "rpc/protocol.h"
 
 namespace tf::measure {

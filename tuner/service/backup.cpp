@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/backup.h"

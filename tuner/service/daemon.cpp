@@ -2,7 +2,7 @@
 
 #include <grpcpp/impl/service_type.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "database/stores/open_store.h"
 #include "rpc/identity/audit_log.h"

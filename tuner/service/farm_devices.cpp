@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "base/age_text.h"
+#include "base/cli/age_text.h"
 
 namespace tf::service {
 namespace {

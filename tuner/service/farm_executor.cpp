@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/frontends/frontends.h"
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/farm_runner.h"

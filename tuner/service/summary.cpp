@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "base/age_text.h"
-#include "base/counted.h"
+#include "base/cli/age_text.h"
+#include "base/cli/counted.h"
 
 namespace tf::service {
 std::string absence_text(const session::Progress& progress) {

@@ -9,7 +9,7 @@
 #include <new>
 #include <optional>
 
-#include "base/command_line.h"
+#include "base/cli/command_line.h"
 #include "base/status.h"
 #include "compiler/driver/frame.h"
 #include "compiler/driver/worker/compile.h"

@@ -6,8 +6,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/cli/suggestion.h"
 #include "base/status.h"
-#include "base/suggestion.h"
 #include "compiler/backends/backends.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/lower.h"

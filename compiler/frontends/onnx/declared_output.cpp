@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 
 namespace tf::onnx {

@@ -9,8 +9,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/graph.h"
 

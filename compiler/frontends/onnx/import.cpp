@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/frontends/onnx/attributes.h"
 #include "compiler/frontends/onnx/declared_output.h"
 #include "compiler/frontends/onnx/external_data.h"

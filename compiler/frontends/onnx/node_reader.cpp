@@ -3,8 +3,8 @@
 #include <onnx/onnx_pb.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/fold.h"
 

@@ -3,7 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/clock.h"

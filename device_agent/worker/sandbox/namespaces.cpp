@@ -16,7 +16,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "base/child_process.h"
+#include "base/machine/child_process.h"
 
 namespace tf::worker::sandbox {
 namespace {

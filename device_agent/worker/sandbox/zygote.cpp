@@ -18,7 +18,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "base/child_process.h"
+#include "base/machine/child_process.h"
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/large_pages.h"
 #include "device_agent/worker/sandbox/confine.h"

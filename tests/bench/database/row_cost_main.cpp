@@ -19,9 +19,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/command_line.h"
-#include "base/exit_code.h"
-#include "base/temporary_folder.h"
+#include "base/cli/command_line.h"
+#include "base/cli/exit_code.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "tests/bench/figures/process_figures.h"
 #include "tests/bench/figures/quantiles.h"

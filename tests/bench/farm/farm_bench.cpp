@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/farm/harness.h"

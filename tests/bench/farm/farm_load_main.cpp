@@ -15,10 +15,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/command_line.h"
-#include "base/exit_code.h"
+#include "base/cli/command_line.h"
+#include "base/cli/exit_code.h"
+#include "base/files/temporary_folder.h"
 #include "base/grpc_environment.h"
-#include "base/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "rpc/channel.h"
 #include "rpc/daemon_environment.h"

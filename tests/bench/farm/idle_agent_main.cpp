@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/command_line.h"
-#include "base/exit_code.h"
-#include "base/temporary_folder.h"
+#include "base/cli/command_line.h"
+#include "base/cli/exit_code.h"
+#include "base/files/temporary_folder.h"
 #include "tests/bench/figures/process_figures.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/wait_until.h"

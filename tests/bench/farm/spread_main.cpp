@@ -5,9 +5,9 @@
 //
 // A board takes 1 + U(-5%, 5%) times as long as its kind, and of each task 1 + N(0, 1%) times that. One board
 // in eight throttles: it slows down by a quarter in the middle of the run. One trial's time is off by
-// N(0, 1.5%), what all samples of a process have in common (kShared in base/race.h bounds it). A search
-// proposes variants of the best that it knows by what it was told. In the end, the eight that look fastest
-// meet on one board, sixteen rounds.
+// N(0, 1.5%), what all samples of a process have in common (kShared in base/statistics/race.h bounds it). A
+// search proposes variants of the best that it knows by what it was told. In the end, the eight that look
+// fastest meet on one board, sixteen rounds.
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "tuner/service/job_spec.h"
 

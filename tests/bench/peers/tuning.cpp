@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "base/cpu_list.h"
+#include "base/machine/cpu_list.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
 #include "database/sqlite_store.h"

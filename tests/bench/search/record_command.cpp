@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "base/counted.h"
-#include "base/file.h"
-#include "base/json_text.h"
+#include "base/cli/counted.h"
+#include "base/files/file.h"
 #include "base/status.h"
+#include "base/text/json_text.h"
 #include "database/sqlite_store.h"
 #include "device_agent/worker/sandbox_capabilities.h"
 #include "tests/bench/search/replay/recorder.h"

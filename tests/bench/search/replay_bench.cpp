@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "database/sqlite_store.h"
 #include "tests/bench/search/replay/recorder.h"

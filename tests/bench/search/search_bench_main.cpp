@@ -15,10 +15,10 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "base/cpu_list.h"
-#include "base/exit_code.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/cli/exit_code.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
+#include "base/machine/cpu_list.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/wire.h"
 #include "compiler/frontends/zoo/zoo.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/farm.h"
 #include "tracker/leases/matchmaker.h"

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "base/digest.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/ops/builder.h"
 #include "compiler/ops/elementwise.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <functional>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/farm/farm_run.h"
 #include "tests/farm/wait_until.h"
 

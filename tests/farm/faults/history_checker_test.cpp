@@ -6,8 +6,8 @@
 
 #include <fstream>
 
-#include "base/event_log.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
+#include "base/testing/event_log.h"
 #include "tests/farm/harness.h"
 
 namespace tf::farm_test {

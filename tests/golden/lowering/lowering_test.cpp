@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/ir/print.h"
 #include "compiler/ops/builder.h"
 #include "compiler/ops/convolution.h"

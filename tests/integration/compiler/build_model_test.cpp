@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/frontends/frontends.h"

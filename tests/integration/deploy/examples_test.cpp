@@ -1,8 +1,8 @@
 // Every example builds and runs from the source tree.
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "tests/integration/deploy/script.h"
 
 namespace tf::deploy_test {

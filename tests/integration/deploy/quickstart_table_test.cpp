@@ -1,8 +1,8 @@
 // The table of the quickstart, from reports of two builds that do not have the same tasks.
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "tests/integration/deploy/script.h"
 
 namespace tf::deploy_test {

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/runtime/kernel_abi.h"
 
 namespace tf::test {

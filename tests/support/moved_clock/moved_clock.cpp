@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 
 namespace tf::test {
 

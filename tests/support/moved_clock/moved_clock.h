@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf::test {
 

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 
 namespace tf::test {
 

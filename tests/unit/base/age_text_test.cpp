@@ -1,4 +1,4 @@
-#include "base/age_text.h"
+#include "base/cli/age_text.h"
 
 #include <gtest/gtest.h>
 

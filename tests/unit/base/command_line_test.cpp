@@ -1,4 +1,4 @@
-#include "base/command_line.h"
+#include "base/cli/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "base/counted.h"
+#include "base/cli/counted.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/doctor.h"
+#include "base/cli/doctor.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/exit_code.h"
+#include "base/cli/exit_code.h"
 #include "base/remedy.h"
 
 namespace tf {

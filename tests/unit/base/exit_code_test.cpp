@@ -1,4 +1,4 @@
-#include "base/exit_code.h"
+#include "base/cli/exit_code.h"
 
 #include <gtest/gtest.h>
 

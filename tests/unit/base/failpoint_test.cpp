@@ -1,4 +1,4 @@
-#include "base/failpoint.h"
+#include "base/testing/failpoint.h"
 
 #include <csignal>
 

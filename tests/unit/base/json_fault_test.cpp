@@ -1,4 +1,4 @@
-#include "base/json_fault.h"
+#include "base/text/json_fault.h"
 
 #include <gtest/gtest.h>
 

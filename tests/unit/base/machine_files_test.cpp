@@ -1,9 +1,9 @@
-#include "base/machine_files.h"
+#include "base/machine/machine_files.h"
 
 #include <gtest/gtest.h>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf {
 namespace {

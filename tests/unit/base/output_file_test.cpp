@@ -1,11 +1,11 @@
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/paired.h"
+#include "base/statistics/paired.h"
 
 #include <random>
 

@@ -1,11 +1,11 @@
-#include "base/processors.h"
+#include "base/machine/processors.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf {
 namespace {

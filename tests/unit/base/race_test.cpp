@@ -1,4 +1,4 @@
-#include "base/race.h"
+#include "base/statistics/race.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/file.h"
+#include "base/files/file.h"
 
 namespace tf {
 namespace {

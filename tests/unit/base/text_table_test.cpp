@@ -1,4 +1,4 @@
-#include "base/text_table.h"
+#include "base/cli/text_table.h"
 
 namespace tf {
 namespace {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <set>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"
 #include "tests/support/faulty_disk/faulty_disk.h"

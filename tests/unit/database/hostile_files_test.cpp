@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"

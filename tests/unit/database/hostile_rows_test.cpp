@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "database/record_json.h"
 #include "database/sqlite_store.h"
 #include "database/stores/open_store.h"

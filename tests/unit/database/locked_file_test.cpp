@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"
 #include "tests/unit/database/sample_records.h"

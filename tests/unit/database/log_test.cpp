@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"
 #include "tests/unit/database/sample_records.h"

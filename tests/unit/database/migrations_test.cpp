@@ -1,7 +1,7 @@
 #include "database/migrations.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_rows.h"
 #include "database/sqlite_store.h"

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "base/remedy.h"
-#include "base/temporary_folder.h"
 #include "database/file_lock.h"
 #include "database/migrations.h"
 #include "database/sqlite_connection.h"

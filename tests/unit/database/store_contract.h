@@ -10,7 +10,7 @@
 #include <ostream>
 #include <string>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/memory_store.h"
 #include "database/sqlite_store.h"
 #include "database/store.h"

@@ -1,7 +1,7 @@
 #include "database/transaction.h"
 
+#include "base/files/temporary_folder.h"
 #include "base/status.h"
-#include "base/temporary_folder.h"
 #include "database/sqlite_connection.h"
 
 namespace tf::database {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"
 #include "tests/support/faulty_disk/faulty_disk.h"

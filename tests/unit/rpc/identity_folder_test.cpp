@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf::rpc {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.pb.h"
 #include "proto/tune/v1/tune.pb.h"

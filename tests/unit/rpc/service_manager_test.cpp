@@ -10,8 +10,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/owned_fd.h"
-#include "base/temporary_folder.h"
+#include "base/files/owned_fd.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf::rpc {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "base/owned_fd.h"
+#include "base/files/owned_fd.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/grpc_status.h"
 #include "rpc/server.h"

@@ -1,6 +1,6 @@
 // Calls that go to the audit log, while that cannot be written.
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "rpc/identity/audit_log.h"
 #include "rpc/identity/call_guard.h"
 #include "tests/support/full_disk.h"

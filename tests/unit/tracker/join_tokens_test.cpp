@@ -1,6 +1,6 @@
 // Tokens for several members, and the hosts that certificates carry.
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "tests/unit/tracker/prepared_grpc.h"
 #include "tracker/ca/members.h"
 

@@ -1,4 +1,4 @@
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "rpc/identity/seen_certificates.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_store.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "rpc/call_pool.h"
 #include "rpc/clock.h"
 #include "rpc/identity/audit_log.h"

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_connection.h"
 #include "tracker/ca/members.h"
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "base/remedy.h"
-#include "base/temporary_folder.h"
 #include "rpc/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/call_guard.h"

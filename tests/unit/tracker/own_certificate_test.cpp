@@ -4,7 +4,7 @@
 #include <functional>
 #include <thread>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "rpc/identity/identity_folder.h"
 #include "tests/unit/tracker/prepared_grpc.h"
 #include "tracker/ca/authority.h"

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "rpc/artifact_store.h"
 #include "rpc/call_pool.h"
 #include "rpc/clock.h"

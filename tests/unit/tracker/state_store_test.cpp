@@ -8,7 +8,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "database/sqlite_connection.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/support/faulty_disk/faulty_disk.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 
 namespace tf::session {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 
 namespace tf::session {
 
@@ -29,8 +29,8 @@ class Finals {
   static constexpr int kRounds = 16;
 
   // Which candidates take part: of the kLookedAt with the least medians those whose bounds reach the bounds
-  // of the one with the shortest sample, at most kFinalists, the shortest samples first (base/race.h). One or
-  // none: there is nothing to decide.
+  // of the one with the shortest sample, at most kFinalists, the shortest samples first
+  // (base/statistics/race.h). One or none: there is nothing to decide.
   static std::vector<size_t> finalists(std::span<const Estimate> finalists) {
     std::vector<size_t> order;
     for (size_t i = 0; i < finalists.size(); ++i)

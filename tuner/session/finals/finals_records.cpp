@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 #include "base/status.h"
 #include "base/unix_time.h"
 #include "compiler/driver/wire.h"

@@ -43,7 +43,7 @@ constexpr Sampling sampling_of(Priority priority) {
 // What a task's candidates race against; changes while they are on their way.
 struct Incumbent {
   double ns = 0;     // 0: none yet
-  double noise = 0;  // of one of its samples, relative (base/race.h)
+  double noise = 0;  // of one of its samples, relative (base/statistics/race.h)
 };
 
 inline constexpr int kMaxTries = 3;  // of what could not be measured

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 #include "tuner/session/loop/record_times.h"
 
 namespace tf::session {

@@ -1,6 +1,6 @@
 #include "tuner/session/loop/record_times.h"
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 
 namespace tf::session {
 

@@ -14,7 +14,7 @@ namespace tf::session {
 struct Time {
   double seconds = 0;
   bool lower_bound = false;    // it was stopped early: only the cost model learns from it
-  double noise = 0;            // of one sample, relative (base/race.h)
+  double noise = 0;            // of one sample, relative (base/statistics/race.h)
   double sampled_seconds = 0;  // what it took to find out
 };
 
@@ -27,7 +27,8 @@ bool is_from_here(const database::Measurement& record, std::string_view fingerpr
 double seconds_in_samples(const database::Measurement& record);
 
 // The time that samples tell, at least one: of an early stop only what they refute as the median, as far as
-// they tell how noisy they are (lower_bound_ns in base/race.h). Leaves out what it took to find out.
+// they tell how noisy they are (lower_bound_ns in base/statistics/race.h). Leaves out what it took to find
+// out.
 Time time_of(const std::vector<double>& runs_ns, bool is_stopped_early);
 // That which a record tells, if any.
 std::optional<Time> time_of(const database::Measurement& record);

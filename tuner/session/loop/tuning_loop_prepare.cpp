@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "base/printable.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/schedule/schedule.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tuner/session/loop/record_times.h"

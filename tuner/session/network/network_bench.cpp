@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "base/status.h"
-#include "base/temporary_folder.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/driver/run_apart.h"

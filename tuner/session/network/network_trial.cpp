@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/paired.h"
+#include "base/statistics/paired.h"
 #include "base/status.h"
 #include "base/unix_time.h"
 #include "compiler/records/records_source.h"

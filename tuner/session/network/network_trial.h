@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/race.h"
+#include "base/statistics/race.h"
 #include "compiler/driver/turns.h"
 #include "compiler/graph/graph.h"
 #include "compiler/records/plan.h"
@@ -51,7 +51,7 @@ struct NetworkTrialOptions {
 };
 
 struct NetworkTrial {
-  double untuned_ns = 0, tuned_ns = 0;  // of one run of the network, as base/paired.h estimates them
+  double untuned_ns = 0, tuned_ns = 0;  // of one run of the network, as paired.h estimates them
   Estimate ratio;                       // tuned to untuned, round by round
   int rounds = 0;                       // 0: nothing was timed, as the verdict says
   database::NetworkVerdict verdict;     // as stored

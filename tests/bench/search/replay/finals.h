@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 #include "tests/bench/search/replay/pool.h"
 
 namespace tf::replay {

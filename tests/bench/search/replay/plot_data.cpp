@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "tests/bench/search/replay/report.h"
 

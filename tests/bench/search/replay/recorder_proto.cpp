@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/counted.h"
+#include "base/cli/counted.h"
 #include "base/status.h"
 #include "compiler/driver/wire.h"
 #include "proto/farm/v1/trial.pb.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
-#include "base/counted.h"
+#include "base/cli/counted.h"
 #include "tests/bench/search/replay/named_constants.h"
 #include "tuner/model/rates.h"
 

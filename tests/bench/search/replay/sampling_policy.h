@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tuner/session/loop/record_times.h"
 
@@ -16,7 +16,8 @@ enum class SamplingPolicy : uint8_t {
   // devices (repeat 1, min_repeat_ms 100).
   kFixed,
   // Samples, in the order recorded, until they show that the candidate is slower than the incumbent
-  // (base/race.h), or there are as many as the session asks of its devices (tuner/session/loop/pipeline.h).
+  // (base/statistics/race.h), or there are as many as the session asks of its devices
+  // (tuner/session/loop/pipeline.h).
   kRacing,
 };
 std::string_view policy_name(SamplingPolicy policy);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/counted.h"
+#include "base/cli/counted.h"
 
 namespace tf::replay {
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "database/migrations.h"
 #include "database/sqlite_connection.h"
 #include "database/sqlite_store.h"

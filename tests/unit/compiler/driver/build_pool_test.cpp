@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/exit_code.h"
-#include "base/file.h"
+#include "base/cli/exit_code.h"
+#include "base/files/file.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/runtime/blob/model_blob.h"

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "compiler/graph/element_values.h"
 
 namespace tf::driver {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 
 namespace tf::driver {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "compiler/frontends/onnx/import.h"
 #include "compiler/frontends/other_formats.h"
 #include "compiler/frontends/zoo/zoo.h"

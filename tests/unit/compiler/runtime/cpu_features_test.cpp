@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/machine_files.h"
+#include "base/machine/machine_files.h"
 #include "compiler/runtime/model_types.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "compiler/runtime/blob/model_blob.h"
 #include "compiler/runtime/cpu_features.h"
 

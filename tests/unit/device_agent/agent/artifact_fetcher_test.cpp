@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/slot_runner.h"

@@ -3,7 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "base/digest.h"
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "base/temporary_folder.h"
+#include "base/files/temporary_folder.h"
 #include "device_agent/worker/worker.h"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "base/printable.h"
+#include "base/text/printable.h"
 #include "device_agent/worker/verdict_proto.h"
 #include "proto/farm/v1/trial.pb.h"
 

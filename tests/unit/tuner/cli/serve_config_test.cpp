@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "proto/config/v1/farm.pb.h"
 
 namespace tf::tuner_cli {

@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "database/stores/open_store.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"

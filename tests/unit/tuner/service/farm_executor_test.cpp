@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "database/sqlite_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/onnx/model_writer.h"

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/zoo/zoo.h"
 #include "compiler/graph/program.h"

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_split.h"
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "base/grpc_environment.h"
-#include "base/temporary_folder.h"
 #include "rpc/identity/credentials.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tracker/ca/authority.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/files/temporary_folder.h"
 #include "base/status.h"
-#include "base/temporary_folder.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/channel.h"
 #include "rpc/transfer_budget.h"

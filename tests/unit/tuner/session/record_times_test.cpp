@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 
 namespace tf::session {
 namespace {

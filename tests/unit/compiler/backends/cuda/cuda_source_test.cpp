@@ -8,7 +8,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/backends/cuda/nvrtc.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/ir/parse.h"

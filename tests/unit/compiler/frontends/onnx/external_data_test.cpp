@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "base/file.h"
-#include "base/temporary_folder.h"
+#include "base/files/file.h"
+#include "base/files/temporary_folder.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/onnx/import.h"
 #include "compiler/graph/graph.h"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_split.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "compiler/frontends/onnx/import.h"
 
 namespace tf::onnx {

@@ -1,4 +1,4 @@
-#include "base/machine_files.h"
+#include "base/machine/machine_files.h"
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-#include "base/command_line.h"
+#include "base/cli/command_line.h"
 
 #include <unistd.h>
 
@@ -20,9 +20,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "base/exit_code.h"
-#include "base/open_files.h"
-#include "base/suggestion.h"
+#include "base/cli/exit_code.h"
+#include "base/cli/suggestion.h"
+#include "base/files/open_files.h"
 #include "base/version.h"
 
 namespace tf {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/race.h"
+#include "base/statistics/race.h"
 
 namespace tf {
 

@@ -1,4 +1,4 @@
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 
 namespace tf {

@@ -1,4 +1,4 @@
-#include "base/text_table.h"
+#include "base/cli/text_table.h"
 
 #include <sys/ioctl.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/printable.h"
+#include "base/text/printable.h"
 
 namespace tf {
 namespace {

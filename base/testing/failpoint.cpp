@@ -1,4 +1,4 @@
-#include "base/failpoint.h"
+#include "base/testing/failpoint.h"
 
 #include <unistd.h>
 
@@ -13,8 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/event_log.h"
 #include "base/status.h"
+#include "base/testing/event_log.h"
 
 namespace tf {
 namespace {

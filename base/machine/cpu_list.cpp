@@ -1,4 +1,4 @@
-#include "base/cpu_list.h"
+#include "base/machine/cpu_list.h"
 
 #include <sched.h>
 

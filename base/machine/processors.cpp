@@ -1,4 +1,4 @@
-#include "base/processors.h"
+#include "base/machine/processors.h"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/machine_files.h"
+#include "base/machine/machine_files.h"
 
 namespace tf {
 namespace {

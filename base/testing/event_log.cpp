@@ -1,4 +1,4 @@
-#include "base/event_log.h"
+#include "base/testing/event_log.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,9 +9,9 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "base/failpoint.h"
-#include "base/owned_fd.h"
-#include "base/write_all.h"
+#include "base/files/owned_fd.h"
+#include "base/files/write_all.h"
+#include "base/testing/failpoint.h"
 
 namespace tf {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/doctor.h"
+#include "base/cli/doctor.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/exit_code.h"
-#include "base/json_text.h"
-#include "base/printable.h"
+#include "base/cli/exit_code.h"
 #include "base/remedy.h"
+#include "base/text/json_text.h"
+#include "base/text/printable.h"
 
 namespace tf {
 namespace {

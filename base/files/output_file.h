@@ -22,7 +22,7 @@ absl::Status check_output(const std::string& path);
 absl::Status check_is_no_input(const std::string& output, std::string_view option,
                                const std::vector<std::string>& inputs);
 
-// write_file() of base/file.h after that check.
+// write_file() of base/files/file.h after that check.
 absl::Status write_output(const std::string& path, std::string_view bytes);
 
 }  // namespace tf
