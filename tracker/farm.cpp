@@ -9,7 +9,7 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "base/testing/event_log.h"
-#include "rpc/log_fields.h"
+#include "rpc/daemon/log_fields.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/digest.h"
-#include "rpc/log_fields.h"
+#include "rpc/daemon/log_fields.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/text/printable.h"
-#include "rpc/identity/refusal.h"
-#include "rpc/log_fields.h"
+#include "rpc/access/refusal.h"
+#include "rpc/daemon/log_fields.h"
 #include "rpc/random_id.h"
 #include "tracker/farm_state.h"
 

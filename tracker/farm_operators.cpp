@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/text/printable.h"
-#include "rpc/log_fields.h"
+#include "rpc/daemon/log_fields.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {

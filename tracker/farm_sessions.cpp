@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "rpc/log_fields.h"
+#include "rpc/daemon/log_fields.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {

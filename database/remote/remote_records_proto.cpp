@@ -6,9 +6,9 @@
 #include "database/remote/records_proto.h"
 #include "database/remote/remote_records.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/endpoint.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/endpoint.h"
+#include "rpc/connection/grpc_status.h"
 #include "rpc/identity/membership.h"
 
 namespace tf::remote {

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "device_agent/agent/exclusive_execution.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tunefarm::farm::v1 {
 class DeviceFacts;

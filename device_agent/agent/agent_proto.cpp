@@ -18,16 +18,16 @@
 #include "device_agent/agent/state_dir.h"
 #include "device_agent/agent/tracker_session_proto.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
+#include "rpc/access/call_guard.h"
 #include "rpc/backoff.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/connection/server.h"
+#include "rpc/connection/unreachable.h"
+#include "rpc/daemon/log_fields.h"
 #include "rpc/identity/artifact_signature.h"
-#include "rpc/identity/call_guard.h"
-#include "rpc/log_fields.h"
-#include "rpc/protocol.h"
 #include "rpc/random_id.h"
-#include "rpc/server.h"
-#include "rpc/unreachable.h"
 
 namespace tf::agent {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "rpc/artifact_store.h"
-#include "rpc/transfer_turns.h"
+#include "rpc/transfer/artifact_store.h"
+#include "rpc/transfer/transfer_turns.h"
 
 namespace grpc {
 class Channel;
@@ -22,8 +22,8 @@ class ArtifactFetcher {
  public:
   ArtifactFetcher(std::shared_ptr<grpc::Channel> channel, std::unique_ptr<rpc::ArtifactStore> cache);
   // Verified bytes. INVALID_ARGUMENT: not a digest. NOT_FOUND: the tracker does not have it. UNAVAILABLE (no
-  // tracker, or too much is on its way here) and DEADLINE_EXCEEDED (nothing more comes, rpc/transfer_budget.h):
-  // try again. CANCELLED: `end` came first.
+  // tracker, or too much is on its way here) and DEADLINE_EXCEEDED (nothing more comes,
+  // rpc/transfer/transfer_budget.h): try again. CANCELLED: `end` came first.
   absl::StatusOr<std::string> get(const std::string& digest, const std::stop_token& end = {});
 
   // Makes a later get() fast, if it can and `end` does not come first: it may take as long as get().

@@ -7,9 +7,9 @@
 #include "base/status.h"
 #include "device_agent/agent/artifact_fetcher.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/grpc_status.h"
-#include "rpc/transfer.h"
-#include "rpc/transfer_budget.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/transfer/transfer.h"
+#include "rpc/transfer/transfer_budget.h"
 
 namespace tf::agent {
 namespace {

@@ -21,9 +21,9 @@ namespace tf::agent {
 
 class SlotRunner;
 
-// Slots and cache must outlive the service. The cache's budget (rpc/transfer_budget.h) ends uploads that are
-// too slow, and a stream whose peer says no hello for rpc::kHelloGracePeriod. Few who name a lease that is
-// not known wait for it, by that clock; the others are told at once.
+// Slots and cache must outlive the service. The cache's budget (rpc/transfer/transfer_budget.h) ends uploads
+// that are too slow, and a stream whose peer says no hello for rpc::kHelloGracePeriod. Few who name a lease
+// that is not known wait for it, by that clock; the others are told at once.
 std::unique_ptr<grpc::Service> make_direct_service(std::vector<SlotRunner*> slots, rpc::ArtifactStore& cache,
                                                    const rpc::Clock& clock = rpc::real_clock());
 

@@ -13,14 +13,14 @@
 #include "device_agent/agent/direct_service.h"
 #include "device_agent/agent/slot_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/artifact_store.h"
+#include "rpc/access/call_guard.h"
 #include "rpc/clock.h"
-#include "rpc/flow_limits.h"
-#include "rpc/grpc_status.h"
-#include "rpc/identity/call_guard.h"
-#include "rpc/protocol.h"
-#include "rpc/transfer.h"
-#include "rpc/transfer_budget.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/transfer/artifact_store.h"
+#include "rpc/transfer/flow_limits.h"
+#include "rpc/transfer/transfer.h"
+#include "rpc/transfer/transfer_budget.h"
 
 namespace tf::agent {
 namespace {

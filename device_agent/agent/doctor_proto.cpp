@@ -11,8 +11,8 @@
 #include "device_agent/worker/worker.h"
 #include "proto/config/v1/farm.pb.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/doctor/doctor.h"
-#include "rpc/endpoint.h"
 #include "rpc/identity/credentials.h"
 
 namespace tf::agent {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "device_agent/agent/slot_sets.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tunefarm::config::v1 {
 class DeviceAgent;

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "device_agent/agent/offer.h"
 #include "proto/config/v1/farm.pb.h"
-#include "rpc/artifact_store.h"
+#include "rpc/transfer/artifact_store.h"
 
 namespace tf::agent {
 namespace {

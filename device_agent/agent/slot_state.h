@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "rpc/clock.h"
-#include "rpc/flow_limits.h"
+#include "rpc/transfer/flow_limits.h"
 
 namespace tf::agent {
 

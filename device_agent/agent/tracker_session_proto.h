@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "device_agent/agent/slot_state.h"
 #include "proto/farm/v1/farm.pb.h"
-#include "rpc/client_stream.h"
+#include "rpc/connection/client_stream.h"
 
 namespace tf::agent {
 

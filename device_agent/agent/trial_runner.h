@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device_agent/agent/slot_state.h"
-#include "rpc/artifact_store.h"
+#include "rpc/transfer/artifact_store.h"
 
 namespace tf::rpc {
 class ArtifactVerifier;

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/cli/doctor.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/identity/identity.h"
 
@@ -28,7 +28,7 @@ Check examine_certificate(const absl::StatusOr<std::shared_ptr<Credentials>>& cr
                           const WantedMember& wanted, absl::Time now);
 
 // "tracker" says whether one answers there; then "protocol" and "clock" compare its with ours. `us` names who
-// asks, as in "this agent". Takes some seconds where nobody answers. (doctor_proto.cpp)
+// asks, as in "this agent". Takes some seconds where nobody answers.
 std::vector<Check> examine_tracker(const absl::StatusOr<Endpoint>& tracker,
                                    const std::shared_ptr<Credentials>& credentials, std::string_view us);
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/remedy.h"
-#include "rpc/identity/refusal.h"
+#include "rpc/access/refusal.h"
 
 namespace tf::rpc {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "rpc/clock.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/identity/identity_folder.h"
 #include "rpc/identity/join_token.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/text/json_text.h"
-#include "rpc/default_endpoints.h"
+#include "rpc/connection/default_endpoints.h"
 #include "rpc/identity/membership.h"
 
 namespace tf::rpc {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/metrics/metric.h"
 
 namespace tf::rpc {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "rpc/connection/server.h"
 #include "rpc/metrics/page.h"
-#include "rpc/server.h"
 
 namespace tf::rpc {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files/temporary_folder.h"
-#include "rpc/protocol.h"
+#include "rpc/connection/protocol.h"
 #include "tests/farm/harness.h"
 
 namespace tf::farm_test {

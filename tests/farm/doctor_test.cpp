@@ -7,9 +7,9 @@
 
 #include "absl/time/clock.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/identity/call_guard.h"
-#include "rpc/protocol.h"
-#include "rpc/server.h"
+#include "rpc/access/call_guard.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/connection/server.h"
 #include "tests/farm/secured_farm.h"
 
 namespace tf::farm_test {

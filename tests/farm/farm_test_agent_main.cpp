@@ -9,8 +9,8 @@
 #include "device_agent/agent/agent.h"
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.pb.h"
-#include "rpc/daemon_environment.h"
-#include "rpc/stop_signals.h"
+#include "rpc/daemon/daemon_environment.h"
+#include "rpc/daemon/stop_signals.h"
 #include "tests/farm/fake_executor.h"
 
 int main(int argc, char** argv) {

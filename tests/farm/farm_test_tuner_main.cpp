@@ -13,7 +13,7 @@
 #include "base/testing/event_log.h"
 #include "database/sqlite_store.h"
 #include "proto/farm/v1/trial.pb.h"
-#include "rpc/daemon_environment.h"
+#include "rpc/daemon/daemon_environment.h"
 #include "tests/farm/harness.h"
 #include "tests/farm/stored_candidates.h"
 

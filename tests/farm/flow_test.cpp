@@ -15,9 +15,9 @@
 
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/flow_limits.h"
-#include "rpc/protocol.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/transfer/flow_limits.h"
 #include "tests/farm/wait_until.h"
 #include "tracker/service/daemon.h"
 

@@ -11,8 +11,8 @@
 #include "base/files/temporary_folder.h"
 #include "device_agent/agent/golden_kernel.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/protocol.h"
-#include "rpc/server.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/connection/server.h"
 #include "tests/farm/agent_thread.h"
 
 namespace tf::farm_test {

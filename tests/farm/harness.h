@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "tuner/measure/farm_runner.h"
 
 namespace tunefarm::farm::v1 {

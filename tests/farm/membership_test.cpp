@@ -14,7 +14,7 @@
 #include "base/files/file.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/grpc_status.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/secured_farm.h"
 

@@ -16,7 +16,7 @@
 #include "base/grpc_environment.h"
 #include "base/status.h"
 #include "device_agent/agent/agent.h"
-#include "rpc/channel.h"
+#include "rpc/connection/channel.h"
 #include "rpc/identity/membership.h"
 #include "tests/farm/harness.h"
 #include "tests/support/operating/probe.h"

@@ -2,7 +2,7 @@
 // host.
 
 #include "base/files/file.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/grpc_status.h"
 #include "rpc/identity/identity_folder.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/secured_farm.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tf::farm_test {
 

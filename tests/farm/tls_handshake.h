@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/files/owned_fd.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tf::farm_test {
 

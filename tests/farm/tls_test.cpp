@@ -4,11 +4,11 @@
 #include <filesystem>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/grpc_status.h"
-#include "rpc/identity/access_table.h"
-#include "rpc/identity/audit_log.h"
-#include "rpc/identity/call_guard.h"
-#include "rpc/server.h"
+#include "rpc/access/access_table.h"
+#include "rpc/access/audit_log.h"
+#include "rpc/access/call_guard.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/connection/server.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/secured_farm.h"
 #include "tests/farm/tls_handshake.h"

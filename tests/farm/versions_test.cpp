@@ -10,9 +10,9 @@
 
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/protocol.h"
-#include "rpc/server.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/connection/server.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/harness.h"
 #include "tracker/service/daemon.h"

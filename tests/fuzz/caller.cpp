@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "rpc/channel.h"
+#include "rpc/connection/channel.h"
 #include "tests/fuzz/call_input.h"
 
 namespace tf::fuzz {

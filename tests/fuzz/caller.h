@@ -4,7 +4,7 @@
 #include <memory>
 #include <string_view>
 
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tf::fuzz {
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "proto/config/v1/farm.pb.h"
-#include "rpc/text_config.h"
+#include "rpc/daemon/text_config.h"
 #include "tests/fuzz/input.h"
 
 namespace {

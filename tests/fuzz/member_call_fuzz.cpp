@@ -4,9 +4,9 @@
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include "absl/time/clock.h"
-#include "rpc/call_pool.h"
-#include "rpc/identity/audit_log.h"
-#include "rpc/server.h"
+#include "rpc/access/audit_log.h"
+#include "rpc/connection/call_pool.h"
+#include "rpc/connection/server.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/served.h"
 #include "tracker/ca/authority.h"

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "base/text/json_text.h"
 #include "base/text/printable.h"
-#include "rpc/default_endpoints.h"
+#include "rpc/connection/default_endpoints.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"

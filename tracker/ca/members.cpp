@@ -8,8 +8,8 @@
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "base/text/printable.h"
+#include "rpc/access/refusal.h"
 #include "rpc/identity/host_names.h"
-#include "rpc/identity/refusal.h"
 #include "tracker/operators/name_pattern.h"
 
 namespace tf::tracker {

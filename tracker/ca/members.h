@@ -1,6 +1,6 @@
 #pragma once
 // Owns: who belongs to the farm: lets in by token, renews, revokes. Does not know: connections, who may ask
-// for what (rpc/identity/access_table.h).
+// for what (rpc/access/access_table.h).
 
 #include <functional>
 #include <memory>

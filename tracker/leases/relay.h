@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "rpc/flow_limits.h"
-#include "rpc/sequence_set.h"
+#include "rpc/transfer/flow_limits.h"
+#include "rpc/transfer/sequence_set.h"
 
 namespace tf::tracker {
 

@@ -14,7 +14,7 @@
 #include "base/cli/text_table.h"
 #include "base/text/json_text.h"
 #include "proto/farm/v1/farm.pb.h"
-#include "rpc/peer_address.h"
+#include "rpc/connection/peer_address.h"
 
 namespace tf::tracker {
 namespace {

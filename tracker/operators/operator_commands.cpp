@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "base/text/json_text.h"
 #include "base/text/printable.h"
-#include "rpc/default_endpoints.h"
+#include "rpc/connection/default_endpoints.h"
 #include "tracker/operators/durations.h"
 #include "tracker/operators/operator_client.h"
 

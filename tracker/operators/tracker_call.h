@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/status.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/grpc_status.h"
 #include "tracker/operators/tracker_link.h"
 
 namespace tf::tracker {

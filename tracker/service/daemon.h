@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/metrics/metric.h"
 #include "tracker/ca/members.h"
 #include "tracker/farm.h"

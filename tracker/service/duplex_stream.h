@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "rpc/grpc_status.h"
-#include "rpc/transfer_budget.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/transfer/transfer_budget.h"
 #include "tracker/farm.h"
 
 namespace tf::tracker {

@@ -19,9 +19,9 @@ class Farm;
 
 // What they are given must outlive the services, the services the server. Leases, heartbeats, trials and
 // replies are answered by gRPC's own threads, which are few and wait for nobody; artifacts (their disk, their
-// digests) take the pool `transfers`, operators the pool `calls`. The store's budget (rpc/transfer_budget.h)
-// bounds what artifacts on their way hold, and for how long; it also ends a stream whose peer says no hello
-// for kHelloGracePeriod.
+// digests) take the pool `transfers`, operators the pool `calls`. The store's budget
+// (rpc/transfer/transfer_budget.h) bounds what artifacts on their way hold, and for how long; it also ends a
+// stream whose peer says no hello for kHelloGracePeriod.
 std::unique_ptr<grpc::Service> make_agent_service(Farm& farm, rpc::ArtifactStore& artifacts,
                                                   rpc::CallPool& transfers);
 std::unique_ptr<grpc::Service> make_tuner_service(Farm& farm, rpc::ArtifactStore& artifacts,

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/cli/exit_code.h"
-#include "rpc/stop_signals.h"
+#include "rpc/daemon/stop_signals.h"
 #include "tuner/cli/job_text.h"
 #include "tuner/cli/progress_printer.h"
 

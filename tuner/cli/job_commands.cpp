@@ -13,7 +13,7 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
-#include "rpc/default_endpoints.h"
+#include "rpc/connection/default_endpoints.h"
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/follow.h"

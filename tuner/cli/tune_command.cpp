@@ -25,7 +25,7 @@
 #include "compiler/frontends/frontends.h"
 #include "compiler/target/target.h"
 #include "database/stores/open_store.h"
-#include "rpc/stop_signals.h"
+#include "rpc/daemon/stop_signals.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/cli/progress_printer.h"

@@ -6,7 +6,7 @@
 #include "base/grpc_environment.h"
 #include "compiler/schedule/schedule.h"
 #include "database/migrations.h"
-#include "rpc/protocol.h"
+#include "rpc/connection/protocol.h"
 #include "tuner/cli/commands.h"
 
 int main(int argc, char** argv) {

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "rpc/endpoint.h"
-#include "rpc/transfer_turns.h"
+#include "rpc/connection/endpoint.h"
+#include "rpc/transfer/transfer_turns.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/recent_digests.h"
 
@@ -43,7 +43,7 @@ class FarmLink {
   };
   std::shared_ptr<Route> route();
   // What a call that goes that route ended with, which says who was at its other end. May block for a second
-  // or two (rpc/grpc_status.h).
+  // or two (rpc/connection/grpc_status.h).
   absl::Status error_on(const Route& route, const grpc::Status& ended) const;
   // That one leads to its agent no more: from now on through the tracker, until the next lease. Uploads that
   // are under way on it end, and begin again there.
@@ -60,8 +60,8 @@ class FarmLink {
 
   // Makes sure that the artifact is where the trials go; asks only the first time, and again when it was not
   // in use for long. Of one artifact there is one upload at a time, for several trials have one reference;
-  // others go beside it. It may take as long as on the slowest line (rpc/transfer.h); where the agent does not take
-  // it, the tracker is asked. CANCELLED after cancel().
+  // others go beside it. It may take as long as on the slowest line (rpc/transfer/transfer.h); where the
+  // agent does not take it, the tracker is asked. CANCELLED after cancel().
   absl::Status upload(const ArtifactBytes& artifact);
   // It has been evicted there after all.
   void forget(const std::string& digest);

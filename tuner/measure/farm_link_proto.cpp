@@ -6,13 +6,13 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/daemon/log_fields.h"
 #include "rpc/identity/credentials.h"
-#include "rpc/log_fields.h"
-#include "rpc/protocol.h"
 #include "rpc/random_id.h"
-#include "rpc/transfer.h"
+#include "rpc/transfer/transfer.h"
 #include "tuner/measure/farm_link.h"
 
 namespace tf::measure {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "tuner/measure/leased_runner.h"
 #include "tuner/measure/silence.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "proto/farm/v1/farm.pb.h"
-#include "rpc/sequence_set.h"
+#include "rpc/transfer/sequence_set.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/silence.h"
 

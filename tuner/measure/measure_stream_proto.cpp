@@ -1,7 +1,7 @@
 #include "tuner/measure/measure_stream_proto.h"
 
 #include "base/testing/failpoint.h"
-#include "rpc/protocol.h"
+#include "rpc/connection/protocol.h"
 
 namespace tf::measure {
 

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/client_stream.h"
+#include "rpc/connection/client_stream.h"
 #include "tuner/measure/farm_runner.h"
 
 namespace tf::measure {

@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "rpc/clock.h"
-#include "rpc/transfer.h"
+#include "rpc/transfer/transfer.h"
 
 namespace tf::measure {
 

@@ -5,10 +5,10 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "database/stores/open_store.h"
-#include "rpc/identity/audit_log.h"
-#include "rpc/identity/call_guard.h"
+#include "rpc/access/audit_log.h"
+#include "rpc/access/call_guard.h"
+#include "rpc/connection/server.h"
 #include "rpc/identity/membership.h"
-#include "rpc/server.h"
 #include "tuner/service/model_files.h"
 #include "tuner/service/services.h"
 

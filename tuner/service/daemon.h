@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/metrics/metric.h"
-#include "rpc/transfer.h"
+#include "rpc/transfer/transfer.h"
 #include "tuner/service/job_queue.h"
 
 namespace tf::rpc {

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "compiler/target/target.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tf::rpc {
 class Credentials;

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/grpc_status.h"
 #include "rpc/identity/credentials.h"
 #include "tuner/service/farm_devices.h"
 

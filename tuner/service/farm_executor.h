@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/driver/builder.h"
 #include "database/store.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/counted_runner.h"
 #include "tuner/measure/shared_builder.h"

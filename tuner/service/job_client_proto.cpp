@@ -10,12 +10,12 @@
 #include "base/status.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/backoff.h"
-#include "rpc/busy.h"
-#include "rpc/channel.h"
 #include "rpc/clock.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/busy.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/grpc_status.h"
 #include "rpc/identity/credentials.h"
-#include "rpc/transfer.h"
+#include "rpc/transfer/transfer.h"
 #include "tuner/service/job_client.h"
 
 namespace tf::service {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status.h"
-#include "rpc/log_fields.h"
+#include "rpc/daemon/log_fields.h"
 #include "tuner/service/job_queue.h"
 #include "tuner/service/summary.h"
 

@@ -4,7 +4,7 @@
 #include "database/record_json.h"
 #include "database/remote/records_proto.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/grpc_status.h"
 #include "tuner/service/services.h"
 
 namespace tf::service {

@@ -17,7 +17,7 @@ class Service;
 namespace tf::service {
 
 // Queue, models and records must outlive the services. A larger model is refused, and one that comes
-// too slowly, by that clock, is given up (rpc/transfer_budget.h).
+// too slowly, by that clock, is given up (rpc/transfer/transfer_budget.h).
 std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
                                                   uint64_t most_model_bytes, const rpc::Clock& clock);
 std::unique_ptr<grpc::Service> make_records_service(database::Records& records);

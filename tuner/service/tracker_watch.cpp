@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rpc/channel.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/unreachable.h"
 #include "rpc/identity/credentials.h"
-#include "rpc/unreachable.h"
 
 namespace tf::service {
 namespace {

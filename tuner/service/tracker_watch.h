@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace grpc {
 class Channel;

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/check.h"
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
-#include "rpc/transfer.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/transfer/transfer.h"
 
 namespace tf::farm_load {
 namespace {

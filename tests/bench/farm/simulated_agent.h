@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 #include "rpc/identity/credentials.h"
 #include "tests/bench/farm/alarms.h"
 #include "tests/bench/farm/tally.h"

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "rpc/channel.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/grpc_status.h"
 
 namespace tf::test {
 

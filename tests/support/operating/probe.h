@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace grpc {
 class Channel;

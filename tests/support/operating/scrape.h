@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tf::test {
 

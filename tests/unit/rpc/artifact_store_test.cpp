@@ -1,4 +1,4 @@
-#include "rpc/artifact_store.h"
+#include "rpc/transfer/artifact_store.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "rpc/identity/audit_log.h"
+#include "rpc/access/audit_log.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "rpc/identity/call_guard.h"
+#include "rpc/access/call_guard.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -10,7 +10,7 @@
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/identity/audit_log.h"
+#include "rpc/access/audit_log.h"
 
 namespace tf::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "rpc/call_pool.h"
+#include "rpc/connection/call_pool.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/server.h"
-#include "rpc/unary_call.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/server.h"
+#include "rpc/connection/unary_call.h"
 
 namespace tf::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "rpc/collapsed_log.h"
+#include "rpc/daemon/collapsed_log.h"
 
 #include <gmock/gmock.h>
 #include <spdlog/logger.h>
@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "rpc/daemon_log.h"
-#include "rpc/log_fields.h"
+#include "rpc/daemon/daemon_log.h"
+#include "rpc/daemon/log_fields.h"
 
 namespace tf::rpc {
 namespace {

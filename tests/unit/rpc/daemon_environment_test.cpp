@@ -1,4 +1,4 @@
-#include "rpc/daemon_environment.h"
+#include "rpc/daemon/daemon_environment.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

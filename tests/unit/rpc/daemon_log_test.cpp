@@ -1,4 +1,4 @@
-#include "rpc/daemon_log.h"
+#include "rpc/daemon/daemon_log.h"
 
 #include <spdlog/details/log_msg.h>
 #include <spdlog/formatter.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "rpc/log_fields.h"
+#include "rpc/daemon/log_fields.h"
 
 namespace tf::rpc {
 namespace {

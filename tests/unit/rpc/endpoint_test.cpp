@@ -1,4 +1,4 @@
-#include "rpc/endpoint.h"
+#include "rpc/connection/endpoint.h"
 
 namespace tf::rpc {
 namespace {

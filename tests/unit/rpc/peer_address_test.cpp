@@ -1,4 +1,4 @@
-#include "rpc/peer_address.h"
+#include "rpc/connection/peer_address.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "rpc/ports.h"
+#include "rpc/connection/ports.h"
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/server.h"
+#include "rpc/connection/server.h"
 
 namespace tf::rpc {
 namespace {

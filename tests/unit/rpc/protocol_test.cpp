@@ -1,4 +1,4 @@
-#include "rpc/protocol.h"
+#include "rpc/connection/protocol.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "rpc/identity/refusal.h"
+#include "rpc/access/refusal.h"
 
 #include <grpcpp/support/status.h>
 
 #include <string>
 
 #include "base/remedy.h"
-#include "rpc/grpc_status.h"
+#include "rpc/connection/grpc_status.h"
 
 namespace tf::rpc {
 namespace {

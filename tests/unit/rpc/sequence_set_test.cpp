@@ -1,4 +1,4 @@
-#include "rpc/sequence_set.h"
+#include "rpc/transfer/sequence_set.h"
 
 #include <limits>
 #include <random>

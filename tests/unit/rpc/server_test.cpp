@@ -1,4 +1,4 @@
-#include "rpc/server.h"
+#include "rpc/connection/server.h"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>

@@ -1,4 +1,4 @@
-#include "rpc/service_manager.h"
+#include "rpc/daemon/service_manager.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "rpc/transfer_budget.h"
+#include "rpc/transfer/transfer_budget.h"
 
 #include <future>
 #include <limits>

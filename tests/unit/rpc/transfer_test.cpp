@@ -1,4 +1,4 @@
-#include "rpc/transfer.h"
+#include "rpc/transfer/transfer.h"
 
 namespace tf::rpc {
 namespace {

@@ -1,4 +1,4 @@
-#include "rpc/transfer_turns.h"
+#include "rpc/transfer/transfer_turns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rpc/unreachable.h"
+#include "rpc/connection/unreachable.h"
 
 #include <arpa/inet.h>
 #include <grpcpp/support/status.h>
@@ -8,8 +8,8 @@
 
 #include "base/files/owned_fd.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/grpc_status.h"
-#include "rpc/server.h"
+#include "rpc/connection/grpc_status.h"
+#include "rpc/connection/server.h"
 
 namespace tf::rpc {
 namespace {

@@ -1,8 +1,8 @@
 // Calls that go to the audit log, while that cannot be written.
 
 #include "base/files/temporary_folder.h"
-#include "rpc/identity/audit_log.h"
-#include "rpc/identity/call_guard.h"
+#include "rpc/access/audit_log.h"
+#include "rpc/access/call_guard.h"
 #include "tests/support/full_disk.h"
 #include "tracker/ca/authority.h"
 

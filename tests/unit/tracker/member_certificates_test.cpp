@@ -1,5 +1,5 @@
 #include "base/files/temporary_folder.h"
-#include "rpc/identity/seen_certificates.h"
+#include "rpc/access/seen_certificates.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_store.h"
 

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/files/temporary_folder.h"
-#include "rpc/call_pool.h"
+#include "rpc/access/audit_log.h"
 #include "rpc/clock.h"
-#include "rpc/identity/audit_log.h"
-#include "rpc/server.h"
+#include "rpc/connection/call_pool.h"
+#include "rpc/connection/server.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/server.h"
+#include "rpc/connection/server.h"
 
 namespace tf::tracker {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "base/files/temporary_folder.h"
-#include "rpc/artifact_store.h"
-#include "rpc/call_pool.h"
 #include "rpc/clock.h"
-#include "rpc/server.h"
+#include "rpc/connection/call_pool.h"
+#include "rpc/connection/server.h"
+#include "rpc/transfer/artifact_store.h"
 #include "tests/unit/tracker/farm_fixture.h"
 #include "tracker/service/services.h"
 

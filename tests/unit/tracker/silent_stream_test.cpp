@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
-#include "rpc/protocol.h"
-#include "rpc/transfer_budget.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/protocol.h"
+#include "rpc/transfer/transfer_budget.h"
 #include "tests/unit/tracker/served_farm_fixture.h"
 
 namespace tf::tracker {

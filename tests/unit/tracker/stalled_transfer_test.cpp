@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/artifact_store.h"
-#include "rpc/channel.h"
-#include "rpc/server.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/server.h"
+#include "rpc/transfer/artifact_store.h"
 #include "tests/unit/tracker/served_farm_fixture.h"
 
 namespace tf::tracker {

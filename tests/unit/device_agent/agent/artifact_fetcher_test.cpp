@@ -11,9 +11,9 @@
 #include "device_agent/agent/executor.h"
 #include "device_agent/agent/slot_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/channel.h"
 #include "rpc/clock.h"
-#include "rpc/server.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/server.h"
 
 namespace tf::agent {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/digest.h"
-#include "rpc/artifact_store.h"
+#include "rpc/transfer/artifact_store.h"
 
 namespace tf::agent {
 

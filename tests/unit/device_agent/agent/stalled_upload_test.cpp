@@ -7,9 +7,9 @@
 #include "base/files/temporary_folder.h"
 #include "device_agent/agent/direct_service.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/artifact_store.h"
-#include "rpc/channel.h"
-#include "rpc/server.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/server.h"
+#include "rpc/transfer/artifact_store.h"
 
 namespace tf::agent {
 namespace {

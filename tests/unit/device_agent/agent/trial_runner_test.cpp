@@ -8,7 +8,7 @@
 #include "device_agent/agent/exclusive_execution.h"
 #include "device_agent/agent/executor.h"
 #include "proto/farm/v1/farm.pb.h"
-#include "rpc/channel.h"
+#include "rpc/connection/channel.h"
 #include "tests/unit/device_agent/agent/cached_candidate.h"
 
 namespace tf::agent {

@@ -12,7 +12,7 @@
 
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/clock.h"
-#include "rpc/server.h"
+#include "rpc/connection/server.h"
 
 namespace tf::measure {
 namespace {

@@ -1,7 +1,7 @@
 #include <grpcpp/grpcpp.h>
 
-#include "rpc/channel.h"
-#include "rpc/server.h"
+#include "rpc/connection/channel.h"
+#include "rpc/connection/server.h"
 #include "tuner/measure/measure_stream_proto.h"
 
 namespace tf::measure {

@@ -4,7 +4,7 @@
 
 #include "device_agent/agent/facts.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/server.h"
+#include "rpc/connection/server.h"
 
 namespace tf::service {
 namespace {

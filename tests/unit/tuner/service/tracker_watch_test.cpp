@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "proto/farm/v1/farm.grpc.pb.h"
-#include "rpc/server.h"
+#include "rpc/connection/server.h"
 #include "tests/support/captured_log.h"
 
 namespace tf::service {
