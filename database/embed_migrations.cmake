@@ -9,7 +9,7 @@ foreach(file ${files})
   file(READ ${file} sql)
   string(APPEND rows "    {${number}, \"${name}\", R\"sql(${sql})sql\"},\n")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"database/migrations.h\"
+file(WRITE ${OUTPUT} "#include \"database/sqlite/migrations.h\"
 
 namespace tf::database {
 

@@ -11,9 +11,9 @@
 #include "base/status.h"
 #include "base/testing/failpoint.h"
 #include "base/text/printable.h"
-#include "database/file_lock.h"
-#include "database/sqlite_connection.h"
-#include "database/transaction.h"
+#include "database/sqlite/file_lock.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/transaction.h"
 
 namespace tf::tracker {
 namespace {

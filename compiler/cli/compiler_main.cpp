@@ -7,7 +7,7 @@
 #include "compiler/cli/commands.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/schedule/schedule.h"
-#include "database/migrations.h"
+#include "database/sqlite/migrations.h"
 
 int main(int argc, char** argv) {
   tf::set_grpc_environment();

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "database/jsonl.h"
 #include "database/remote/remote_records.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 
 namespace tf::database {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/testing/event_log.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "rpc/daemon/daemon_environment.h"
 #include "tests/farm/harness.h"

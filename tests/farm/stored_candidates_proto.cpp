@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files/temporary_folder.h"
 #include "base/status.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/farm/stored_candidates.h"
 

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "database/jsonl.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/fuzz/input.h"
 
 namespace {

@@ -5,9 +5,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/files/file.h"
-#include "database/migrations.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/migrations.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/integration/tuning_fixture.h"
 #include "tests/unit/database/sample_records.h"
 

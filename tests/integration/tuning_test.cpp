@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_split.h"
 #include "base/files/file.h"
-#include "database/sqlite_connection.h"
+#include "database/sqlite/sqlite_connection.h"
 #include "tests/integration/faster_records.h"
 #include "tests/integration/tuning_fixture.h"
 

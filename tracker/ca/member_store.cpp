@@ -7,9 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
-#include "database/file_lock.h"
-#include "database/sqlite_connection.h"
-#include "database/transaction.h"
+#include "database/sqlite/file_lock.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/transaction.h"
 
 namespace tf::tracker {
 namespace {

@@ -27,7 +27,7 @@
 #include "compiler/target/target.h"
 #include "compiler/tensor/layout_name.h"
 #include "database/jsonl.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "database/stores/open_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress_text.h"

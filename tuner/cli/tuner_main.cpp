@@ -5,7 +5,7 @@
 #include "base/cli/command_line.h"
 #include "base/grpc_environment.h"
 #include "compiler/schedule/schedule.h"
-#include "database/migrations.h"
+#include "database/sqlite/migrations.h"
 #include "rpc/connection/protocol.h"
 #include "tuner/cli/commands.h"
 

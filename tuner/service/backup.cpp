@@ -10,9 +10,9 @@
 #include "base/files/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
-#include "database/backup.h"
 #include "database/record.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/backup.h"
+#include "database/sqlite/sqlite_store.h"
 
 namespace tf::service {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/status.h"
 #include "database/record_json.h"
-#include "database/remote/records_proto.h"
+#include "database/remote/records_wire.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/connection/grpc_status.h"
 #include "tuner/service/services.h"

@@ -22,7 +22,7 @@
 #include "base/cli/command_line.h"
 #include "base/cli/exit_code.h"
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/bench/figures/process_figures.h"
 #include "tests/bench/figures/quantiles.h"
 

@@ -19,7 +19,7 @@
 #include "base/cli/exit_code.h"
 #include "base/files/temporary_folder.h"
 #include "base/grpc_environment.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "rpc/connection/channel.h"
 #include "rpc/daemon/daemon_environment.h"
 #include "rpc/identity/credentials.h"

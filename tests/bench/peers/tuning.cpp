@@ -9,7 +9,7 @@
 #include "base/machine/cpu_list.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/bench/kernels/kernel_task.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"

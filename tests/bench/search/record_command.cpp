@@ -14,7 +14,7 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "base/text/json_text.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "device_agent/worker/sandbox_capabilities.h"
 #include "tests/bench/search/replay/recorder.h"
 

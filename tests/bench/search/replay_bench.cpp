@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/files/file.h"
 #include "base/status.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/bench/search/replay/recorder.h"
 #include "tuner/session/calibrate/calibration.h"
 

@@ -23,7 +23,7 @@
 #include "compiler/driver/wire.h"
 #include "compiler/frontends/zoo/zoo.h"
 #include "compiler/passes/lower.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"

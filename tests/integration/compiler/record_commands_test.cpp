@@ -5,7 +5,7 @@
 #include "compiler/graph/program.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/schedule.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/integration/compiler/commands.h"
 
 namespace tf {

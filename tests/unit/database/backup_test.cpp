@@ -1,4 +1,4 @@
-#include "database/backup.h"
+#include "database/sqlite/backup.h"
 
 #include <atomic>
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {

@@ -1,4 +1,4 @@
-#include "database/examine.h"
+#include "database/sqlite/examine.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 #include "absl/time/clock.h"
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {

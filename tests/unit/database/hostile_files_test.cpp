@@ -9,7 +9,7 @@
 
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"
 

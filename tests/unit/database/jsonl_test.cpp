@@ -12,7 +12,7 @@
 #include "base/files/temporary_folder.h"
 #include "database/memory_store.h"
 #include "database/record_json.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"
 

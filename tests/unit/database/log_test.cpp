@@ -7,8 +7,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {

@@ -1,10 +1,10 @@
-#include "database/migrations.h"
+#include "database/sqlite/migrations.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
+#include "database/sqlite/sqlite_store.h"
 #include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"
 

@@ -1,4 +1,4 @@
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,10 +15,10 @@
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
 #include "base/remedy.h"
-#include "database/file_lock.h"
-#include "database/migrations.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
+#include "database/sqlite/file_lock.h"
+#include "database/sqlite/migrations.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
 #include "database/store_errors.h"
 #include "database/stores/open_store.h"
 #include "tests/unit/database/sample_records.h"

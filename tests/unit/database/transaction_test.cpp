@@ -1,8 +1,8 @@
-#include "database/transaction.h"
+#include "database/sqlite/transaction.h"
 
 #include "base/files/temporary_folder.h"
 #include "base/status.h"
-#include "database/sqlite_connection.h"
+#include "database/sqlite/sqlite_connection.h"
 
 namespace tf::database {
 namespace {

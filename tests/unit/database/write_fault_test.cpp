@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_store.h"
 #include "tests/support/faulty_disk/faulty_disk.h"
 #include "tests/unit/database/sample_records.h"
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_connection.h"
+#include "database/sqlite/sqlite_connection.h"
 #include "tracker/ca/members.h"
 
 namespace tf::tracker {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"
-#include "database/sqlite_connection.h"
+#include "database/sqlite/sqlite_connection.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/support/faulty_disk/faulty_disk.h"
 

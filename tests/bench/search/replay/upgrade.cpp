@@ -1,7 +1,7 @@
 #include "tests/bench/search/replay/upgrade.h"
 
 #include "base/status.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 
 namespace tf::replay {
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "base/files/temporary_folder.h"
-#include "database/migrations.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/migrations.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_store.h"
 
 namespace tf::replay {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/onnx/model_writer.h"
 

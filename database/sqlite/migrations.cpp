@@ -1,4 +1,4 @@
-#include "database/migrations.h"
+#include "database/sqlite/migrations.h"
 
 #include <map>
 #include <mutex>
@@ -10,8 +10,8 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "base/text/printable.h"
-#include "database/sqlite_connection.h"
-#include "database/transaction.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/transaction.h"
 
 namespace tf::database {
 namespace {

@@ -1,4 +1,4 @@
-#include "database/row_values.h"
+#include "database/sqlite/row_values.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,8 +15,8 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "base/text/printable.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
 
 namespace tf::database {
 

@@ -1,4 +1,4 @@
-#include "database/file_lock.h"
+#include "database/sqlite/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

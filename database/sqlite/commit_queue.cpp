@@ -1,4 +1,4 @@
-#include "database/commit_queue.h"
+#include "database/sqlite/commit_queue.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,8 @@
 #include "absl/time/time.h"
 #include "base/status.h"
 #include "base/testing/failpoint.h"
-#include "database/sqlite_connection.h"
-#include "database/transaction.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/transaction.h"
 
 namespace tf::database {
 

@@ -1,4 +1,4 @@
-#include "database/sqlite_connection.h"
+#include "database/sqlite/sqlite_connection.h"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include "base/files/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
-#include "database/file_lock.h"
+#include "database/sqlite/file_lock.h"
 #include "database/store_errors.h"
 
 namespace tf::database {

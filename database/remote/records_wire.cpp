@@ -1,4 +1,4 @@
-#include "database/remote/records_proto.h"
+#include "database/remote/records_wire.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"

@@ -4,8 +4,8 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "database/record_json.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
 #include "database/store_errors.h"
 #include "database/which_count.h"
 

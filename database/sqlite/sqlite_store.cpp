@@ -1,4 +1,4 @@
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_store.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,14 +16,14 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "base/testing/failpoint.h"
-#include "database/commit_queue.h"
-#include "database/file_lock.h"
 #include "database/memory_store.h"
-#include "database/migrations.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
+#include "database/sqlite/commit_queue.h"
+#include "database/sqlite/file_lock.h"
+#include "database/sqlite/migrations.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
+#include "database/sqlite/transaction.h"
 #include "database/store_errors.h"
-#include "database/transaction.h"
 
 namespace tf::database {
 namespace {

@@ -1,10 +1,11 @@
+#include "database/remote/remote_records.h"
+
 #include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/remedy.h"
 #include "base/status.h"
-#include "database/remote/records_proto.h"
-#include "database/remote/remote_records.h"
+#include "database/remote/records_wire.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/connection/channel.h"
 #include "rpc/connection/endpoint.h"

@@ -1,4 +1,4 @@
-#include "database/backup.h"
+#include "database/sqlite/backup.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,10 +15,10 @@
 #include "base/files/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
-#include "database/file_lock.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/file_lock.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
+#include "database/sqlite/sqlite_store.h"
 
 namespace tf::database {
 namespace {

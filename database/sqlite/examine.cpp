@@ -1,4 +1,4 @@
-#include "database/examine.h"
+#include "database/sqlite/examine.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
-#include "database/sqlite_store.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
+#include "database/sqlite/sqlite_store.h"
 #include "database/store_errors.h"
 
 namespace tf::database {

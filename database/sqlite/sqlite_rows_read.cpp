@@ -3,9 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "database/record_json.h"
-#include "database/row_values.h"
-#include "database/sqlite_connection.h"
-#include "database/sqlite_rows.h"
+#include "database/sqlite/row_values.h"
+#include "database/sqlite/sqlite_connection.h"
+#include "database/sqlite/sqlite_rows.h"
 #include "database/store_errors.h"
 #include "database/which_count.h"
 
