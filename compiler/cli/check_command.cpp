@@ -21,8 +21,8 @@
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/evaluate.h"
-#include "compiler/graph/optimize.h"
+#include "compiler/graph/passes/optimize.h"
+#include "compiler/graph/program/evaluate.h"
 
 namespace tf::compiler_cli {
 namespace {

@@ -18,8 +18,8 @@
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
 #include "compiler/cli/print_after.h"
-#include "compiler/graph/optimize.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/passes/optimize.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/graph/text.h"
 
 namespace tf::compiler_cli {

@@ -24,7 +24,7 @@
 #include "compiler/driver/model_tables.h"
 #include "compiler/driver/runtime_archive.h"
 #include "compiler/driver/wire.h"
-#include "compiler/graph/memory_plan.h"
+#include "compiler/graph/program/memory_plan.h"
 #include "compiler/schedule/default_schedule.h"
 #include "proto/kernel/v1/kernel.pb.h"
 

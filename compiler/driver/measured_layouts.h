@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/driver/build_model.h"
-#include "compiler/graph/layout_cost.h"
+#include "compiler/graph/layouts/layout_cost.h"
 
 namespace tf::driver {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 
 namespace tf::driver {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "compiler/graph/gather_indices.h"
+#include "compiler/graph/program/gather_indices.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/blob/model_blob.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/graph/memory_plan.h"
+#include "compiler/graph/program/memory_plan.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
 namespace tf::driver {

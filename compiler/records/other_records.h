@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/target/target.h"
 #include "database/store.h"
 

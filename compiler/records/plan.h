@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/driver/build_model.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/records/records_source.h"
 #include "compiler/target/target.h"
 

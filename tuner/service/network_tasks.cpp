@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/schedule/structure.h"
 #include "tuner/search/search.h"
 

@@ -16,7 +16,7 @@
 #include "compiler/frontends/onnx/node_order.h"
 #include "compiler/frontends/onnx/node_reader.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
-#include "compiler/graph/rewrite.h"
+#include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/verify.h"
 
 namespace tf::onnx {

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "base/text/printable.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/fold.h"
+#include "compiler/graph/passes/fold.h"
 
 namespace tf::onnx {
 namespace {

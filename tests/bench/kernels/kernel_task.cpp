@@ -3,7 +3,7 @@
 namespace tf::bench {
 namespace {
 
-// A feature map's layout; the rule of compiler/graph/layout_choice.h.
+// A feature map's layout; the rule of compiler/graph/layouts/layout_choice.h.
 tensor::Layout feature_map(int64_t channels, int64_t extent, int64_t lanes, bool row_major) {
   if (row_major || lanes <= 1 || channels < lanes || extent == 1) return {};
   return tensor::Layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, lanes}}};

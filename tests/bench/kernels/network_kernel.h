@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/graph/group.h"
-#include "compiler/graph/task.h"
+#include "compiler/graph/kernels/group.h"
+#include "compiler/graph/kernels/task.h"
 
 namespace tf::bench {
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
-#include "compiler/graph/lower_group.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/kernels/lower_group.h"
+#include "compiler/graph/program/program.h"
 
 namespace tf::peers {
 namespace {

@@ -14,7 +14,7 @@
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/zoo/zoo.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/program/evaluate.h"
 #include "compiler/graph/text.h"
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/numerics.h"

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "compiler/frontends/frontends.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/schedule.h"
 #include "database/sqlite/sqlite_store.h"

@@ -13,7 +13,7 @@
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 
 namespace tf::driver {
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/program/evaluate.h"
 #include "tests/unit/compiler/driver/built_model.h"
 #include "tests/unit/compiler/graph/parsed_graph.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/graph/evaluate.h"
-#include "compiler/graph/memory_plan.h"
+#include "compiler/graph/program/evaluate.h"
+#include "compiler/graph/program/memory_plan.h"
 #include "tests/unit/compiler/driver/built_model.h"
 #include "tests/unit/compiler/graph/parsed_graph.h"
 #include "tests/unit/compiler/graph/random_graph.h"

@@ -1,9 +1,9 @@
-#include "compiler/graph/fold.h"
+#include "compiler/graph/passes/fold.h"
 
 #include <cmath>
 
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/rewrite.h"
+#include "compiler/graph/passes/rewrite.h"
 
 namespace tf::graph {
 namespace {

@@ -1,9 +1,9 @@
-#include "compiler/graph/group.h"
+#include "compiler/graph/kernels/group.h"
 
 #include <set>
 
-#include "compiler/graph/lower_group.h"
-#include "compiler/graph/optimize.h"
+#include "compiler/graph/kernels/lower_group.h"
+#include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/text.h"
 #include "random_graph.h"
 #include "tests/unit/compiler/graph/parsed_graph.h"

@@ -1,4 +1,4 @@
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/evaluate.h"
-#include "compiler/graph/memory_plan.h"
+#include "compiler/graph/program/evaluate.h"
+#include "compiler/graph/program/memory_plan.h"
 #include "compiler/graph/text.h"
 #include "compiler/runtime/layout.h"
 #include "compiler/tensor/evaluate.h"

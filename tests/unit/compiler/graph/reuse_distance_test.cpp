@@ -1,8 +1,8 @@
-#include "compiler/graph/reuse_distance.h"
+#include "compiler/graph/program/reuse_distance.h"
 
 #include <gtest/gtest.h>
 
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 
 namespace tf::graph {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/graph/task_labels.h"
+#include "compiler/graph/kernels/task_labels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 
 namespace tf::graph {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "compiler/driver/measured_layouts.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/records/other_records.h"
 #include "compiler/schedule/schedule.h"
 #include "database/memory_store.h"

@@ -9,7 +9,7 @@
 #include "base/files/file.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/zoo/zoo.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/schedule/structure.h"
 
 namespace tf::service {

@@ -4,7 +4,7 @@
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/onnx/import.h"
 #include "compiler/frontends/zoo/zoo.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 #include "tests/support/onnx/model_writer.h"
 
 namespace tf::onnx {

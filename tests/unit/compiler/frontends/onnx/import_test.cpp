@@ -5,8 +5,8 @@
 
 #include "base/files/file.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/evaluate.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/evaluate.h"
+#include "compiler/graph/program/program.h"
 #include "compiler/graph/text.h"
 #include "tests/support/onnx/model_writer.h"
 

@@ -6,7 +6,7 @@
 
 #include "compiler/frontends/onnx/attributes.h"
 #include "compiler/frontends/onnx/import.h"
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/program/evaluate.h"
 #include "tests/support/onnx/model_writer.h"
 
 namespace tf::onnx {

@@ -6,8 +6,8 @@
 
 #include "compiler/frontends/onnx/import.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/evaluate.h"
-#include "compiler/graph/optimize.h"
+#include "compiler/graph/passes/optimize.h"
+#include "compiler/graph/program/evaluate.h"
 #include "tests/support/onnx/model_writer.h"
 
 namespace tf::onnx {

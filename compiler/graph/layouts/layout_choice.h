@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/graph/group.h"
-#include "compiler/graph/layout_cost.h"
+#include "compiler/graph/kernels/group.h"
+#include "compiler/graph/layouts/layout_cost.h"
 
 namespace tf::graph {
 

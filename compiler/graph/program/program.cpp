@@ -1,4 +1,4 @@
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,10 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/gather_indices.h"
-#include "compiler/graph/optimize.h"
-#include "compiler/graph/reuse_distance.h"
-#include "compiler/graph/task_labels.h"
+#include "compiler/graph/kernels/task_labels.h"
+#include "compiler/graph/passes/optimize.h"
+#include "compiler/graph/program/gather_indices.h"
+#include "compiler/graph/program/reuse_distance.h"
 
 namespace tf::graph {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/graph/fold_move.h"
+#include "compiler/graph/passes/fold_move.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "compiler/graph/gather_indices.h"
+#include "compiler/graph/program/gather_indices.h"
 
 #include <algorithm>
 #include <vector>

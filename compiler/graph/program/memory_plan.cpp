@@ -1,4 +1,4 @@
-#include "compiler/graph/memory_plan.h"
+#include "compiler/graph/program/memory_plan.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "compiler/graph/layout_choice.h"
+#include "compiler/graph/layouts/layout_choice.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "compiler/graph/gather_indices.h"
+#include "compiler/graph/program/gather_indices.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/layout.h"
 

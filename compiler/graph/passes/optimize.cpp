@@ -1,13 +1,13 @@
-#include "compiler/graph/optimize.h"
+#include "compiler/graph/passes/optimize.h"
 
 #include <array>
 
 #include "base/check.h"
-#include "compiler/graph/fold.h"
-#include "compiler/graph/fold_affine.h"
-#include "compiler/graph/rewrite.h"
-#include "compiler/graph/share_concats.h"
-#include "compiler/graph/simplify.h"
+#include "compiler/graph/passes/fold.h"
+#include "compiler/graph/passes/fold_affine.h"
+#include "compiler/graph/passes/rewrite.h"
+#include "compiler/graph/passes/share_concats.h"
+#include "compiler/graph/passes/simplify.h"
 #include "compiler/graph/verify.h"
 
 namespace tf::graph {

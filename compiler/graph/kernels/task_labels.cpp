@@ -1,4 +1,4 @@
-#include "compiler/graph/task_labels.h"
+#include "compiler/graph/kernels/task_labels.h"
 
 #include <array>
 #include <map>

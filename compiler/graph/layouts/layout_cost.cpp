@@ -1,4 +1,4 @@
-#include "compiler/graph/layout_cost.h"
+#include "compiler/graph/layouts/layout_cost.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "compiler/graph/task.h"
+#include "compiler/graph/kernels/task.h"
 
 namespace tf::graph {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "compiler/graph/task.h"
+#include "compiler/graph/kernels/task.h"
 
 namespace tf::graph {
 

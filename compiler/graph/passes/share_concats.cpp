@@ -1,8 +1,8 @@
-#include "compiler/graph/share_concats.h"
+#include "compiler/graph/passes/share_concats.h"
 
 #include <map>
 
-#include "compiler/graph/rewrite.h"
+#include "compiler/graph/passes/rewrite.h"
 
 namespace tf::graph {
 

@@ -1,12 +1,12 @@
-#include "compiler/graph/fold.h"
+#include "compiler/graph/passes/fold.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/fold_move.h"
-#include "compiler/graph/rewrite.h"
+#include "compiler/graph/passes/fold_move.h"
+#include "compiler/graph/passes/rewrite.h"
 #include "compiler/tensor/saturate.h"
 
 namespace tf::graph {

@@ -1,4 +1,4 @@
-#include "compiler/graph/task.h"
+#include "compiler/graph/kernels/task.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

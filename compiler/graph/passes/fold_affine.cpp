@@ -1,11 +1,11 @@
-#include "compiler/graph/fold_affine.h"
+#include "compiler/graph/passes/fold_affine.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/rewrite.h"
+#include "compiler/graph/passes/rewrite.h"
 
 namespace tf::graph {
 namespace {

@@ -2,7 +2,7 @@
 // Owns: where each value of a program lives while it runs. Does not know: kernels, weights.
 
 #include "absl/status/status.h"
-#include "compiler/graph/program.h"
+#include "compiler/graph/program/program.h"
 
 namespace tf::graph {
 

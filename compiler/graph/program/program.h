@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/graph/layout_choice.h"
+#include "compiler/graph/layouts/layout_choice.h"
 
 namespace tf::graph {
 

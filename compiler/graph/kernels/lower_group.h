@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/graph/group.h"
+#include "compiler/graph/kernels/group.h"
 
 namespace tf::graph {
 

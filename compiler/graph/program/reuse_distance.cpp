@@ -1,4 +1,4 @@
-#include "compiler/graph/reuse_distance.h"
+#include "compiler/graph/program/reuse_distance.h"
 
 #include <algorithm>
 #include <bit>

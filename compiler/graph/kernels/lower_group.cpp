@@ -1,4 +1,4 @@
-#include "compiler/graph/lower_group.h"
+#include "compiler/graph/kernels/lower_group.h"
 
 #include <cmath>
 #include <map>

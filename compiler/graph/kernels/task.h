@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/graph/lower_group.h"
+#include "compiler/graph/kernels/lower_group.h"
 #include "compiler/tensor/kernel_spec.h"
 
 namespace tf::graph {

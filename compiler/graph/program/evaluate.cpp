@@ -1,13 +1,13 @@
-#include "compiler/graph/evaluate.h"
+#include "compiler/graph/program/evaluate.h"
 
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/graph/gather_indices.h"
-#include "compiler/graph/group.h"
-#include "compiler/graph/lower_group.h"
+#include "compiler/graph/kernels/group.h"
+#include "compiler/graph/kernels/lower_group.h"
+#include "compiler/graph/program/gather_indices.h"
 #include "compiler/tensor/evaluate.h"
 
 namespace tf::graph {

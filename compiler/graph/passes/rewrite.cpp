@@ -1,4 +1,4 @@
-#include "compiler/graph/rewrite.h"
+#include "compiler/graph/passes/rewrite.h"
 
 #include "base/check.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/graph/group.h"
+#include "compiler/graph/kernels/group.h"
 
 #include <algorithm>
 #include <set>

@@ -1,8 +1,8 @@
-#include "compiler/graph/simplify.h"
+#include "compiler/graph/passes/simplify.h"
 
 #include <algorithm>
 
-#include "compiler/graph/rewrite.h"
+#include "compiler/graph/passes/rewrite.h"
 
 namespace tf::graph {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "compiler/graph/group.h"
+#include "compiler/graph/kernels/group.h"
 
 namespace tf::graph {
 
