@@ -5,8 +5,8 @@
 #include "compiler/analysis/simplify.h"
 #include "compiler/ir/hash.h"
 #include "compiler/ir/physical.h"
-#include "compiler/passes/build_loops.h"
-#include "compiler/passes/merge_unrolled.h"
+#include "compiler/passes/loops/build_loops.h"
+#include "compiler/passes/loops/merge_unrolled.h"
 
 namespace tf::passes {
 namespace {

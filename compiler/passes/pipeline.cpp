@@ -1,16 +1,16 @@
 #include "compiler/passes/pipeline.h"
 
 #include "compiler/analysis/simplify.h"
-#include "compiler/passes/expand_math.h"
-#include "compiler/passes/flatten.h"
-#include "compiler/passes/form_dots.h"
-#include "compiler/passes/guard_memory.h"
-#include "compiler/passes/hoist_loads.h"
-#include "compiler/passes/narrow_vectors.h"
-#include "compiler/passes/partition_loops.h"
-#include "compiler/passes/split_loads.h"
-#include "compiler/passes/unroll.h"
-#include "compiler/passes/vectorize.h"
+#include "compiler/passes/loops/partition_loops.h"
+#include "compiler/passes/loops/unroll.h"
+#include "compiler/passes/math/expand_math.h"
+#include "compiler/passes/memory/flatten.h"
+#include "compiler/passes/memory/guard_memory.h"
+#include "compiler/passes/memory/hoist_loads.h"
+#include "compiler/passes/memory/split_loads.h"
+#include "compiler/passes/vectors/form_dots.h"
+#include "compiler/passes/vectors/narrow_vectors.h"
+#include "compiler/passes/vectors/vectorize.h"
 
 namespace tf::passes {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/passes/merge_unrolled.h"
+#include "compiler/passes/loops/merge_unrolled.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/passes/narrow_vectors.h"
+#include "compiler/passes/vectors/narrow_vectors.h"
 
 #include <gtest/gtest.h>
 

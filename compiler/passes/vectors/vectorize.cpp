@@ -1,4 +1,4 @@
-#include "compiler/passes/vectorize.h"
+#include "compiler/passes/vectors/vectorize.h"
 
 #include <algorithm>
 #include <optional>

@@ -5,7 +5,7 @@
 // Errors are at most 4 units in the last place over the whole range, denormal operands and results included;
 // infinities, NaN and signs of zeros are as in C. docs/reference/numerics.md has the measured errors.
 
-#include "compiler/passes/formula.h"
+#include "compiler/passes/math/formula.h"
 
 namespace tf::passes {
 

@@ -1,6 +1,6 @@
 // The functions of f32. Coefficients of exp and log are those of Cephes (S. L. Moshier, single precision);
 // those of erf are minimax ones.
-#include "compiler/passes/polynomials.h"
+#include "compiler/passes/math/polynomials.h"
 
 namespace tf::passes {
 namespace {

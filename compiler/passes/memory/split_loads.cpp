@@ -1,10 +1,10 @@
-#include "compiler/passes/split_loads.h"
+#include "compiler/passes/memory/split_loads.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "compiler/analysis/simplifier.h"
-#include "compiler/passes/constant_lanes.h"
+#include "compiler/passes/vectors/constant_lanes.h"
 
 namespace tf::passes {
 namespace {

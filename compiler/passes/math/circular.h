@@ -9,7 +9,7 @@
 // Results are at most 4 units in the last place off. Next to a zero of the function, an f64 beyond 2^52 may be
 // off by more: its argument is reduced with an error below 2^-60.
 
-#include "compiler/passes/formula.h"
+#include "compiler/passes/math/formula.h"
 
 namespace tf::passes {
 

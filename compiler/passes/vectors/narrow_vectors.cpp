@@ -1,10 +1,10 @@
-#include "compiler/passes/narrow_vectors.h"
+#include "compiler/passes/vectors/narrow_vectors.h"
 
 #include <algorithm>
 #include <map>
 
 #include "compiler/analysis/simplify.h"
-#include "compiler/passes/constant_lanes.h"
+#include "compiler/passes/vectors/constant_lanes.h"
 
 namespace tf::passes {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/passes/build_loops.h"
+#include "compiler/passes/loops/build_loops.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
-#include "compiler/passes/merge_unrolled.h"
+#include "compiler/passes/loops/merge_unrolled.h"
 
 #include "compiler/analysis/simplify.h"
-#include "compiler/passes/unroll.h"
+#include "compiler/passes/loops/unroll.h"
 
 namespace tf::passes {
 namespace {

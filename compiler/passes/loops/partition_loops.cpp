@@ -1,4 +1,4 @@
-#include "compiler/passes/partition_loops.h"
+#include "compiler/passes/loops/partition_loops.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 // Owns: powers of whole numbers as multiplications. Does not know: powers of floats (polynomials.h).
 
-#include "compiler/passes/polynomials.h"
+#include "compiler/passes/math/polynomials.h"
 
 namespace tf::passes {
 

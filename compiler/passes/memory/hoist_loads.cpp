@@ -1,4 +1,4 @@
-#include "compiler/passes/hoist_loads.h"
+#include "compiler/passes/memory/hoist_loads.h"
 
 #include <vector>
 

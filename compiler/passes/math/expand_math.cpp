@@ -1,12 +1,12 @@
-#include "compiler/passes/expand_math.h"
+#include "compiler/passes/math/expand_math.h"
 
 #include <vector>
 
-#include "compiler/passes/circular.h"
-#include "compiler/passes/integer_power.h"
+#include "compiler/passes/math/circular.h"
+#include "compiler/passes/math/integer_power.h"
+#include "compiler/passes/math/polynomials.h"
+#include "compiler/passes/math/power.h"
 #include "compiler/passes/naming_rewriter.h"
-#include "compiler/passes/polynomials.h"
-#include "compiler/passes/power.h"
 
 namespace tf::passes {
 namespace {

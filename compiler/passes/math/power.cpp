@@ -1,6 +1,6 @@
-#include "compiler/passes/power.h"
+#include "compiler/passes/math/power.h"
 
-#include "compiler/passes/polynomials.h"
+#include "compiler/passes/math/polynomials.h"
 
 namespace tf::passes {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/passes/circular.h"
+#include "compiler/passes/math/circular.h"
 
 #include <span>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "compiler/passes/guard_memory.h"
+#include "compiler/passes/memory/guard_memory.h"
 
 #include <cmath>
 #include <set>

@@ -1,5 +1,5 @@
 // The functions of f64. Minimax coefficients; the form of the logarithm is that of fdlibm (Sun Microsystems).
-#include "compiler/passes/polynomials.h"
+#include "compiler/passes/math/polynomials.h"
 
 namespace tf::passes {
 namespace {

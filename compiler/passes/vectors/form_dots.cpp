@@ -1,4 +1,4 @@
-#include "compiler/passes/form_dots.h"
+#include "compiler/passes/vectors/form_dots.h"
 
 #include <optional>
 

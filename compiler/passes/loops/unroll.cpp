@@ -1,4 +1,4 @@
-#include "compiler/passes/unroll.h"
+#include "compiler/passes/loops/unroll.h"
 
 #include "compiler/passes/fresh_variables.h"
 

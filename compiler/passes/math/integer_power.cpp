@@ -1,4 +1,4 @@
-#include "compiler/passes/integer_power.h"
+#include "compiler/passes/math/integer_power.h"
 
 #include <algorithm>
 #include <bit>

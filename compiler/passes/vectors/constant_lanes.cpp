@@ -1,4 +1,4 @@
-#include "compiler/passes/constant_lanes.h"
+#include "compiler/passes/vectors/constant_lanes.h"
 
 #include "base/whole_division.h"
 #include "compiler/analysis/linear.h"

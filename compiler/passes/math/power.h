@@ -5,7 +5,7 @@
 // the last place; f64 takes a logarithm of two parts and is off by at most 40,
 // less than a relative 1e-14.
 
-#include "compiler/passes/formula.h"
+#include "compiler/passes/math/formula.h"
 
 namespace tf::passes {
 
