@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "tuner/model/point_program.h"
-#include "tuner/model/roofline.h"
+#include "tuner/model/formulas/point_program.h"
+#include "tuner/model/roofline/roofline.h"
 
 namespace tf::model {
 namespace {

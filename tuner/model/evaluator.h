@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "compiler/target/target.h"
-#include "tuner/model/features.h"
-#include "tuner/model/measured_rates.h"
+#include "tuner/model/learned/features.h"
+#include "tuner/model/roofline/measured_rates.h"
 #include "tuner/space/sketch.h"
 
 namespace tf::model {

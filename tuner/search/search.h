@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tuner/model/cost_model.h"
 #include "tuner/model/evaluator.h"
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/cost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 #include "tuner/space/sketch.h"
 
 namespace tf::search {

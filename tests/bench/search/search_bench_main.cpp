@@ -27,7 +27,7 @@
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 #include "tuner/search/strategies.h"
 #include "tuner/service/network_tasks.h"
 #include "tuner/space/generate.h"

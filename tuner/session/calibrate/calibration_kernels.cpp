@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/tiling.h"
-#include "tuner/model/rates.h"
+#include "tuner/model/roofline/rates.h"
 
 namespace tf::session {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "compiler/target/target.h"
 #include "database/record.h"
-#include "tuner/model/measured_rates.h"
+#include "tuner/model/roofline/measured_rates.h"
 #include "tuner/session/task.h"
 
 namespace tf::session {

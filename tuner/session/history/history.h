@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "database/store.h"
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 #include "tuner/session/calibrate/calibration.h"
 #include "tuner/session/history/transfer_source.h"
 #include "tuner/session/loop/task_space.h"

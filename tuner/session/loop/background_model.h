@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/model/cost_model.h"
+#include "tuner/model/learned/cost_model.h"
 #include "tuner/session/loop/cpu_turn.h"
 
 namespace tf::session {

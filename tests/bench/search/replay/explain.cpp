@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "tuner/model/nest.h"
-#include "tuner/model/roofline.h"
+#include "tuner/model/nests/nest.h"
+#include "tuner/model/roofline/roofline.h"
 #include "tuner/space/generate.h"
 
 namespace tf::replay {

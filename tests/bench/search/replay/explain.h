@@ -6,7 +6,7 @@
 #include "compiler/target/target.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/task_table.h"
-#include "tuner/model/measured_rates.h"
+#include "tuner/model/roofline/measured_rates.h"
 
 namespace tf::replay {
 

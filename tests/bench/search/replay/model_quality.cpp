@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/status.h"
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 #include "tuner/session/loop/task_space.h"
 
 namespace tf::replay {

@@ -12,7 +12,7 @@
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/quality.h"
 #include "tests/bench/search/replay/task_table.h"
-#include "tuner/model/features.h"
+#include "tuner/model/learned/features.h"
 
 namespace tf::replay {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "tuner/model/roofline_constants.h"
+#include "tuner/model/roofline/roofline_constants.h"
 
 namespace tf::replay {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/cli/counted.h"
 #include "tests/bench/search/replay/named_constants.h"
-#include "tuner/model/rates.h"
+#include "tuner/model/roofline/rates.h"
 
 namespace tf::replay {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/target/target.h"
 #include "tests/bench/search/replay/model_quality.h"
-#include "tuner/model/roofline.h"
+#include "tuner/model/roofline/roofline.h"
 
 namespace tf::replay {
 

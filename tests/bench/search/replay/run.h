@@ -13,7 +13,7 @@
 #include "tests/bench/search/replay/finals.h"
 #include "tests/bench/search/replay/pool.h"
 #include "tests/bench/search/replay/sampling_policy.h"
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 #include "tuner/session/history/history.h"
 #include "tuner/session/loop/task_state.h"
 

@@ -1,10 +1,10 @@
 // Cache lines of boxes of buffers, and how they crowd.
 
-#include "tuner/model/cache_lines.h"
+#include "tuner/model/nests/cache_lines.h"
 
 #include <gtest/gtest.h>
 
-#include "tuner/model/rates.h"
+#include "tuner/model/roofline/rates.h"
 
 namespace tf::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/model/loss.h"
+#include "tuner/model/learned/loss.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What the roofline model counts, and what it ranks first.
 
-#include "tuner/model/roofline.h"
+#include "tuner/model/roofline/roofline.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "compiler/schedule/default_schedule.h"
 #include "compiler/schedule/winograd_tiling.h"
 #include "tests/support/schedule/examples.h"
-#include "tuner/model/nest.h"
+#include "tuner/model/nests/nest.h"
 
 namespace tf::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/model/value.h"
+#include "tuner/model/formulas/value.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <random>
 
-#include "tuner/model/log2.h"
-#include "tuner/model/point_program.h"
+#include "tuner/model/formulas/log2.h"
+#include "tuner/model/formulas/point_program.h"
 
 namespace tf::model {
 namespace {

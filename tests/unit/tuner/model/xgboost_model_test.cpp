@@ -1,13 +1,13 @@
 // What a model that is asked of other tasks takes from those it knows.
 
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "tuner/model/loss.h"
+#include "tuner/model/learned/loss.h"
 
 namespace tf::model {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tests/support/tuner/test_problems.h"
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 #include "tuner/space/sampling.h"
 
 namespace tf::search {

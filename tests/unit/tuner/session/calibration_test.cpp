@@ -14,7 +14,7 @@
 #include "compiler/schedule/schedule.h"
 #include "tests/support/captured_log.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
-#include "tuner/model/rates.h"
+#include "tuner/model/roofline/rates.h"
 
 namespace tf::session {
 namespace {

@@ -11,7 +11,7 @@
 #include "compiler/schedule/schedule.h"
 #include "database/memory_store.h"
 #include "tests/support/tuner/test_problems.h"
-#include "tuner/model/rates.h"
+#include "tuner/model/roofline/rates.h"
 #include "tuner/session/calibrate/calibration_kernels.h"
 #include "tuner/session/task.h"
 #include "tuner/space/sampling.h"

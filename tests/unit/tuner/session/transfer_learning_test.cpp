@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "tests/support/tuner/test_problems.h"
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 
 namespace tf::session {
 namespace {

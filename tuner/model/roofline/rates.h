@@ -3,8 +3,8 @@
 // asks. Does not know: programs.
 
 #include "compiler/target/target.h"
-#include "tuner/model/cache_lines.h"
-#include "tuner/model/measured_rates.h"
+#include "tuner/model/nests/cache_lines.h"
+#include "tuner/model/roofline/measured_rates.h"
 
 namespace tf::model {
 

@@ -1,4 +1,4 @@
-#include "tuner/model/operations.h"
+#include "tuner/model/nests/operations.h"
 
 #include <algorithm>
 #include <map>

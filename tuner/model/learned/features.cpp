@@ -1,4 +1,4 @@
-#include "tuner/model/features.h"
+#include "tuner/model/learned/features.h"
 
 #include <algorithm>
 #include <utility>

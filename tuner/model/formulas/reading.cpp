@@ -1,4 +1,4 @@
-#include "tuner/model/reading.h"
+#include "tuner/model/formulas/reading.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tuner/model/xgboost_model.h"
+#include "tuner/model/learned/xgboost_model.h"
 
 #include <xgboost/c_api.h>
 
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "tuner/model/loss.h"
+#include "tuner/model/learned/loss.h"
 
 namespace tf::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/model/rates.h"
+#include "tuner/model/roofline/rates.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,8 @@
-#include "tuner/model/roofline.h"
+#include "tuner/model/roofline/roofline.h"
 
 #include <algorithm>
 
-#include "tuner/model/rates.h"
+#include "tuner/model/roofline/rates.h"
 
 namespace tf::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/model/value.h"
+#include "tuner/model/formulas/value.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "tuner/model/log2.h"
+#include "tuner/model/formulas/log2.h"
 
 namespace tf::model {
 namespace {

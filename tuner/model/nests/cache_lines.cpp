@@ -1,4 +1,4 @@
-#include "tuner/model/cache_lines.h"
+#include "tuner/model/nests/cache_lines.h"
 
 #include <algorithm>
 

@@ -12,9 +12,9 @@
 #include <span>
 
 #include "compiler/target/target.h"
-#include "tuner/model/measured_rates.h"
-#include "tuner/model/nest.h"
-#include "tuner/model/roofline_constants.h"
+#include "tuner/model/nests/nest.h"
+#include "tuner/model/roofline/measured_rates.h"
+#include "tuner/model/roofline/roofline_constants.h"
 
 namespace tf::model {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/target/target.h"
-#include "tuner/model/roofline.h"
+#include "tuner/model/roofline/roofline.h"
 
 namespace tf::model {
 

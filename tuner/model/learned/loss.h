@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tuner/model/cost_model.h"
+#include "tuner/model/learned/cost_model.h"
 
 namespace tf::model {
 

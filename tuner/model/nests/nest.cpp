@@ -1,13 +1,13 @@
-#include "tuner/model/nest.h"
+#include "tuner/model/nests/nest.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <span>
 
-#include "tuner/model/index_bounds.h"
-#include "tuner/model/operations.h"
-#include "tuner/model/rates.h"
+#include "tuner/model/formulas/index_bounds.h"
+#include "tuner/model/nests/operations.h"
+#include "tuner/model/roofline/rates.h"
 
 namespace tf::model {
 namespace {

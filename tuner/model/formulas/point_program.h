@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tuner/model/value.h"
+#include "tuner/model/formulas/value.h"
 #include "tuner/space/sketch.h"
 
 namespace tf::model {

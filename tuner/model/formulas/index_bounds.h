@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
-#include "tuner/model/reading.h"
+#include "tuner/model/formulas/reading.h"
 
 namespace tf::model {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tuner/model/cost_model.h"
+#include "tuner/model/learned/cost_model.h"
 
 namespace tf::model {
 

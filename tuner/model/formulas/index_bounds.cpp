@@ -1,4 +1,4 @@
-#include "tuner/model/index_bounds.h"
+#include "tuner/model/formulas/index_bounds.h"
 
 #include "compiler/analysis/bounds.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "compiler/schedule/schedule.h"
-#include "tuner/model/value.h"
+#include "tuner/model/formulas/value.h"
 #include "tuner/space/sketch.h"
 
 namespace tf::model {

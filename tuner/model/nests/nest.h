@@ -9,8 +9,8 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/kernel_spec.h"
-#include "tuner/model/cache_lines.h"
-#include "tuner/model/reading.h"
+#include "tuner/model/formulas/reading.h"
+#include "tuner/model/nests/cache_lines.h"
 
 namespace tf::model {
 

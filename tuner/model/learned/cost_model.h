@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tuner/model/features.h"
+#include "tuner/model/learned/features.h"
 
 namespace tf::model {
 

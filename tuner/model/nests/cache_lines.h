@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tuner/model/value.h"
+#include "tuner/model/formulas/value.h"
 
 namespace tf::model {
 

@@ -1,11 +1,11 @@
-#include "tuner/model/point_program.h"
+#include "tuner/model/formulas/point_program.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "base/check.h"
-#include "tuner/model/log2.h"
+#include "tuner/model/formulas/log2.h"
 
 namespace tf::model {
 

@@ -2,7 +2,7 @@
 // Owns: what the roofline model takes from measurements instead of from the loop nests. Does not know: what it is used
 // for, programs.
 
-#include "tuner/model/measured_rates.h"
+#include "tuner/model/roofline/measured_rates.h"
 
 namespace tf::model {
 
