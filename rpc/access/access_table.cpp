@@ -70,7 +70,7 @@ const std::vector<AccessRule>& rules() {
        .audited_reply = "job_id"},
       {.method = "/tunefarm.tune.v1.Tuner/ListJobs", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Tuner/WatchJob", .roles = kPeople},
-      // Users and tuners: their own jobs only (tuner/service/job_access.h).
+      // Users and tuners: their own jobs only (tuner/service/jobs/job_access.h).
       {.method = "/tunefarm.tune.v1.Tuner/CancelJob",
        .roles = {kUser, kTuner, kDeviceOwner, kAdmin},
        .audited = "job_id"},

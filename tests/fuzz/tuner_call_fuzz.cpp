@@ -2,7 +2,7 @@
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/served.h"
 #include "tuner/service/daemon.h"
-#include "tuner/service/job_executor.h"
+#include "tuner/service/jobs/job_executor.h"
 
 namespace {
 

@@ -28,7 +28,7 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/service/farm_devices.h"
+#include "tuner/service/farm/farm_devices.h"
 
 namespace tf::tuner_cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tuner/service/job_client.h"
+#include "tuner/service/grpc/job_client.h"
 
 namespace tf::tuner_cli {
 

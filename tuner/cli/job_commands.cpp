@@ -20,7 +20,7 @@
 #include "tuner/cli/job_text.h"
 #include "tuner/cli/local_user.h"
 #include "tuner/cli/spec_options.h"
-#include "tuner/service/job_client.h"
+#include "tuner/service/grpc/job_client.h"
 
 namespace tf::tuner_cli {
 namespace {

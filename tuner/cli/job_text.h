@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/service/job_client.h"
+#include "tuner/service/grpc/job_client.h"
 
 namespace tf::tuner_cli {
 

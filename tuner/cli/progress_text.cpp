@@ -18,7 +18,7 @@
 #include "base/text/json_text.h"
 #include "base/text/printable.h"
 #include "tuner/cli/build_table.h"
-#include "tuner/service/summary.h"
+#include "tuner/service/jobs/summary.h"
 
 namespace tf::tuner_cli {
 namespace {

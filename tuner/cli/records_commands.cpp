@@ -31,7 +31,7 @@
 #include "database/stores/open_store.h"
 #include "tuner/cli/commands.h"
 #include "tuner/cli/progress_text.h"
-#include "tuner/service/job_spec.h"
+#include "tuner/service/jobs/job_spec.h"
 #include "tuner/session/calibrate/calibration_kernels.h"
 
 namespace tf::tuner_cli {

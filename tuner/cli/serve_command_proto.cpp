@@ -28,9 +28,9 @@
 #include "tuner/cli/commands.h"
 #include "tuner/cli/serve_config.h"
 #include "tuner/service/daemon.h"
-#include "tuner/service/farm_executor.h"
+#include "tuner/service/farm/farm_executor.h"
+#include "tuner/service/farm/tracker_watch.h"
 #include "tuner/service/installation.h"
-#include "tuner/service/tracker_watch.h"
 
 namespace tf::tuner_cli {
 namespace {

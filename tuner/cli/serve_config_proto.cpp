@@ -6,7 +6,7 @@
 #include "rpc/daemon/text_config.h"
 #include "rpc/transfer/transfer.h"
 #include "tuner/cli/serve_config.h"
-#include "tuner/service/waiting_limits.h"
+#include "tuner/service/jobs/waiting_limits.h"
 
 namespace tf::tuner_cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tuner/service/job_spec.h"
+#include "tuner/service/jobs/job_spec.h"
 
 namespace CLI {
 class App;

@@ -32,8 +32,8 @@
 #include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
 #include "tuner/measure/local_runner.h"
-#include "tuner/service/network_tasks.h"
-#include "tuner/service/summary.h"
+#include "tuner/service/farm/network_tasks.h"
+#include "tuner/service/jobs/summary.h"
 #include "tuner/session/network/build_choices.h"
 #include "tuner/session/network/network_bench.h"
 

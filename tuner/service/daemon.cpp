@@ -9,8 +9,8 @@
 #include "rpc/access/call_guard.h"
 #include "rpc/connection/server.h"
 #include "rpc/identity/membership.h"
-#include "tuner/service/model_files.h"
-#include "tuner/service/services.h"
+#include "tuner/service/grpc/services.h"
+#include "tuner/service/jobs/model_files.h"
 
 namespace tf::service {
 

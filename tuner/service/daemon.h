@@ -11,7 +11,7 @@
 #include "rpc/connection/endpoint.h"
 #include "rpc/metrics/metric.h"
 #include "rpc/transfer/transfer.h"
-#include "tuner/service/job_queue.h"
+#include "tuner/service/jobs/job_queue.h"
 
 namespace tf::rpc {
 class Credentials;

@@ -28,7 +28,7 @@
 #include "tests/bench/peers/our_kernel.h"
 #include "tests/bench/peers/report.h"
 #include "tests/bench/peers/tuning.h"
-#include "tuner/service/job_spec.h"
+#include "tuner/service/jobs/job_spec.h"
 
 namespace tf::peers {
 namespace {

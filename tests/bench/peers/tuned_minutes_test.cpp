@@ -5,7 +5,7 @@
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
 #include "database/sqlite/sqlite_store.h"
-#include "tuner/service/job_spec.h"
+#include "tuner/service/jobs/job_spec.h"
 
 namespace tf::peers {
 namespace {

@@ -29,7 +29,7 @@
 #include "tuner/measure/local_runner.h"
 #include "tuner/model/learned/xgboost_model.h"
 #include "tuner/search/strategies.h"
-#include "tuner/service/network_tasks.h"
+#include "tuner/service/farm/network_tasks.h"
 #include "tuner/space/generate.h"
 #include "tuner/space/neighbourhood.h"
 #include "tuner/space/sampling.h"

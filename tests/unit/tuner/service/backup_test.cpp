@@ -5,7 +5,7 @@
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
 #include "database/sqlite/sqlite_store.h"
-#include "tuner/service/model_files.h"
+#include "tuner/service/jobs/model_files.h"
 
 namespace tf::service {
 namespace {

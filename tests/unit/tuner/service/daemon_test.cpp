@@ -22,7 +22,7 @@
 #include "tests/support/onnx/model_writer.h"
 #include "tests/unit/database/sample_records.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
-#include "tuner/service/job_client.h"
+#include "tuner/service/grpc/job_client.h"
 
 namespace tf::service {
 namespace {

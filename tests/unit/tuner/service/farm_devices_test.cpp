@@ -1,4 +1,4 @@
-#include "tuner/service/farm_devices.h"
+#include "tuner/service/farm/farm_devices.h"
 
 #include <atomic>
 

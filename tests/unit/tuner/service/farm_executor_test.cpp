@@ -1,4 +1,4 @@
-#include "tuner/service/farm_executor.h"
+#include "tuner/service/farm/farm_executor.h"
 
 #include <gmock/gmock.h>
 

@@ -11,7 +11,7 @@
 #include "absl/time/clock.h"
 #include "database/memory_store.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
-#include "tuner/service/job_queue.h"
+#include "tuner/service/jobs/job_queue.h"
 
 namespace tf::service {
 

@@ -1,4 +1,4 @@
-#include "tuner/service/job_queue.h"
+#include "tuner/service/jobs/job_queue.h"
 
 #include <google/protobuf/util/message_differencer.h>
 

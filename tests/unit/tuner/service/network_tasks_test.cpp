@@ -1,4 +1,4 @@
-#include "tuner/service/network_tasks.h"
+#include "tuner/service/farm/network_tasks.h"
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>

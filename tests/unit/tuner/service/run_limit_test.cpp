@@ -1,4 +1,4 @@
-#include "tuner/service/run_limit.h"
+#include "tuner/service/farm/run_limit.h"
 
 #include "absl/time/clock.h"
 #include "proto/farm/v1/trial.pb.h"

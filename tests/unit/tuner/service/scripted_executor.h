@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tuner/service/job_executor.h"
+#include "tuner/service/jobs/job_executor.h"
 
 namespace tf::service {
 

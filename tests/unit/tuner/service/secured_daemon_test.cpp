@@ -13,7 +13,7 @@
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
 #include "tuner/service/daemon.h"
-#include "tuner/service/job_client.h"
+#include "tuner/service/grpc/job_client.h"
 
 namespace tf::service {
 namespace {

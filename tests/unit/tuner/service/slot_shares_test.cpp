@@ -1,4 +1,4 @@
-#include "tuner/service/slot_shares.h"
+#include "tuner/service/sharing/slot_shares.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

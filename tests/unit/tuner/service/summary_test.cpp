@@ -1,4 +1,4 @@
-#include "tuner/service/summary.h"
+#include "tuner/service/jobs/summary.h"
 
 #include <gtest/gtest.h>
 

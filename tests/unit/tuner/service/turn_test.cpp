@@ -1,6 +1,6 @@
 #include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
-#include "tuner/service/slot_shares.h"
+#include "tuner/service/sharing/slot_shares.h"
 
 namespace tf::service {
 namespace {

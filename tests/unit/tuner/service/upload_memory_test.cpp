@@ -16,7 +16,7 @@
 #include "rpc/transfer/transfer_budget.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/service/daemon.h"
-#include "tuner/service/job_client.h"
+#include "tuner/service/grpc/job_client.h"
 
 namespace tf::service {
 namespace {

@@ -1,6 +1,6 @@
 // How many jobs may wait: the rule, and the queue that keeps to it.
 
-#include "tuner/service/waiting_limits.h"
+#include "tuner/service/jobs/waiting_limits.h"
 
 #include <atomic>
 #include <thread>

@@ -8,8 +8,8 @@
 #include "absl/time/clock.h"
 #include "base/status.h"
 #include "rpc/daemon/log_fields.h"
-#include "tuner/service/job_queue.h"
-#include "tuner/service/summary.h"
+#include "tuner/service/jobs/job_queue.h"
+#include "tuner/service/jobs/summary.h"
 
 namespace tf::service {
 namespace {

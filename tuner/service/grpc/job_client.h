@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "database/record.h"
 #include "proto/tune/v1/tune.pb.h"
-#include "tuner/service/job_spec.h"
+#include "tuner/service/jobs/job_spec.h"
 
 namespace tf::rpc {
 class Credentials;

@@ -1,4 +1,4 @@
-#include "tuner/service/job_access.h"
+#include "tuner/service/jobs/job_access.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,3 +1,5 @@
+#include "tuner/service/grpc/job_client.h"
+
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -16,7 +18,6 @@
 #include "rpc/connection/grpc_status.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/transfer/transfer.h"
-#include "tuner/service/job_client.h"
 
 namespace tf::service {
 namespace {

@@ -24,9 +24,9 @@
 #include "database/store.h"
 #include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
-#include "tuner/service/job_executor.h"
-#include "tuner/service/slot_shares.h"
-#include "tuner/service/waiting_limits.h"
+#include "tuner/service/jobs/job_executor.h"
+#include "tuner/service/jobs/waiting_limits.h"
+#include "tuner/service/sharing/slot_shares.h"
 
 namespace tf::service {
 

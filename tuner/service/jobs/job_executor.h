@@ -10,9 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "database/record.h"
-#include "tuner/service/allotment.h"
-#include "tuner/service/farm_devices.h"
-#include "tuner/service/job_spec.h"
+#include "tuner/service/farm/farm_devices.h"
+#include "tuner/service/jobs/job_spec.h"
+#include "tuner/service/sharing/allotment.h"
 #include "tuner/session/session.h"
 
 namespace tf::service {

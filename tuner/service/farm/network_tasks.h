@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/frontends/frontends.h"
-#include "tuner/service/job_spec.h"
+#include "tuner/service/jobs/job_spec.h"
 #include "tuner/session/session.h"
 
 namespace tf::service {

@@ -1,4 +1,4 @@
-#include "tuner/service/tracker_watch.h"
+#include "tuner/service/farm/tracker_watch.h"
 
 #include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-#include "tuner/service/waiting_limits.h"
+#include "tuner/service/jobs/waiting_limits.h"
 
 #include "absl/strings/str_cat.h"
 

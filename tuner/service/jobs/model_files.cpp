@@ -1,4 +1,4 @@
-#include "tuner/service/model_files.h"
+#include "tuner/service/jobs/model_files.h"
 
 #include <spdlog/spdlog.h>
 

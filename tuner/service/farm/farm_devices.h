@@ -57,7 +57,7 @@ struct FarmView {
 };
 
 // `key` empty: any device, and some keys. UNAVAILABLE: no tracker answers there. INVALID_ARGUMENT: the
-// selector cannot be read. (farm_devices_proto.cpp)
+// selector cannot be read.
 absl::StatusOr<FarmView> look_at_farm(const rpc::Endpoint& tracker,
                                       const std::shared_ptr<rpc::Credentials>& credentials,
                                       const std::string& key = "", const DeviceNeeds& needs = {});
@@ -94,7 +94,7 @@ struct SlotSupply {
 SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key);
 
 // All slots with the key that meet the needs. UNAVAILABLE: no tracker answers there. INVALID_ARGUMENT: the
-// selector cannot be read. (farm_devices_proto.cpp)
+// selector cannot be read.
 absl::StatusOr<std::vector<FarmSlot>> look_at_slots(const rpc::Endpoint& tracker,
                                                     const std::shared_ptr<rpc::Credentials>& credentials,
                                                     const std::string& key, const DeviceNeeds& needs,

@@ -13,7 +13,7 @@
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/counted_runner.h"
 #include "tuner/measure/shared_builder.h"
-#include "tuner/service/job_executor.h"
+#include "tuner/service/jobs/job_executor.h"
 
 namespace tf::service {
 

@@ -5,7 +5,7 @@
 #include "database/remote/records_wire.h"
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/connection/grpc_status.h"
-#include "tuner/service/services.h"
+#include "tuner/service/grpc/services.h"
 
 namespace tf::service {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tuner/service/job_access.h"
-#include "tuner/service/job_queue.h"
+#include "tuner/service/jobs/job_access.h"
+#include "tuner/service/jobs/job_queue.h"
 
 namespace tf::service {
 

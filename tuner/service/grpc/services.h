@@ -7,8 +7,8 @@
 
 #include "database/store.h"
 #include "rpc/clock.h"
-#include "tuner/service/job_queue.h"
-#include "tuner/service/model_files.h"
+#include "tuner/service/jobs/job_queue.h"
+#include "tuner/service/jobs/model_files.h"
 
 namespace grpc {
 class Service;

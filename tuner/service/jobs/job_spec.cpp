@@ -1,4 +1,4 @@
-#include "tuner/service/job_spec.h"
+#include "tuner/service/jobs/job_spec.h"
 
 #include <google/protobuf/util/json_util.h>
 

@@ -1,4 +1,4 @@
-#include "tuner/service/network_tasks.h"
+#include "tuner/service/farm/network_tasks.h"
 
 #include <algorithm>
 #include <iterator>

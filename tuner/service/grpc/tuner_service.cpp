@@ -12,8 +12,8 @@
 #include "rpc/connection/grpc_status.h"
 #include "rpc/transfer/transfer.h"
 #include "rpc/transfer/transfer_budget.h"
-#include "tuner/service/job_access.h"
-#include "tuner/service/services.h"
+#include "tuner/service/grpc/services.h"
+#include "tuner/service/jobs/job_access.h"
 
 namespace tf::service {
 namespace {

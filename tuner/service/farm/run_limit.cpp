@@ -1,4 +1,4 @@
-#include "tuner/service/run_limit.h"
+#include "tuner/service/farm/run_limit.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "tuner/service/farm_executor.h"
+#include "tuner/service/farm/farm_executor.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -8,10 +8,10 @@
 #include "rpc/identity/credentials.h"
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/fleet_runner.h"
-#include "tuner/service/farm_devices.h"
-#include "tuner/service/job_access.h"
-#include "tuner/service/network_tasks.h"
-#include "tuner/service/run_limit.h"
+#include "tuner/service/farm/farm_devices.h"
+#include "tuner/service/farm/network_tasks.h"
+#include "tuner/service/farm/run_limit.h"
+#include "tuner/service/jobs/job_access.h"
 
 namespace tf::service {
 namespace {
