@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "device_agent/agent/exclusive_execution.h"
+#include "device_agent/agent/slots/exclusive_execution.h"
 #include "rpc/connection/endpoint.h"
 
 namespace tunefarm::farm::v1 {

@@ -16,7 +16,7 @@ namespace tf::agent {
 
 // Everything that can be examined: what needs to know the devices is left out where the configuration names
 // none that could be offered, and a failed check says so. Takes some seconds where the tracker does not
-// answer. (doctor_proto.cpp)
+// answer.
 void examine(const tunefarm::config::v1::DeviceAgent& config, const std::string& state_folder,
              CheckList& checks);
 
@@ -28,7 +28,7 @@ Check examine_disk(const std::string& state_dir, uint64_t cache_bytes);
 
 // "the golden kernel takes 1.218 ms, 4.3% between its fastest and slowest run", or "and its runs
 // differ by 27.8 times that".
-// `spread`: as in farm.proto. (doctor_proto.cpp)
+// `spread`: as in farm.proto.
 std::string golden_text(double time_ms, double spread);
 
 }  // namespace tf::agent

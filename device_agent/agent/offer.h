@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "device_agent/agent/slot_sets.h"
+#include "device_agent/agent/slots/slot_sets.h"
 #include "rpc/connection/endpoint.h"
 
 namespace tunefarm::config::v1 {
@@ -28,7 +28,7 @@ struct Offer {
 
 // Every device of the configuration; `allowed` are the CPUs of this process, `state_folder` is where state
 // goes that the configuration gives no place. INVALID_ARGUMENT: a device without key or two with the same,
-// both cpus and slots, a CPU twice or not allowed, no HOST:PORT. (offer_proto.cpp)
+// both cpus and slots, a CPU twice or not allowed, no HOST:PORT.
 absl::StatusOr<std::vector<Offer>> offers_of(const tunefarm::config::v1::DeviceAgent& config,
                                              const CpuSet& allowed, const std::string& state_folder);
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "device_agent/agent/slot_state.h"
+#include "device_agent/agent/slots/slot_state.h"
 
 namespace tf::agent {
 

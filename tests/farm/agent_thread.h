@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device_agent/agent/agent.h"
-#include "device_agent/agent/facts.h"
+#include "device_agent/agent/machine/facts.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/farm/fake_executor.h"
 

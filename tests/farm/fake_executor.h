@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/digest.h"
-#include "device_agent/agent/executor.h"
+#include "device_agent/agent/trials/executor.h"
 #include "proto/farm/v1/trial.pb.h"
 
 namespace tf::farm_test {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "device_agent/agent/agent.h"
-#include "device_agent/agent/facts.h"
+#include "device_agent/agent/machine/facts.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/daemon/daemon_environment.h"
 #include "rpc/daemon/stop_signals.h"

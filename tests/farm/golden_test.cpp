@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/files/temporary_folder.h"
-#include "device_agent/agent/golden_kernel.h"
+#include "device_agent/agent/golden/golden_kernel.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/connection/protocol.h"
 #include "rpc/connection/server.h"

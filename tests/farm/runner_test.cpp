@@ -13,7 +13,7 @@
 
 #include "base/files/temporary_folder.h"
 #include "device_agent/agent/agent.h"
-#include "device_agent/agent/facts.h"
+#include "device_agent/agent/machine/facts.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/connection/server.h"
 #include "rpc/transfer/transfer.h"

@@ -5,9 +5,9 @@
 #include <future>
 
 #include "base/digest.h"
-#include "device_agent/agent/artifact_fetcher.h"
-#include "device_agent/agent/exclusive_execution.h"
-#include "device_agent/agent/trial_runner.h"
+#include "device_agent/agent/slots/exclusive_execution.h"
+#include "device_agent/agent/trials/artifact_fetcher.h"
+#include "device_agent/agent/trials/trial_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/connection/grpc_status.h"
 #include "rpc/connection/protocol.h"

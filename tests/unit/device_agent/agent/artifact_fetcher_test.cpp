@@ -1,4 +1,4 @@
-#include "device_agent/agent/artifact_fetcher.h"
+#include "device_agent/agent/trials/artifact_fetcher.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "base/files/temporary_folder.h"
-#include "device_agent/agent/exclusive_execution.h"
-#include "device_agent/agent/executor.h"
-#include "device_agent/agent/slot_runner.h"
+#include "device_agent/agent/slots/exclusive_execution.h"
+#include "device_agent/agent/slots/slot_runner.h"
+#include "device_agent/agent/trials/executor.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/clock.h"
 #include "rpc/connection/channel.h"

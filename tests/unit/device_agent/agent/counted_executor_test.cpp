@@ -1,4 +1,4 @@
-#include "device_agent/agent/counted_executor.h"
+#include "device_agent/agent/trials/counted_executor.h"
 
 #include <gtest/gtest.h>
 

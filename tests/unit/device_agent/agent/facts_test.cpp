@@ -1,4 +1,4 @@
-#include "device_agent/agent/facts.h"
+#include "device_agent/agent/machine/facts.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,8 +1,8 @@
-#include "device_agent/agent/golden_kernel.h"
+#include "device_agent/agent/golden/golden_kernel.h"
 
-#include "device_agent/agent/executor.h"
-#include "device_agent/agent/facts.h"
-#include "device_agent/agent/worker_executor.h"
+#include "device_agent/agent/machine/facts.h"
+#include "device_agent/agent/trials/executor.h"
+#include "device_agent/agent/trials/worker_executor.h"
 #include "device_agent/worker/worker.h"
 #include "proto/farm/v1/farm.pb.h"
 

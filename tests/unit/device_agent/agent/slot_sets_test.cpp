@@ -1,4 +1,4 @@
-#include "device_agent/agent/slot_sets.h"
+#include "device_agent/agent/slots/slot_sets.h"
 
 namespace tf::agent {
 namespace {

@@ -1,12 +1,12 @@
-#include "device_agent/agent/trial_runner.h"
+#include "device_agent/agent/trials/trial_runner.h"
 
 #include <grpcpp/grpcpp.h>
 
 #include "base/digest.h"
 #include "base/files/temporary_folder.h"
-#include "device_agent/agent/artifact_fetcher.h"
-#include "device_agent/agent/exclusive_execution.h"
-#include "device_agent/agent/executor.h"
+#include "device_agent/agent/slots/exclusive_execution.h"
+#include "device_agent/agent/trials/artifact_fetcher.h"
+#include "device_agent/agent/trials/executor.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/connection/channel.h"
 #include "tests/unit/device_agent/agent/cached_candidate.h"

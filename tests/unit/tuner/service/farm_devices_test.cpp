@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "device_agent/agent/facts.h"
+#include "device_agent/agent/machine/facts.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/connection/server.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device_agent/agent/executor.h"
+#include "device_agent/agent/trials/executor.h"
 
 namespace tf::worker {
 class Worker;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "device_agent/agent/executor.h"
+#include "device_agent/agent/trials/executor.h"
 #include "rpc/metrics/metric.h"
 
 namespace tf::agent {

@@ -1,3 +1,5 @@
+#include "device_agent/agent/agent.h"
+
 #include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>
 
@@ -10,13 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/testing/failpoint.h"
-#include "device_agent/agent/agent.h"
-#include "device_agent/agent/artifact_fetcher.h"
 #include "device_agent/agent/direct_service.h"
-#include "device_agent/agent/slot_runner.h"
-#include "device_agent/agent/slot_sets.h"
+#include "device_agent/agent/slots/slot_runner.h"
+#include "device_agent/agent/slots/slot_sets.h"
 #include "device_agent/agent/state_dir.h"
-#include "device_agent/agent/tracker_session_proto.h"
+#include "device_agent/agent/tracker_session.h"
+#include "device_agent/agent/trials/artifact_fetcher.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/access/call_guard.h"
 #include "rpc/backoff.h"

@@ -1,4 +1,4 @@
-#include "device_agent/agent/tracker_session_proto.h"
+#include "device_agent/agent/tracker_session.h"
 
 #include <algorithm>
 

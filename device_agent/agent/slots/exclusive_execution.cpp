@@ -1,4 +1,4 @@
-#include "device_agent/agent/exclusive_execution.h"
+#include "device_agent/agent/slots/exclusive_execution.h"
 
 namespace tf::agent {
 

@@ -1,3 +1,5 @@
+#include "device_agent/agent/trials/counted_executor.h"
+
 #include <spdlog/spdlog.h>
 
 #include <string>
@@ -5,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "device_agent/agent/counted_executor.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "rpc/clock.h"
 

@@ -3,7 +3,7 @@
 // Does not know: slots, what a lease allows.
 
 #include "absl/status/statusor.h"
-#include "device_agent/agent/slot_state.h"
+#include "device_agent/agent/slots/slot_state.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/connection/client_stream.h"
 

@@ -1,11 +1,12 @@
+#include "device_agent/agent/trials/trial_runner.h"
+
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/text/printable.h"
-#include "device_agent/agent/artifact_fetcher.h"
-#include "device_agent/agent/exclusive_execution.h"
-#include "device_agent/agent/executor.h"
-#include "device_agent/agent/trial_runner.h"
+#include "device_agent/agent/slots/exclusive_execution.h"
+#include "device_agent/agent/trials/artifact_fetcher.h"
+#include "device_agent/agent/trials/executor.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "rpc/identity/artifact_signature.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "device_agent/agent/slot_state.h"
+#include "device_agent/agent/slots/slot_state.h"
 #include "rpc/transfer/artifact_store.h"
 
 namespace tf::rpc {

@@ -1,4 +1,4 @@
-#include "device_agent/agent/golden_library.h"
+#include "device_agent/agent/golden/golden_library.h"
 
 // The assembler knows the architecture and the path; nothing else has to.
 asm(".pushsection .rodata\n"

@@ -1,3 +1,5 @@
+#include "device_agent/agent/golden/golden_kernel.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -5,9 +7,8 @@
 #include "base/digest.h"
 #include "base/text/printable.h"
 #include "compiler/runtime/kernel_abi.h"
-#include "device_agent/agent/executor.h"
-#include "device_agent/agent/golden_kernel.h"
-#include "device_agent/agent/golden_library.h"
+#include "device_agent/agent/golden/golden_library.h"
+#include "device_agent/agent/trials/executor.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 

@@ -1,3 +1,5 @@
+#include "device_agent/agent/offer.h"
+
 #include <algorithm>
 #include <set>
 
@@ -6,7 +8,6 @@
 #include "base/machine/cpu_list.h"
 #include "base/remedy.h"
 #include "base/status.h"
-#include "device_agent/agent/offer.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/transfer/artifact_store.h"
 

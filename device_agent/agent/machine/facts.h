@@ -20,7 +20,6 @@ std::string program_arch();
 
 // Everything but fingerprint and peak, which the worker knows; caches and kinds of cores are those of `cpus`
 // (empty: all). `root` stands before the paths of /proc and /sys: a copy of another machine's files, or "".
-// (facts_proto.cpp)
 tunefarm::farm::v1::DeviceFacts read_facts(const std::vector<uint32_t>& cpus = {},
                                            const std::string& root = "",
                                            const std::string& arch = program_arch());
@@ -29,7 +28,7 @@ tunefarm::farm::v1::DeviceFacts read_facts(const std::vector<uint32_t>& cpus = {
 // LLVM has no name for are left out.
 std::vector<std::string> llvm_features(std::string_view arch, std::string_view flags);
 
-// Adds the layers of the sandbox that candidates are confined in here: all but `without`. (facts_proto.cpp)
+// Adds the layers of the sandbox that candidates are confined in here: all but `without`.
 void add_sandbox(worker::CapabilitySet without, tunefarm::farm::v1::DeviceFacts& facts);
 
 // The CPUs that this process may run on.

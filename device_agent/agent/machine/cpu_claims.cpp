@@ -1,4 +1,4 @@
-#include "device_agent/agent/cpu_claims.h"
+#include "device_agent/agent/machine/cpu_claims.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -1,7 +1,8 @@
+#include "device_agent/agent/trials/worker_executor.h"
+
 #include <utility>
 
 #include "base/status.h"
-#include "device_agent/agent/worker_executor.h"
 #include "device_agent/worker/worker.h"
 #include "proto/farm/v1/trial.pb.h"
 

@@ -1,4 +1,4 @@
-#include "device_agent/agent/slot_state.h"
+#include "device_agent/agent/slots/slot_state.h"
 
 #include <utility>
 

@@ -1,13 +1,13 @@
-#include "device_agent/agent/slot_runner.h"
+#include "device_agent/agent/slots/slot_runner.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "base/testing/failpoint.h"
-#include "device_agent/agent/artifact_fetcher.h"
-#include "device_agent/agent/exclusive_execution.h"
-#include "device_agent/agent/golden_kernel.h"
+#include "device_agent/agent/golden/golden_kernel.h"
+#include "device_agent/agent/slots/exclusive_execution.h"
+#include "device_agent/agent/trials/artifact_fetcher.h"
 
 namespace tf::agent {
 namespace {

@@ -1,3 +1,5 @@
+#include "device_agent/agent/direct_service.h"
+
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -10,8 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/text/printable.h"
-#include "device_agent/agent/direct_service.h"
-#include "device_agent/agent/slot_runner.h"
+#include "device_agent/agent/slots/slot_runner.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/access/call_guard.h"
 #include "rpc/clock.h"

@@ -1,3 +1,5 @@
+#include "device_agent/agent/trials/artifact_fetcher.h"
+
 #include <grpcpp/grpcpp.h>
 
 #include <optional>
@@ -5,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "device_agent/agent/artifact_fetcher.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/connection/grpc_status.h"
 #include "rpc/transfer/transfer.h"

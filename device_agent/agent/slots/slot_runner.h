@@ -17,8 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "device_agent/agent/slot_state.h"
-#include "device_agent/agent/trial_runner.h"
+#include "device_agent/agent/slots/slot_state.h"
+#include "device_agent/agent/trials/trial_runner.h"
 
 namespace tf::agent {
 
