@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/job_wire.h"
 #include "device_agent/worker/sandbox/job.h"
 #include "device_agent/worker/zygote_client.h"
 
@@ -21,7 +21,7 @@ struct Caches {
   uint64_t last_bytes = 0;  // the last before memory
 };
 
-// Makes the job of a loaded artifact that of the trial, which check_trial() let pass (job_proto.h).
+// Makes the job of a loaded artifact that of the trial, which check_trial() let pass (job_wire.h).
 void set_up_trial(const tunefarm::farm::v1::Trial& trial, uint64_t workspace_per_thread_bytes,
                   const Caches& caches, sandbox::Job* job);
 

@@ -16,10 +16,10 @@
 #include "compiler/runtime/clock.h"
 #include "device_agent/worker/answers.h"
 #include "device_agent/worker/device_state.h"
-#include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/job_wire.h"
 #include "device_agent/worker/steadiness.h"
 #include "device_agent/worker/trial_setup.h"
-#include "device_agent/worker/verdict_proto.h"
+#include "device_agent/worker/verdict.h"
 #include "device_agent/worker/zygote_client.h"
 #include "proto/farm/v1/trial.pb.h"
 

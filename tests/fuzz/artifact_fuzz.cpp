@@ -1,6 +1,6 @@
 // A compiled kernel as it comes to a device, with its digest.
 #include "base/digest.h"
-#include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/job_wire.h"
 #include "tests/fuzz/input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
 // What a device is asked to time.
-#include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/job_wire.h"
 #include "device_agent/worker/trial_setup.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "tests/fuzz/input.h"

@@ -1,9 +1,10 @@
+#include "device_agent/worker/verdict.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "base/text/printable.h"
-#include "device_agent/worker/verdict_proto.h"
 #include "proto/farm/v1/trial.pb.h"
 
 namespace {

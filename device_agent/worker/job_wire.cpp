@@ -1,4 +1,4 @@
-#include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/job_wire.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,8 @@
+#include "device_agent/worker/trial_setup.h"
+
 #include <algorithm>
 #include <cstdio>
 
-#include "device_agent/worker/trial_setup.h"
 #include "proto/farm/v1/trial.pb.h"
 
 namespace tf::worker {

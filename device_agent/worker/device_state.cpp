@@ -1,3 +1,5 @@
+#include "device_agent/worker/device_state.h"
+
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,7 +15,6 @@
 #include "base/digest.h"
 #include "base/machine/machine_files.h"
 #include "base/machine/processors.h"
-#include "device_agent/worker/device_state.h"
 #include "proto/farm/v1/trial.pb.h"
 
 namespace tf::worker {

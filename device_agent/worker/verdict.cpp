@@ -1,4 +1,4 @@
-#include "device_agent/worker/verdict_proto.h"
+#include "device_agent/worker/verdict.h"
 
 #include <signal.h>
 #include <sys/wait.h>

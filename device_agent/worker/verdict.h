@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "device_agent/worker/answers.h"
-#include "device_agent/worker/job_proto.h"
+#include "device_agent/worker/job_wire.h"
 #include "device_agent/worker/sandbox/job.h"
 #include "device_agent/worker/zygote_client.h"
 
