@@ -11,6 +11,7 @@
 #include "base/testing/event_log.h"
 #include "rpc/daemon/log_fields.h"
 #include "tracker/farm_state.h"
+#include "tracker/health/blocklist_wire.h"
 
 namespace tf::tracker {
 namespace {

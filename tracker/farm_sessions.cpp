@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "rpc/daemon/log_fields.h"
 #include "tracker/farm_state.h"
+#include "tracker/leases/device_wire.h"
 
 namespace tf::tracker {
 namespace {

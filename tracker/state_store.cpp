@@ -14,6 +14,7 @@
 #include "database/sqlite/file_lock.h"
 #include "database/sqlite/sqlite_connection.h"
 #include "database/sqlite/transaction.h"
+#include "tracker/leases/device_wire.h"
 
 namespace tf::tracker {
 namespace {

@@ -11,7 +11,7 @@
 #include "rpc/daemon/text_config.h"
 #include "tracker/ca/ca_commands.h"
 #include "tracker/operators/operator_commands.h"
-#include "tracker/service/serve_command_proto.h"
+#include "tracker/service/serve_command.h"
 
 namespace {
 

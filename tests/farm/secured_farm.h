@@ -20,7 +20,7 @@
 #include "rpc/identity/membership.h"
 #include "tests/farm/harness.h"
 #include "tests/support/operating/probe.h"
-#include "tracker/ca/member_service.h"
+#include "tracker/ca/member_client.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
 #include "tracker/service/daemon.h"

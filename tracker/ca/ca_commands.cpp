@@ -14,7 +14,7 @@
 #include "base/text/printable.h"
 #include "rpc/connection/default_endpoints.h"
 #include "tracker/ca/authority.h"
-#include "tracker/ca/member_service.h"
+#include "tracker/ca/member_client.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"
 #include "tracker/operators/durations.h"

@@ -115,9 +115,4 @@ class Blocklist {
   std::map<std::string, std::set<std::string>> failing_;
 };
 
-// The answer to a trial of such a candidate, a serialized farm.v1.MeasureReply: how it ended last, under the
-// name of this trial, with the devices on which it failed. (blocklist_proto.cpp)
-std::string blocked_reply(const BlockedCandidate& blocked_candidate, const std::string& candidate,
-                          const std::string& lease_id, uint64_t epoch, uint64_t sequence);
-
 }  // namespace tf::tracker

@@ -9,13 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "tracker/leases/labels.h"
-
-namespace tunefarm::farm::v1 {
-class AgentHello;
-class Requirements;
-}  // namespace tunefarm::farm::v1
 
 namespace tf::tracker {
 
@@ -72,10 +66,6 @@ struct DeviceInfo {
 // (rpc/identity/identity.h, check_may_serve).
 std::string board_of(const std::string& device_id);
 
-// Whether one is as good as the other on the disk: but for what an agent measures or chooses anew at each
-// start. (device_proto.cpp)
-bool offers_the_same(const DeviceInfo& one, const DeviceInfo& other);
-
 // What a request may ask for, which is compared with thousands of devices.
 inline constexpr size_t kMostRequirementsBytes = 16 << 10;
 
@@ -94,13 +84,5 @@ struct Requirements {
 // Empty if the slot of this device meets them; else the first thing that is missing, for people.
 std::string unmet_requirement(const DeviceInfo& device, const SlotOffer& slot,
                               const Requirements& requirements);
-
-// INVALID_ARGUMENT: an id, a key (names.h) or labels that are none, no slot, a slot twice, without CPUs or
-// numbered too high, an epoch that no slot can have reached, or more of all this than there may be.
-// (device_proto.cpp)
-absl::StatusOr<DeviceInfo> device_from_proto(const tunefarm::farm::v1::AgentHello& hello);
-absl::StatusOr<DeviceInfo> device_from_bytes(const std::string& hello);
-// INVALID_ARGUMENT: no selector, a capability that this tracker does not know, or more than there may be.
-absl::StatusOr<Requirements> requirements_from_proto(const tunefarm::farm::v1::Requirements& message);
 
 }  // namespace tf::tracker

@@ -14,7 +14,7 @@ class Reservation;
 namespace tf::tracker {
 
 // Tables have a line each under a heading and are for lines of `width` characters (base/cli/text_table.h);
-// JSON is an array of objects. (devices_text_proto.cpp)
+// JSON is an array of objects.
 
 // A line a slot.
 std::string devices_table(const tunefarm::farm::v1::ListDevicesReply& devices, size_t width = 0);

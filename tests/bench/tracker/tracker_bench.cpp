@@ -14,6 +14,7 @@
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/farm.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/leases/matchmaker.h"
 #include "tracker/state_store.h"
 

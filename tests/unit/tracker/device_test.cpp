@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "proto/farm/v1/farm.pb.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/leases/names.h"
 
 namespace tf::tracker {

@@ -1,5 +1,6 @@
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/unit/tracker/farm_fixture.h"
+#include "tracker/leases/device_wire.h"
 
 namespace tf::tracker {
 namespace {

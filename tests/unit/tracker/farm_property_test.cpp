@@ -10,6 +10,7 @@
 
 #include "proto/farm/v1/farm.pb.h"
 #include "tracker/farm.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/state_store.h"
 
 namespace tf::tracker {

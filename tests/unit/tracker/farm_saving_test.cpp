@@ -4,6 +4,7 @@
 
 #include "tests/support/faulty_disk/faulty_disk.h"
 #include "tests/unit/tracker/farm_fixture.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/saving_thread.h"
 
 namespace tf::tracker {

@@ -12,6 +12,7 @@
 #include "rpc/connection/channel.h"
 #include "rpc/connection/server.h"
 #include "tests/unit/tracker/farm_fixture.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/operators/devices_text.h"
 #include "tracker/operators/operator_client.h"
 #include "tracker/service/services.h"

@@ -12,6 +12,7 @@
 #include "rpc/connection/call_pool.h"
 #include "rpc/connection/server.h"
 #include "tracker/ca/authority.h"
+#include "tracker/ca/member_client.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 #include "tracker/ca/own_certificate.h"

@@ -12,6 +12,7 @@
 #include "database/sqlite/sqlite_connection.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "tests/support/faulty_disk/faulty_disk.h"
+#include "tracker/leases/device_wire.h"
 
 namespace tf::tracker {
 namespace {

@@ -13,6 +13,7 @@
 #include "rpc/transfer/flow_limits.h"
 #include "rpc/transfer/transfer.h"
 #include "rpc/transfer/transfer_budget.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/leases/names.h"
 #include "tracker/service/duplex_stream.h"
 #include "tracker/service/services.h"

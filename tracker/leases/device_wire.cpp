@@ -1,3 +1,5 @@
+#include "tracker/leases/device_wire.h"
+
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -9,7 +11,6 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "proto/farm/v1/farm.pb.h"
-#include "tracker/leases/device.h"
 #include "tracker/leases/names.h"
 
 namespace tf::tracker {

@@ -1,4 +1,4 @@
-#include "tracker/service/serve_command_proto.h"
+#include "tracker/service/serve_command.h"
 
 #include <spdlog/spdlog.h>
 

@@ -20,6 +20,7 @@
 #include "rpc/transfer/transfer.h"
 #include "rpc/transfer/transfer_budget.h"
 #include "tracker/leases/clock_lead.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/service/duplex_stream.h"
 #include "tracker/service/services.h"
 

@@ -1,3 +1,5 @@
+#include "tracker/ca/member_client.h"
+
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -7,7 +9,6 @@
 #include "base/status.h"
 #include "base/text/json_text.h"
 #include "proto/identity/v1/identity.grpc.pb.h"
-#include "tracker/ca/member_service.h"
 #include "tracker/operators/tracker_call.h"
 
 namespace tf::tracker {

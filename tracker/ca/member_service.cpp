@@ -1,3 +1,5 @@
+#include "tracker/ca/member_service.h"
+
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "rpc/connection/call_pool.h"
 #include "rpc/connection/peer_address.h"
 #include "rpc/connection/unary_call.h"
-#include "tracker/ca/member_service.h"
 #include "tracker/ca/members.h"
 
 namespace tf::tracker {

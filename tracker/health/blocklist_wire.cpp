@@ -1,7 +1,8 @@
+#include "tracker/health/blocklist_wire.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "proto/farm/v1/farm.pb.h"
-#include "tracker/health/blocklist.h"
 
 namespace tf::tracker {
 namespace {

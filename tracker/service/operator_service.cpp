@@ -12,6 +12,7 @@
 #include "rpc/connection/call_pool.h"
 #include "rpc/connection/unary_call.h"
 #include "tracker/farm.h"
+#include "tracker/leases/device_wire.h"
 #include "tracker/leases/slot_index.h"
 #include "tracker/service/services.h"
 
