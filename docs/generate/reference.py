@@ -192,7 +192,7 @@ is left out has the default that `--help` shows ([command line](cli.md))."""
 # --- metrics.md: the families that the daemons declare.
 
 METRIC_SOURCES = [("tracker serve", ["tracker/service/metrics.cpp"]),
-                  ("tuner serve", ["tuner/service/daemon.cpp", "tuner/measure/counted_runner_proto.cpp"]),
+                  ("tuner serve", ["tuner/service/daemon.cpp", "tuner/measure/counted_runner.cpp"]),
                   ("device_agent", ["device_agent/agent/device_agent_main.cpp"])]
 LITERALS = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 

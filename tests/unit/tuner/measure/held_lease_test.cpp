@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "tuner/measure/held_lease.h"
 
-#include "tuner/measure/held_lease_proto.h"
+#include <gtest/gtest.h>
 
 namespace tf::measure {
 namespace {

@@ -1,8 +1,9 @@
+#include "tuner/measure/measure_stream.h"
+
 #include <grpcpp/grpcpp.h>
 
 #include "rpc/connection/channel.h"
 #include "rpc/connection/server.h"
-#include "tuner/measure/measure_stream_proto.h"
 
 namespace tf::measure {
 namespace {

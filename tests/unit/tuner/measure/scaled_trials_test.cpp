@@ -1,3 +1,5 @@
+#include "tuner/measure/scaled_trials.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "proto/farm/v1/trial.pb.h"
-#include "tuner/measure/scaled_trials_proto.h"
 
 namespace tf::measure {
 namespace {

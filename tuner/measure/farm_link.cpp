@@ -1,3 +1,5 @@
+#include "tuner/measure/farm_link.h"
+
 #include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -13,7 +15,6 @@
 #include "rpc/identity/credentials.h"
 #include "rpc/random_id.h"
 #include "rpc/transfer/transfer.h"
-#include "tuner/measure/farm_link.h"
 
 namespace tf::measure {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/measure/measure_stream_proto.h"
+#include "tuner/measure/measure_stream.h"
 
 #include "base/testing/failpoint.h"
 #include "rpc/connection/protocol.h"

@@ -1,10 +1,11 @@
+#include "tuner/measure/counted_runner.h"
+
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "rpc/clock.h"
-#include "tuner/measure/counted_runner.h"
 
 namespace tf::measure {
 

@@ -1,3 +1,5 @@
+#include "tuner/measure/farm_runner.h"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -18,9 +20,8 @@
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/transfer/flow_limits.h"
 #include "tuner/measure/farm_link.h"
-#include "tuner/measure/farm_runner.h"
-#include "tuner/measure/held_lease_proto.h"
-#include "tuner/measure/measure_stream_proto.h"
+#include "tuner/measure/held_lease.h"
+#include "tuner/measure/measure_stream.h"
 #include "tuner/measure/silence.h"
 #include "tuner/measure/waits.h"
 

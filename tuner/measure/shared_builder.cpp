@@ -1,7 +1,8 @@
+#include "tuner/measure/shared_builder.h"
+
 #include <utility>
 
 #include "proto/kernel/v1/kernel.pb.h"
-#include "tuner/measure/shared_builder.h"
 
 namespace tf::measure {
 namespace {

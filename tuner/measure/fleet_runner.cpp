@@ -1,3 +1,5 @@
+#include "tuner/measure/fleet_runner.h"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -12,8 +14,7 @@
 #include "base/status.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "rpc/clock.h"
-#include "tuner/measure/fleet_runner.h"
-#include "tuner/measure/scaled_trials_proto.h"
+#include "tuner/measure/scaled_trials.h"
 
 namespace tf::measure {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuner/measure/held_lease_proto.h"
+#include "tuner/measure/held_lease.h"
 
 #include <algorithm>
 

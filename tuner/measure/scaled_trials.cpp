@@ -1,4 +1,4 @@
-#include "tuner/measure/scaled_trials_proto.h"
+#include "tuner/measure/scaled_trials.h"
 
 #include <spdlog/spdlog.h>
 
