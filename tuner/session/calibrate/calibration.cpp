@@ -16,7 +16,7 @@
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tuner/session/loop/pipeline.h"
-#include "tuner/session/loop/record_proto.h"
+#include "tuner/session/loop/record_wire.h"
 
 namespace tf::session {
 namespace {

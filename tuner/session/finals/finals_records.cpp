@@ -16,8 +16,8 @@
 #include "compiler/schedule/schedule.h"
 #include "tuner/session/finals/finals.h"
 #include "tuner/session/finals/finals_run.h"
-#include "tuner/session/loop/record_proto.h"
 #include "tuner/session/loop/record_times.h"
+#include "tuner/session/loop/record_wire.h"
 
 namespace tf::session {
 namespace {

@@ -16,7 +16,7 @@
 #include "database/record.h"
 #include "tuner/session/finals/finals.h"
 #include "tuner/session/loop/pipeline.h"
-#include "tuner/session/loop/record_proto.h"
+#include "tuner/session/loop/record_wire.h"
 #include "tuner/session/loop/throttling.h"
 
 namespace tf::session {

@@ -16,8 +16,8 @@
 #include "tuner/session/allocate/expected_improvement.h"
 #include "tuner/session/finals/finals_records.h"
 #include "tuner/session/history/transfer_learning.h"
-#include "tuner/session/loop/record_proto.h"
 #include "tuner/session/loop/record_times.h"
+#include "tuner/session/loop/record_wire.h"
 
 namespace tf::session {
 namespace {

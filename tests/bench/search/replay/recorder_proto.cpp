@@ -18,7 +18,7 @@
 #include "tests/bench/search/replay/time_left.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/session/calibrate/calibration.h"
-#include "tuner/session/loop/record_proto.h"
+#include "tuner/session/loop/record_wire.h"
 
 namespace tf::replay {
 namespace {

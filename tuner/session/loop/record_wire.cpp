@@ -1,4 +1,4 @@
-#include "tuner/session/loop/record_proto.h"
+#include "tuner/session/loop/record_wire.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/unix_time.h"
