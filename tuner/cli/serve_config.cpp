@@ -1,3 +1,5 @@
+#include "tuner/cli/serve_config.h"
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "proto/config/v1/farm.pb.h"
@@ -5,7 +7,6 @@
 #include "rpc/daemon/daemon_log.h"
 #include "rpc/daemon/text_config.h"
 #include "rpc/transfer/transfer.h"
-#include "tuner/cli/serve_config.h"
 #include "tuner/service/jobs/waiting_limits.h"
 
 namespace tf::tuner_cli {
