@@ -1,3 +1,5 @@
+#include "tests/bench/farm/simulated_agent.h"
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -10,8 +12,7 @@
 #include "rpc/connection/protocol.h"
 #include "rpc/identity/credentials.h"
 #include "tests/bench/farm/acknowledged.h"
-#include "tests/bench/farm/artifact_calls_proto.h"
-#include "tests/bench/farm/simulated_agent.h"
+#include "tests/bench/farm/artifact_calls.h"
 #include "tests/bench/farm/stream.h"
 
 namespace tf::farm_load {

@@ -1,3 +1,5 @@
+#include "tests/bench/farm/simulated_tuner.h"
+
 #include <atomic>
 #include <random>
 
@@ -8,9 +10,8 @@
 #include "rpc/connection/channel.h"
 #include "rpc/connection/protocol.h"
 #include "tests/bench/farm/acknowledged.h"
-#include "tests/bench/farm/artifact_calls_proto.h"
+#include "tests/bench/farm/artifact_calls.h"
 #include "tests/bench/farm/load_artifacts.h"
-#include "tests/bench/farm/simulated_tuner.h"
 #include "tests/bench/farm/stream.h"
 #include "tests/farm/stored_candidates.h"
 

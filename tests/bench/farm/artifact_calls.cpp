@@ -1,4 +1,4 @@
-#include "tests/bench/farm/artifact_calls_proto.h"
+#include "tests/bench/farm/artifact_calls.h"
 
 #include <grpcpp/grpcpp.h>
 

@@ -1,3 +1,5 @@
+#include "tests/bench/search/replay/recorder.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "compiler/driver/wire.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
-#include "tests/bench/search/replay/recorder.h"
 #include "tests/bench/search/replay/time_left.h"
 #include "tuner/cli/cpu_split.h"
 #include "tuner/session/calibrate/calibration.h"

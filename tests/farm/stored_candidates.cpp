@@ -1,3 +1,5 @@
+#include "tests/farm/stored_candidates.h"
+
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -5,7 +7,6 @@
 #include "base/status.h"
 #include "database/sqlite/sqlite_store.h"
 #include "proto/farm/v1/trial.pb.h"
-#include "tests/farm/stored_candidates.h"
 
 namespace tf::farm_test {
 
