@@ -1,6 +1,6 @@
 # `cmake --install` and Debian packages (`cpack`). Programs go to a private folder, PREFIX/lib/tunefarm/bin, because names
 # such as `compiler` do not belong into /usr/bin; PREFIX/bin/tunefarm runs them. The runtime of models is beside them, where
-# the compiler looks for it (compiler/driver/build_model_proto.cpp).
+# the compiler looks for it (compiler/driver/build_model.cpp).
 #
 # Two components: `agent`, what a device needs, and `everything`, the rest. Packages: tunefarm-agent and tunefarm, which depends
 # on the former.
