@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/remedy.h"
@@ -124,159 +126,128 @@ Enum enum_of(int64_t value, Enum last) {
   return static_cast<Enum>(std::clamp<int64_t>(value, 0, static_cast<int64_t>(last)));
 }
 
+std::optional<absl::Time> time_at(const database::Statement& row, int column) {
+  return row.is_null(column) ? std::nullopt : std::optional(absl::FromUnixMillis(row.integer(column)));
+}
+
+std::optional<int64_t> unix_ms(const std::optional<absl::Time>& time) {
+  return time ? std::optional(absl::ToUnixMillis(*time)) : std::nullopt;
+}
+
+SlotKey slot_at(const database::Statement& row, int column) {
+  return {row.text(column), static_cast<uint32_t>(row.integer(column + 1))};
+}
+
+// Without those that this tracker does not understand.
+absl::StatusOr<std::optional<StoredDevice>> device_of(const database::Statement& row) {
+  absl::StatusOr<DeviceInfo> info = device_from_bytes(row.blob(0));
+  if (!info.ok()) {
+    // Of an earlier tracker, which let through what this one does not. Its agent will say who it is.
+    spdlog::error(absl::StrCat("device ", printable(row.text(5)), " in ", row.path(),
+                               " is not listed until its agent connects: ", info.status().message()));
+    return std::nullopt;
+  }
+  return StoredDevice{.info = std::make_shared<const DeviceInfo>(*std::move(info)),
+                      .admission = enum_of(row.integer(1), Admission::kDraining),
+                      .health = {.health = enum_of(row.integer(2), Health::kProbation),
+                                 .reason = row.text(3),
+                                 .quarantines = static_cast<uint32_t>(row.integer(4))},
+                      .away_since = time_at(row, 6),
+                      .health_since = time_at(row, 7)};
+}
+
+absl::StatusOr<std::pair<SlotKey, uint64_t>> epoch_of(const database::Statement& row) {
+  return std::pair{slot_at(row, 0), static_cast<uint64_t>(row.integer(2))};
+}
+
+absl::StatusOr<std::pair<SlotKey, GoldenBaseline>> golden_of(const database::Statement& row) {
+  return std::pair{slot_at(row, 0),
+                   GoldenBaseline{.kernel = row.text(2), .fingerprint = row.text(3), .time_ns = row.real(4)}};
+}
+
+absl::StatusOr<Lease> lease_of(const database::Statement& row) {
+  return Lease{.id = {row.text(0)},
+               .slot = slot_at(row, 1),
+               .epoch = static_cast<uint64_t>(row.integer(3)),
+               .holder = row.text(4),
+               .holder_run = row.text(5),
+               .run_number = static_cast<uint64_t>(row.integer(9)),
+               .user = row.text(6),
+               .purpose = row.text(10),
+               .priority = static_cast<int>(row.integer(7)),
+               .term = absl::Milliseconds(row.integer(8)),
+               .granted_at = {},
+               .expires_at = {}};
+}
+
+absl::StatusOr<StoredReservation> reservation_of(const database::Statement& row) {
+  return StoredReservation{.id = static_cast<uint64_t>(row.integer(0)),
+                           .user = row.text(1),
+                           .device_key = row.text(2),
+                           .selector = row.text(3),
+                           .from = absl::FromUnixMillis(row.integer(4)),
+                           .until = absl::FromUnixMillis(row.integer(5))};
+}
+
 absl::Status load_devices(database::Connection& db, StoredState& state) {
+  TF_ASSIGN_OR_RETURN(auto devices,
+                      db.select("SELECT hello, admission, health, health_reason, quarantines, id, "
+                                "away_unix_ms, health_unix_ms FROM device ORDER BY id",
+                                device_of));
+  for (std::optional<StoredDevice>& device : devices)
+    if (device) state.devices.push_back(*std::move(device));
+  TF_ASSIGN_OR_RETURN(auto epochs, db.select("SELECT device_id, slot, epoch FROM slot", epoch_of));
+  state.epochs = {epochs.begin(), epochs.end()};
   TF_ASSIGN_OR_RETURN(
-      auto devices,
-      db.prepare("SELECT hello, admission, health, health_reason, quarantines, id, away_unix_ms, "
-                 "health_unix_ms FROM device ORDER BY id"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, devices.step());
-    if (!row) break;
-    absl::StatusOr<DeviceInfo> info = device_from_bytes(devices.blob(0));
-    if (!info.ok()) {
-      // Of an earlier tracker, which let through what this one does not. Its agent will say who it is.
-      spdlog::error(absl::StrCat("device ", printable(devices.text(5)), " in ", db.path(),
-                                 " is not listed until its agent connects: ", info.status().message()));
-      continue;
-    }
-    state.devices.push_back({.info = std::make_shared<const DeviceInfo>(*std::move(info)),
-                             .admission = enum_of(devices.integer(1), Admission::kDraining),
-                             .health = {.health = enum_of(devices.integer(2), Health::kProbation),
-                                        .reason = devices.text(3),
-                                        .quarantines = static_cast<uint32_t>(devices.integer(4))}});
-    if (!devices.is_null(6)) state.devices.back().away_since = absl::FromUnixMillis(devices.integer(6));
-    if (!devices.is_null(7)) state.devices.back().health_since = absl::FromUnixMillis(devices.integer(7));
-  }
-  TF_ASSIGN_OR_RETURN(auto slots, db.prepare("SELECT device_id, slot, epoch FROM slot"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, slots.step());
-    if (!row) break;
-    state.epochs[{slots.text(0), static_cast<uint32_t>(slots.integer(1))}] =
-        static_cast<uint64_t>(slots.integer(2));
-  }
-  TF_ASSIGN_OR_RETURN(auto golden,
-                      db.prepare("SELECT device_id, slot, kernel, fingerprint, time_ns FROM golden"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, golden.step());
-    if (!row) return absl::OkStatus();
-    state.golden[{golden.text(0), static_cast<uint32_t>(golden.integer(1))}] = {
-        .kernel = golden.text(2), .fingerprint = golden.text(3), .time_ns = golden.real(4)};
-  }
-}
-
-absl::Status load_leases(database::Connection& db, StoredState& state) {
-  TF_ASSIGN_OR_RETURN(
-      auto leases,
-      db.prepare(
-          "SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, term_ms, run_number, "
-          "purpose FROM lease"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, leases.step());
-    if (!row) return absl::OkStatus();
-    state.leases.push_back({.id = {leases.text(0)},
-                            .slot = {leases.text(1), static_cast<uint32_t>(leases.integer(2))},
-                            .epoch = static_cast<uint64_t>(leases.integer(3)),
-                            .holder = leases.text(4),
-                            .holder_run = leases.text(5),
-                            .run_number = static_cast<uint64_t>(leases.integer(9)),
-                            .user = leases.text(6),
-                            .purpose = leases.text(10),
-                            .priority = static_cast<int>(leases.integer(7)),
-                            .term = absl::Milliseconds(leases.integer(8)),
-                            .granted_at = {},
-                            .expires_at = {}});
-  }
-}
-
-absl::Status load_reservations(database::Connection& db, StoredState& state) {
-  TF_ASSIGN_OR_RETURN(
-      auto rows,
-      db.prepare("SELECT id, user, device_key, selector, from_unix_ms, until_unix_ms FROM reservation"));
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, rows.step());
-    if (!row) return absl::OkStatus();
-    state.reservations.push_back({.id = static_cast<uint64_t>(rows.integer(0)),
-                                  .user = rows.text(1),
-                                  .device_key = rows.text(2),
-                                  .selector = rows.text(3),
-                                  .from = absl::FromUnixMillis(rows.integer(4)),
-                                  .until = absl::FromUnixMillis(rows.integer(5))});
-  }
+      auto golden, db.select("SELECT device_id, slot, kernel, fingerprint, time_ns FROM golden", golden_of));
+  state.golden = {golden.begin(), golden.end()};
+  return absl::OkStatus();
 }
 
 absl::Status forget(database::Connection& db, const std::string& device_id) {
-  TF_ASSIGN_OR_RETURN(auto device, db.prepare("DELETE FROM device WHERE id = ?"));
-  TF_RETURN_IF_ERROR(device.bind_text(device_id).run());
-  TF_ASSIGN_OR_RETURN(auto golden, db.prepare("DELETE FROM golden WHERE device_id = ?"));
-  return golden.bind_text(device_id).run();
+  TF_RETURN_IF_ERROR(db.run("DELETE FROM device WHERE id = ?", device_id));
+  return db.run("DELETE FROM golden WHERE device_id = ?", device_id);
 }
 
 absl::Status write(database::Connection& db, const StoredDevice& device) {
-  TF_ASSIGN_OR_RETURN(auto save, db.prepare("INSERT OR REPLACE INTO device (id, hello, admission, health, "
-                                            "health_reason, quarantines, away_unix_ms, health_unix_ms) "
-                                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
-  save.bind_text(device.info->id).bind_blob(device.info->hello);
-  save.bind(static_cast<int64_t>(device.admission)).bind(static_cast<int64_t>(device.health.health));
-  save.bind_text(device.health.reason).bind(static_cast<int64_t>(device.health.quarantines));
-  for (const std::optional<absl::Time>& since : {device.away_since, device.health_since}) {
-    if (since) {
-      save.bind(absl::ToUnixMillis(*since));
-    } else {
-      save.bind_null();
-    }
-  }
-  return save.run();
+  return db.run(
+      "INSERT OR REPLACE INTO device (id, hello, admission, health, health_reason, quarantines, "
+      "away_unix_ms, health_unix_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      device.info->id, database::Blob{device.info->hello}, device.admission, device.health.health,
+      device.health.reason, device.health.quarantines, unix_ms(device.away_since),
+      unix_ms(device.health_since));
 }
 
 absl::Status write(database::Connection& db, const SlotKey& slot,
                    const std::optional<GoldenBaseline>& baseline) {
-  const auto number = static_cast<int64_t>(slot.slot);
-  if (!baseline) {
-    TF_ASSIGN_OR_RETURN(auto remove, db.prepare("DELETE FROM golden WHERE device_id = ? AND slot = ?"));
-    return remove.bind_text(slot.device_id).bind(number).run();
-  }
-  TF_ASSIGN_OR_RETURN(auto save,
-                      db.prepare("INSERT OR REPLACE INTO golden (device_id, slot, kernel, fingerprint, "
-                                 "time_ns) VALUES (?, ?, ?, ?, ?)"));
-  save.bind_text(slot.device_id).bind(number).bind_text(baseline->kernel);
-  return save.bind_text(baseline->fingerprint).bind(baseline->time_ns).run();
-}
-
-absl::Status end(database::Connection& db, const LeaseId& id) {
-  TF_ASSIGN_OR_RETURN(auto remove, db.prepare("DELETE FROM lease WHERE id = ?"));
-  return remove.bind_text(id.text).run();
+  if (!baseline)
+    return db.run("DELETE FROM golden WHERE device_id = ? AND slot = ?", slot.device_id, slot.slot);
+  return db.run(
+      "INSERT OR REPLACE INTO golden (device_id, slot, kernel, fingerprint, time_ns) VALUES (?, ?, ?, ?, ?)",
+      slot.device_id, slot.slot, baseline->kernel, baseline->fingerprint, baseline->time_ns);
 }
 
 absl::Status write(database::Connection& db, const Lease& lease) {
-  TF_ASSIGN_OR_RETURN(auto slot,
-                      db.prepare("INSERT INTO slot (device_id, slot, epoch) VALUES (?, ?, ?) "
-                                 "ON CONFLICT (device_id, slot) DO UPDATE SET epoch = excluded.epoch"));
-  slot.bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
-  TF_RETURN_IF_ERROR(slot.bind(static_cast<int64_t>(lease.epoch)).run());
+  TF_RETURN_IF_ERROR(
+      db.run("INSERT INTO slot (device_id, slot, epoch) VALUES (?, ?, ?) "
+             "ON CONFLICT (device_id, slot) DO UPDATE SET epoch = excluded.epoch",
+             lease.slot.device_id, lease.slot.slot, lease.epoch));
   // REPLACE: the end of the slot's last lease may not have reached the disk.
-  TF_ASSIGN_OR_RETURN(auto save,
-                      db.prepare("INSERT OR REPLACE INTO lease (id, device_id, slot, epoch, holder, "
-                                 "holder_run, run_number, term_ms, user, priority, purpose) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  save.bind_text(lease.id.text).bind_text(lease.slot.device_id).bind(static_cast<int64_t>(lease.slot.slot));
-  save.bind(static_cast<int64_t>(lease.epoch)).bind_text(lease.holder).bind_text(lease.holder_run);
-  save.bind(static_cast<int64_t>(lease.run_number)).bind(absl::ToInt64Milliseconds(lease.term));
-  save.bind_text(lease.user).bind(static_cast<int64_t>(lease.priority));
-  return save.bind_text(lease.purpose).run();
+  return db.run(
+      "INSERT OR REPLACE INTO lease (id, device_id, slot, epoch, holder, holder_run, run_number, term_ms, "
+      "user, priority, purpose) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      lease.id.text, lease.slot.device_id, lease.slot.slot, lease.epoch, lease.holder, lease.holder_run,
+      lease.run_number, absl::ToInt64Milliseconds(lease.term), lease.user, lease.priority, lease.purpose);
 }
 
 absl::Status write(database::Connection& db, uint64_t id,
                    const std::optional<StoredReservation>& reservation) {
-  if (!reservation) {
-    TF_ASSIGN_OR_RETURN(auto remove, db.prepare("DELETE FROM reservation WHERE id = ?"));
-    return remove.bind(static_cast<int64_t>(id)).run();
-  }
-  TF_ASSIGN_OR_RETURN(auto save,
-                      db.prepare("INSERT OR REPLACE INTO reservation (id, user, device_key, selector, "
-                                 "from_unix_ms, until_unix_ms) VALUES (?, ?, ?, ?, ?, ?)"));
-  save.bind(static_cast<int64_t>(id)).bind_text(reservation->user).bind_text(reservation->device_key);
-  save.bind_text(reservation->selector).bind(absl::ToUnixMillis(reservation->from));
-  return save.bind(absl::ToUnixMillis(reservation->until)).run();
+  if (!reservation) return db.run("DELETE FROM reservation WHERE id = ?", id);
+  return db.run(
+      "INSERT OR REPLACE INTO reservation (id, user, device_key, selector, from_unix_ms, until_unix_ms) "
+      "VALUES (?, ?, ?, ?, ?, ?)",
+      id, reservation->user, reservation->device_key, reservation->selector,
+      absl::ToUnixMillis(reservation->from), absl::ToUnixMillis(reservation->until));
 }
 
 }  // namespace
@@ -310,8 +281,14 @@ absl::StatusOr<StoredState> StateStore::load() {
   StoredState state;
   TF_RETURN_IF_ERROR(load_devices(*db_, state));
   TF_RETURN_IF_ERROR(failpoint("tracker.state.half_loaded"));
-  TF_RETURN_IF_ERROR(load_leases(*db_, state));
-  TF_RETURN_IF_ERROR(load_reservations(*db_, state));
+  TF_ASSIGN_OR_RETURN(state.leases,
+                      db_->select("SELECT id, device_id, slot, epoch, holder, holder_run, user, priority, "
+                                  "term_ms, run_number, purpose FROM lease",
+                                  lease_of));
+  TF_ASSIGN_OR_RETURN(
+      state.reservations,
+      db_->select("SELECT id, user, device_key, selector, from_unix_ms, until_unix_ms FROM reservation",
+                  reservation_of));
   return state;
 }
 
@@ -324,7 +301,8 @@ absl::Status StateStore::save(const Changes& changes) {
   for (const std::string& id : changes.forgotten) TF_RETURN_IF_ERROR(forget(*db_, id));
   for (const StoredDevice& device : changes.devices) TF_RETURN_IF_ERROR(write(*db_, device));
   for (const auto& [slot, baseline] : changes.golden) TF_RETURN_IF_ERROR(write(*db_, slot, baseline));
-  for (const LeaseId& id : changes.ended) TF_RETURN_IF_ERROR(end(*db_, id));
+  for (const LeaseId& id : changes.ended)
+    TF_RETURN_IF_ERROR(db_->run("DELETE FROM lease WHERE id = ?", id.text));
   for (const Lease& lease : changes.begun) TF_RETURN_IF_ERROR(write(*db_, lease));
   for (const auto& [id, reservation] : changes.reservations) TF_RETURN_IF_ERROR(write(*db_, id, reservation));
   if (of_leases) TF_RETURN_IF_ERROR(failpoint(grants ? "tracker.lease.committing" : "tracker.lease.ending"));

@@ -198,7 +198,7 @@ absl::StatusOr<tensor::KernelKey> read_problem(const Statement& row) {
 absl::StatusOr<Workload> read_workload(const Statement& row) {
   absl::Status status = check_types(row, kWorkloadTypes);
   Workload workload{.text = row.text(0), .op = row.text(1), .flops = row.real(2)};
-  if (status.ok() && row.blob(3) != rows::digest_bytes(workload.key()))
+  if (status.ok() && row.blob(3) != rows::digest_bytes(workload.key()).bytes)
     status = absl::DataLossError("its key does not match its text");
   if (!status.ok()) return damaged_row(row, "workloads", row.integer(4), status);
   return workload;

@@ -109,35 +109,30 @@ Statement::~Statement() {
   sqlite3_clear_bindings(statement_);
 }
 
-Statement& Statement::bind(int64_t value) {
+void Statement::bind_integer(int64_t value) {
   TF_CHECK(sqlite3_bind_int64(statement_, next_parameter_++, value) == SQLITE_OK) << sqlite3_sql(statement_);
-  return *this;
 }
 
-Statement& Statement::bind(double value) {
+void Statement::bind_real(double value) {
   TF_CHECK(sqlite3_bind_double(statement_, next_parameter_++, value) == SQLITE_OK) << sqlite3_sql(statement_);
-  return *this;
 }
 
-Statement& Statement::bind_text(std::string_view value) {
+void Statement::bind_text(std::string_view value) {
   // A null pointer would bind NULL; an empty view may have one.
   const char* data = value.empty() ? "" : value.data();
   TF_CHECK(sqlite3_bind_text64(statement_, next_parameter_++, data, value.size(), SQLITE_STATIC,
                                SQLITE_UTF8) == SQLITE_OK)
       << sqlite3_sql(statement_);
-  return *this;
 }
 
-Statement& Statement::bind_blob(std::string_view value) {
+void Statement::bind_blob(std::string_view value) {
   const char* data = value.empty() ? "" : value.data();
   TF_CHECK(sqlite3_bind_blob64(statement_, next_parameter_++, data, value.size(), SQLITE_STATIC) == SQLITE_OK)
       << sqlite3_sql(statement_);
-  return *this;
 }
 
-Statement& Statement::bind_null() {
+void Statement::bind_null() {
   TF_CHECK(sqlite3_bind_null(statement_, next_parameter_++) == SQLITE_OK) << sqlite3_sql(statement_);
-  return *this;
 }
 
 absl::StatusOr<bool> Statement::step() {
@@ -258,12 +253,6 @@ absl::StatusOr<Statement> Connection::prepare(const std::string& sql) {
     found = statements_.emplace(sql, statement).first;
   }
   return Statement(db_, &file_, found->second);
-}
-
-absl::StatusOr<int64_t> Connection::query_int(const std::string& sql) {
-  TF_ASSIGN_OR_RETURN(Statement statement, prepare(sql));
-  TF_ASSIGN_OR_RETURN(bool row, statement.step());
-  return row ? statement.integer(0) : 0;
 }
 
 absl::StatusOr<std::string> Connection::query_text(const std::string& sql) {

@@ -12,11 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "database/record.h"
+#include "database/sqlite/sqlite_connection.h"
 #include "database/store.h"
 
 namespace tf::database {
-
-class Connection;
 
 // Samples as they stand in the database: int64 total_ns, uint32 iterations, little-endian, each.
 std::string encode_samples(const std::vector<Sample>& samples);
@@ -25,8 +24,8 @@ absl::StatusOr<std::vector<Sample>> decode_samples(std::string_view blob);
 namespace rows {
 
 // A digest as a column holds it; valid as long as the digest.
-inline std::string_view digest_bytes(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
+inline Blob digest_bytes(const Digest& digest) {
+  return {{reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()}};
 }
 
 // Reading.

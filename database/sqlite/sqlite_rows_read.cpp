@@ -4,7 +4,6 @@
 #include "base/status.h"
 #include "database/record_json.h"
 #include "database/sqlite/row_values.h"
-#include "database/sqlite/sqlite_connection.h"
 #include "database/sqlite/sqlite_rows.h"
 #include "database/store_errors.h"
 #include "database/which_count.h"
@@ -19,21 +18,15 @@ struct ProblemRow {
 
 // Problems of the same kernel, at all reuse distances.
 absl::StatusOr<std::vector<ProblemRow>> problems_of_kernel(Connection& db, const tensor::KernelKey& problem) {
-  TF_ASSIGN_OR_RETURN(
-      Statement find,
-      db.prepare("SELECT p.id, p.reuse_distance_bytes FROM problems p JOIN workloads w ON w.id = "
-                 "p.workload_id WHERE w.key = ? AND p.binding = ? AND p.in_layouts = ? AND "
-                 "p.out_layouts = ? AND p.target = ? AND p.threads = ?"));
-  const std::string in_layouts = tensor::join_layouts(problem.in_layouts),
-                    out_layouts = tensor::join_layouts(problem.out_layouts);
-  find.bind_blob(digest_bytes(problem.workload)).bind_text(problem.binding).bind_text(in_layouts);
-  find.bind_text(out_layouts).bind_text(problem.target).bind(int64_t{problem.threads});
-  std::vector<ProblemRow> found;
-  for (;;) {
-    TF_ASSIGN_OR_RETURN(const bool row, find.step());
-    if (!row) return found;
-    found.push_back({find.integer(0), static_cast<uint64_t>(find.integer(1))});
-  }
+  const auto read = [](const Statement& row) -> absl::StatusOr<ProblemRow> {
+    return ProblemRow{row.integer(0), static_cast<uint64_t>(row.integer(1))};
+  };
+  return db.select(
+      "SELECT p.id, p.reuse_distance_bytes FROM problems p JOIN workloads w ON w.id = p.workload_id WHERE "
+      "w.key = ? AND p.binding = ? AND p.in_layouts = ? AND p.out_layouts = ? AND p.target = ? AND "
+      "p.threads = ?",
+      read, digest_bytes(problem.workload), problem.binding, tensor::join_layouts(problem.in_layouts),
+      tensor::join_layouts(problem.out_layouts), problem.target, problem.threads);
 }
 
 absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem, const BestQuery& query,
@@ -41,10 +34,10 @@ absl::StatusOr<std::vector<Measurement>> top_of(Connection& db, int64_t problem,
   std::vector<Measurement> out;
   TF_ASSIGN_OR_RETURN(Statement find, db.prepare(top_statement(query)));
   find.bind(problem);
-  if (query.device_class) find.bind_text(*query.device_class);
-  if (query.semantics_version) find.bind(int64_t{*query.semantics_version});
+  if (query.device_class) find.bind(*query.device_class);
+  if (query.semantics_version) find.bind(*query.semantics_version);
   const Digest schedule = sha256(query.schedule.value_or(""));
-  if (query.schedule) find.bind_blob(digest_bytes(schedule)).bind_blob(digest_bytes(schedule));
+  if (query.schedule) find.bind(digest_bytes(schedule), digest_bytes(schedule));
   while (out.size() < limit) {
     TF_ASSIGN_OR_RETURN(bool row, find.step());
     if (!row) break;
@@ -74,7 +67,7 @@ std::string filter_condition(const Filter& filter) {
 }
 
 void bind_filter(Statement& find, const Filter& filter) {
-  if (filter.workload) find.bind_blob(digest_bytes(*filter.workload));
+  if (filter.workload) find.bind(digest_bytes(*filter.workload));
   if (filter.job_id) find.bind(*filter.job_id);
 }
 
@@ -115,38 +108,23 @@ absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& qu
 absl::StatusOr<Workload> find_workload(Connection& db, const std::string& key_or_prefix) {
   TF_RETURN_IF_ERROR(check_key_prefix(key_or_prefix));
   TF_ASSIGN_OR_RETURN(
-      Statement find,
-      db.prepare(absl::StrCat(kSelectWorkload, "WHERE substr(lower(hex(key)), 1, ?) = ? LIMIT 2")));
-  find.bind(static_cast<int64_t>(key_or_prefix.size())).bind_text(key_or_prefix);
-  TF_ASSIGN_OR_RETURN(bool found, find.step());
-  if (!found) return unknown_workload(key_or_prefix);
-  TF_ASSIGN_OR_RETURN(Workload workload, read_workload(find));
-  TF_ASSIGN_OR_RETURN(bool second, find.step());
-  if (second) return ambiguous_workload(key_or_prefix);
-  return workload;
+      std::vector<Workload> found,
+      db.select(absl::StrCat(kSelectWorkload, "WHERE substr(lower(hex(key)), 1, ?) = ? LIMIT 2"),
+                read_workload, key_or_prefix.size(), key_or_prefix));
+  if (found.empty()) return unknown_workload(key_or_prefix);
+  if (found.size() > 1) return ambiguous_workload(key_or_prefix);
+  return std::move(found.front());
 }
 
 absl::StatusOr<std::vector<Workload>> workloads(Connection& db) {
-  TF_ASSIGN_OR_RETURN(Statement all, db.prepare(absl::StrCat(kSelectWorkload, "ORDER BY id")));
-  std::vector<Workload> out;
-  for (;;) {
-    TF_ASSIGN_OR_RETURN(bool row, all.step());
-    if (!row) return out;
-    TF_ASSIGN_OR_RETURN(out.emplace_back(), read_workload(all));
-  }
+  return db.select(absl::StrCat(kSelectWorkload, "ORDER BY id"), read_workload);
 }
 
 absl::StatusOr<std::vector<tensor::KernelKey>> problems(Connection& db) {
-  TF_ASSIGN_OR_RETURN(Statement all,
-                      db.prepare(absl::StrCat(kSelectProblem,
-                                              "WHERE EXISTS (SELECT 1 FROM measurements m WHERE "
-                                              "m.problem_id = p.id) ORDER BY p.id")));
-  std::vector<tensor::KernelKey> out;
-  for (;;) {
-    TF_ASSIGN_OR_RETURN(bool row, all.step());
-    if (!row) return out;
-    TF_ASSIGN_OR_RETURN(out.emplace_back(), read_problem(all));
-  }
+  return db.select(
+      absl::StrCat(kSelectProblem,
+                   "WHERE EXISTS (SELECT 1 FROM measurements m WHERE m.problem_id = p.id) ORDER BY p.id"),
+      read_problem);
 }
 
 absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filter, int64_t after_id,
@@ -156,7 +134,7 @@ absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filt
                                               " ORDER BY m.id LIMIT ?")));
   find.bind(after_id);
   bind_filter(find, filter);
-  find.bind(static_cast<int64_t>(limit));
+  find.bind(limit);
   std::vector<Measurement> out;
   for (;;) {
     TF_ASSIGN_OR_RETURN(bool row, find.step());
@@ -166,24 +144,17 @@ absl::StatusOr<std::vector<Measurement>> page(Connection& db, const Filter& filt
 }
 
 absl::StatusOr<std::vector<int64_t>> ids_of_problems(Connection& db, const Filter& filter) {
-  std::vector<int64_t> ids;
   std::optional<int64_t> problem;
   if (filter.problem) {
     TF_ASSIGN_OR_RETURN(problem, problem_id(db, *filter.problem));
-    if (!problem) return ids;
+    if (!problem) return std::vector<int64_t>();
   }
-  TF_ASSIGN_OR_RETURN(
-      Statement find,
-      db.prepare(problem ? "SELECT id FROM measurements WHERE problem_id = ? ORDER BY id"
-                         : "SELECT m.id FROM workloads w JOIN problems p ON p.workload_id = w.id "
-                           "JOIN measurements m ON m.problem_id = p.id WHERE w.key = ? "
-                           "ORDER BY m.id"));
-  problem ? find.bind(*problem) : find.bind_blob(digest_bytes(*filter.workload));
-  for (;;) {
-    TF_ASSIGN_OR_RETURN(const bool row, find.step());
-    if (!row) return ids;
-    ids.push_back(find.integer(0));
-  }
+  if (problem)
+    return db.select("SELECT id FROM measurements WHERE problem_id = ? ORDER BY id", integer_of, *problem);
+  return db.select(
+      "SELECT m.id FROM workloads w JOIN problems p ON p.workload_id = w.id JOIN measurements m ON "
+      "m.problem_id = p.id WHERE w.key = ? ORDER BY m.id",
+      integer_of, digest_bytes(*filter.workload));
 }
 
 absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& filter,
@@ -205,8 +176,7 @@ absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& 
 
 absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest) {
   TF_ASSIGN_OR_RETURN(Statement find, db.prepare(absl::StrCat(kSelectMeasurement, "WHERE m.digest = ?")));
-  find.bind_blob(digest_bytes(digest));
-  TF_ASSIGN_OR_RETURN(bool found, find.step());
+  TF_ASSIGN_OR_RETURN(const bool found, find.bind(digest_bytes(digest)).step());
   if (!found) return unknown_record(digest);
   TF_ASSIGN_OR_RETURN(Measurement record, read_measurement(find));
   if (record_digest(record) == digest) return record;
@@ -217,69 +187,44 @@ absl::StatusOr<bool> is_measured(Connection& db, const tensor::KernelKey& proble
                                  const std::string& schedule) {
   TF_ASSIGN_OR_RETURN(std::optional<int64_t> id, problem_id(db, problem));
   if (!id) return false;
-  TF_ASSIGN_OR_RETURN(Statement find,
-                      db.prepare(absl::StrCat("SELECT 1 FROM measurements m WHERE m.problem_id = ? AND ",
-                                              of_schedule_sql("m", "?"), " LIMIT 1")));
   const Digest digest = sha256(schedule);
-  find.bind(*id).bind_blob(digest_bytes(digest)).bind_blob(digest_bytes(digest));
-  return find.step();
+  TF_ASSIGN_OR_RETURN(const std::optional<int64_t> found,
+                      db.find(absl::StrCat("SELECT 1 FROM measurements m WHERE m.problem_id = ? AND ",
+                                           of_schedule_sql("m", "?"), " LIMIT 1"),
+                              integer_of, *id, digest_bytes(digest), digest_bytes(digest)));
+  return found.has_value();
 }
 
 absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id) {
-  TF_ASSIGN_OR_RETURN(Statement count, db.prepare("SELECT count(*) FROM attempts WHERE job_id = ?"));
-  count.bind(job_id);
-  TF_RETURN_IF_ERROR(count.step().status());
-  return count.integer(0);
+  return db.query_int("SELECT count(*) FROM attempts WHERE job_id = ?", job_id);
 }
 
 absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id) {
-  TF_ASSIGN_OR_RETURN(
-      Statement count,
-      db.prepare("SELECT count(*) FROM (SELECT DISTINCT problem_id, schedule_digest "
-                 "FROM measurements WHERE job_id != 0 AND job_id = ? AND match_unix_ns IS NULL)"));
-  count.bind(job_id);
-  TF_RETURN_IF_ERROR(count.step().status());
-  return count.integer(0);
+  return db.query_int(
+      "SELECT count(*) FROM (SELECT DISTINCT problem_id, schedule_digest FROM measurements "
+      "WHERE job_id != 0 AND job_id = ? AND match_unix_ns IS NULL)",
+      job_id);
 }
 
 absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id) {
-  TF_ASSIGN_OR_RETURN(Statement find,
-                      db.prepare(absl::StrCat(kSelectJob, id ? "WHERE id = ?" : "ORDER BY id")));
-  if (id) find.bind(*id);
-  std::vector<Job> out;
-  for (;;) {
-    TF_ASSIGN_OR_RETURN(bool row, find.step());
-    if (!row) return out;
-    TF_ASSIGN_OR_RETURN(out.emplace_back(), read_job(find));
-  }
+  if (id) return db.select(absl::StrCat(kSelectJob, "WHERE id = ?"), read_job, *id);
+  return db.select(absl::StrCat(kSelectJob, "ORDER BY id"), read_job);
 }
 
 absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id) {
-  TF_ASSIGN_OR_RETURN(Statement find,
-                      db.prepare(absl::StrCat(kSelectJobTask, "WHERE t.job_id = ? ORDER BY t.task_index")));
-  find.bind(job_id);
-  std::vector<JobTask> out;
-  for (;;) {
-    TF_ASSIGN_OR_RETURN(bool row, find.step());
-    if (!row) return out;
-    TF_ASSIGN_OR_RETURN(out.emplace_back(), read_job_task(find));
-  }
+  return db.select(absl::StrCat(kSelectJobTask, "WHERE t.job_id = ? ORDER BY t.task_index"), read_job_task,
+                   job_id);
 }
 
 absl::StatusOr<std::vector<NetworkVerdict>> verdicts(Connection& db) {
-  TF_ASSIGN_OR_RETURN(Statement all, db.prepare("SELECT rowid, line FROM network_verdicts "
-                                                "ORDER BY decided_unix_ns DESC, key"));
-  std::vector<NetworkVerdict> out;
-  for (;;) {
-    TF_ASSIGN_OR_RETURN(const bool row, all.step());
-    if (!row) return out;
-    const absl::StatusOr<JsonLine> line = parse_json_line(all.text(1));
+  const auto read = [](const Statement& row) -> absl::StatusOr<NetworkVerdict> {
+    const absl::StatusOr<JsonLine> line = parse_json_line(row.text(1));
     const auto* verdict = line.ok() ? std::get_if<NetworkVerdict>(&*line) : nullptr;
-    if (verdict == nullptr)
-      return damaged_row(all, "network_verdicts", all.integer(0),
-                         line.ok() ? absl::DataLossError("it is not a verdict") : line.status());
-    out.push_back(*verdict);
-  }
+    if (verdict) return *verdict;
+    return damaged_row(row, "network_verdicts", row.integer(0),
+                       line.ok() ? absl::DataLossError("it is not a verdict") : line.status());
+  };
+  return db.select("SELECT rowid, line FROM network_verdicts ORDER BY decided_unix_ns DESC, key", read);
 }
 
 }  // namespace tf::database::rows

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -68,7 +70,7 @@ std::vector<std::string> list_of(const std::string& text) {
 }
 
 // The row's first columns are kTokenColumns.
-absl::StatusOr<StoredToken> token_of(database::Statement& row) {
+absl::StatusOr<StoredToken> token_of(const database::Statement& row) {
   TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(row.text(0)));
   return StoredToken{.role = role,
                      .name = row.text(1),
@@ -78,6 +80,29 @@ absl::StatusOr<StoredToken> token_of(database::Statement& row) {
                      .uses = static_cast<uint32_t>(row.integer(5)),
                      .used = static_cast<uint32_t>(row.integer(6)),
                      .revoked = !row.is_null(7)};
+}
+
+// The next column is the token's secret.
+absl::StatusOr<OpenToken> open_token_of(const database::Statement& row) {
+  TF_ASSIGN_OR_RETURN(StoredToken token, token_of(row));
+  return OpenToken{.id = row.text(8).substr(0, kTokenIdLength), .token = std::move(token)};
+}
+
+struct CertificateRow {
+  int64_t id = 0;
+  IssuedCertificate certificate;
+};
+
+absl::StatusOr<CertificateRow> certificate_of(const database::Statement& row) {
+  TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(row.text(1)));
+  CertificateRow read{.id = row.integer(6),
+                      .certificate = {.serial = row.text(0),
+                                      .identity = {role, row.text(2)},
+                                      .issued = absl::FromUnixSeconds(row.integer(3)),
+                                      .ends = absl::FromUnixSeconds(row.integer(4)),
+                                      .hosts = list_of(row.text(7))}};
+  if (!row.is_null(5)) read.certificate.revoked = absl::FromUnixSeconds(row.integer(5));
+  return read;
 }
 
 }  // namespace
@@ -101,50 +126,30 @@ absl::StatusOr<std::unique_ptr<MemberStore>> MemberStore::open(const std::string
 }
 
 absl::Status MemberStore::add_token(const Digest& secret, const StoredToken& token) {
-  TF_ASSIGN_OR_RETURN(auto add,
-                      db_->prepare("INSERT INTO token (secret_sha256, role, name, name_pattern, hosts, "
-                                   "ends_s, uses) VALUES (?, ?, ?, ?, ?, ?, ?)"));
-  const std::string digest = secret.hex(), hosts = absl::StrJoin(token.hosts, " ");
-  add.bind_text(digest)
-      .bind_text(rpc::role_name(token.role))
-      .bind_text(token.name)
-      .bind_text(token.name_pattern);
-  add.bind_text(hosts).bind(absl::ToUnixSeconds(token.ends));
-  return add.bind(int64_t{token.uses}).run();
+  return db_->run(
+      "INSERT INTO token (secret_sha256, role, name, name_pattern, hosts, ends_s, uses) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?)",
+      secret.hex(), rpc::role_name(token.role), token.name, token.name_pattern,
+      absl::StrJoin(token.hosts, " "), absl::ToUnixSeconds(token.ends), token.uses);
 }
 
 absl::StatusOr<std::optional<StoredToken>> MemberStore::find_token(const Digest& secret) {
-  TF_ASSIGN_OR_RETURN(
-      auto find, db_->prepare(absl::StrCat("SELECT ", kTokenColumns, " FROM token WHERE secret_sha256 = ?")));
-  const std::string digest = secret.hex();
-  find.bind_text(digest);
-  TF_ASSIGN_OR_RETURN(const bool row, find.step());
-  if (!row) return std::nullopt;
-  return token_of(find);
+  return db_->find(absl::StrCat("SELECT ", kTokenColumns, " FROM token WHERE secret_sha256 = ?"), token_of,
+                   secret.hex());
 }
 
 absl::StatusOr<std::vector<OpenToken>> MemberStore::open_tokens(absl::Time now, size_t most) {
-  TF_ASSIGN_OR_RETURN(
-      auto rows, db_->prepare(absl::StrCat("SELECT ", kTokenColumns, ", secret_sha256 FROM token ", kIsOpen,
-                                           " ORDER BY ends_s, secret_sha256 LIMIT ?")));
-  rows.bind(absl::ToUnixSeconds(now)).bind(static_cast<int64_t>(most));
-  std::vector<OpenToken> tokens;
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, rows.step());
-    if (!row) return tokens;
-    TF_ASSIGN_OR_RETURN(StoredToken token, token_of(rows));
-    tokens.push_back({.id = rows.text(8).substr(0, kTokenIdLength), .token = std::move(token)});
-  }
+  return db_->select(absl::StrCat("SELECT ", kTokenColumns, ", secret_sha256 FROM token ", kIsOpen,
+                                  " ORDER BY ends_s, secret_sha256 LIMIT ?"),
+                     open_token_of, absl::ToUnixSeconds(now), most);
 }
 
 absl::StatusOr<bool> MemberStore::revoke_token(const std::string& id, absl::Time now) {
   TF_ASSIGN_OR_RETURN(const std::vector<OpenToken> open,
                       open_tokens(now, std::numeric_limits<int32_t>::max()));
   if (std::ranges::find(open, id, &OpenToken::id) == open.end()) return false;
-  TF_ASSIGN_OR_RETURN(auto revoke,
-                      db_->prepare("UPDATE token SET revoked_s = ? WHERE substr(secret_sha256, 1, ?) = ?"));
-  revoke.bind(absl::ToUnixSeconds(now)).bind(static_cast<int64_t>(kTokenIdLength));
-  TF_RETURN_IF_ERROR(revoke.bind_text(id).run());
+  TF_RETURN_IF_ERROR(db_->run("UPDATE token SET revoked_s = ? WHERE substr(secret_sha256, 1, ?) = ?",
+                              absl::ToUnixSeconds(now), kTokenIdLength, id));
   return true;
 }
 
@@ -156,70 +161,52 @@ absl::Status MemberStore::apply(const Change& change, absl::Time now) {
 
 absl::Status MemberStore::write(const Change& change, absl::Time now) {
   if (change.used_token) {
-    TF_ASSIGN_OR_RETURN(auto use,
-                        db_->prepare("UPDATE token SET used_s = ?, used = used + 1 WHERE secret_sha256 = ?"));
-    const std::string digest = change.used_token->hex();
-    TF_RETURN_IF_ERROR(use.bind(absl::ToUnixSeconds(now)).bind_text(digest).run());
+    TF_RETURN_IF_ERROR(db_->run("UPDATE token SET used_s = ?, used = used + 1 WHERE secret_sha256 = ?",
+                                absl::ToUnixSeconds(now), change.used_token->hex()));
   }
   for (const std::string& serial : change.revoked) {
-    TF_ASSIGN_OR_RETURN(
-        auto revoke,
-        db_->prepare("UPDATE certificate SET revoked_s = ? WHERE serial = ? AND revoked_s IS NULL"));
-    TF_RETURN_IF_ERROR(revoke.bind(absl::ToUnixSeconds(now)).bind_text(serial).run());
+    TF_RETURN_IF_ERROR(db_->run("UPDATE certificate SET revoked_s = ? WHERE serial = ? AND revoked_s IS NULL",
+                                absl::ToUnixSeconds(now), serial));
   }
-  if (change.issued) {
-    const IssuedCertificate& issued = *change.issued;
-    TF_ASSIGN_OR_RETURN(auto add,
-                        db_->prepare("INSERT INTO certificate (serial, role, name, issued_s, ends_s, der, "
-                                     "hosts, granted) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
-    const std::string hosts = absl::StrJoin(issued.hosts, " "), granted = absl::StrJoin(issued.granted, " ");
-    add.bind_text(issued.serial)
-        .bind_text(rpc::role_name(issued.identity.role))
-        .bind_text(issued.identity.name);
-    add.bind(absl::ToUnixSeconds(issued.issued)).bind(absl::ToUnixSeconds(issued.ends));
-    add.bind_blob(issued.der).bind_text(hosts).bind_text(granted);
-    TF_RETURN_IF_ERROR(add.run());
-  }
-  return absl::OkStatus();
+  if (!change.issued) return absl::OkStatus();
+  const IssuedCertificate& issued = *change.issued;
+  return db_->run(
+      "INSERT INTO certificate (serial, role, name, issued_s, ends_s, der, hosts, granted) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      issued.serial, rpc::role_name(issued.identity.role), issued.identity.name,
+      absl::ToUnixSeconds(issued.issued), absl::ToUnixSeconds(issued.ends), database::Blob{issued.der},
+      absl::StrJoin(issued.hosts, " "), absl::StrJoin(issued.granted, " "));
 }
 
 absl::StatusOr<std::string> MemberStore::newest(const rpc::Identity& member) {
-  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT der FROM certificate WHERE role = ? AND name = ? AND "
-                                              "revoked_s IS NULL ORDER BY id DESC LIMIT 1"));
-  rows.bind_text(rpc::role_name(member.role)).bind_text(member.name);
-  TF_ASSIGN_OR_RETURN(const bool row, rows.step());
-  return row ? rows.blob(0) : "";
+  const auto read = [](const database::Statement& row) { return absl::StatusOr<std::string>(row.blob(0)); };
+  TF_ASSIGN_OR_RETURN(std::optional<std::string> der,
+                      db_->find("SELECT der FROM certificate WHERE role = ? AND name = ? AND "
+                                "revoked_s IS NULL ORDER BY id DESC LIMIT 1",
+                                read, rpc::role_name(member.role), member.name));
+  return std::move(der).value_or("");
 }
 
 absl::StatusOr<std::vector<std::string>> MemberStore::granted_hosts(const std::string& serial) {
-  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT granted FROM certificate WHERE serial = ?"));
-  rows.bind_text(serial);
-  TF_ASSIGN_OR_RETURN(const bool row, rows.step());
-  return row ? list_of(rows.text(0)) : std::vector<std::string>();
+  const auto read = [](const database::Statement& row) { return absl::StatusOr<std::string>(row.text(0)); };
+  TF_ASSIGN_OR_RETURN(const std::optional<std::string> granted,
+                      db_->find("SELECT granted FROM certificate WHERE serial = ?", read, serial));
+  return list_of(granted.value_or(""));
 }
 
 absl::StatusOr<CertificatePage> MemberStore::certificates(int64_t after, size_t most) {
-  TF_ASSIGN_OR_RETURN(auto rows, db_->prepare("SELECT serial, role, name, issued_s, ends_s, revoked_s, id, "
-                                              "hosts FROM certificate WHERE id > ? ORDER BY id LIMIT ?"));
-  rows.bind(after).bind(static_cast<int64_t>(most) + 1);  // one more, to know whether there is one
+  // One more, to know whether there is one.
+  TF_ASSIGN_OR_RETURN(std::vector<CertificateRow> rows,
+                      db_->select("SELECT serial, role, name, issued_s, ends_s, revoked_s, id, hosts FROM "
+                                  "certificate WHERE id > ? ORDER BY id LIMIT ?",
+                                  certificate_of, after, most + 1));
   CertificatePage page;
-  int64_t last = 0;
-  while (true) {
-    TF_ASSIGN_OR_RETURN(const bool row, rows.step());
-    if (!row) return page;
-    if (page.certificates.size() == most) {
-      page.end = last;
-      return page;
-    }
-    TF_ASSIGN_OR_RETURN(const rpc::Role role, rpc::parse_role(rows.text(1)));
-    page.certificates.push_back({.serial = rows.text(0),
-                                 .identity = {role, rows.text(2)},
-                                 .issued = absl::FromUnixSeconds(rows.integer(3)),
-                                 .ends = absl::FromUnixSeconds(rows.integer(4)),
-                                 .hosts = list_of(rows.text(7))});
-    if (!rows.is_null(5)) page.certificates.back().revoked = absl::FromUnixSeconds(rows.integer(5));
-    last = rows.integer(6);
+  if (rows.size() > most) {
+    rows.pop_back();
+    page.end = rows.back().id;
   }
+  for (CertificateRow& row : rows) page.certificates.push_back(std::move(row.certificate));
+  return page;
 }
 
 }  // namespace tf::tracker

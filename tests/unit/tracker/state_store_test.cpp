@@ -166,7 +166,7 @@ TEST_F(StateStoreTest, DeviceThatThisTrackerWouldRefuseIsLeftOutAndTheOthersAreT
     const auto db = *database::Connection::open(path_, database::Access::kWrite);
     auto insert = *db->prepare("INSERT INTO device (id, admission, hello) VALUES (?, 0, ?)");
     const std::string bytes = hello.SerializeAsString();
-    ASSERT_TRUE(insert.bind_text(name).bind_blob(bytes).run().ok());
+    ASSERT_TRUE(insert.bind(name, database::Blob{bytes}).run().ok());
   }
   const absl::StatusOr<StoredState> state = (*StateStore::open(path_))->load();
   ASSERT_TRUE(state.ok()) << state.status();
@@ -210,7 +210,7 @@ TEST_F(StateStoreTest, BringsAFileOfTheFirstVersionUpToDate) {
                     .ok());
     auto insert = *old->prepare("INSERT INTO device VALUES ('a', 1, ?)");
     const DeviceInfo info = device("a");
-    ASSERT_TRUE(insert.bind_blob(info.hello).run().ok());
+    ASSERT_TRUE(insert.bind(database::Blob{info.hello}).run().ok());
   }
   const auto store = StateStore::open(path_);
   ASSERT_TRUE(store.ok()) << store.status();
