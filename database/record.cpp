@@ -1,40 +1,34 @@
 #include "database/record.h"
 
 #include <algorithm>
-#include <cmath>
+#include <span>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/statistics/race.h"
+#include "base/status.h"
 
 namespace tf::database {
 namespace {
 
-struct OutcomeName {
-  Outcome outcome;
-  std::string_view name;
-};
-constexpr OutcomeName kOutcomes[] = {
-    {Outcome::kOk, "ok"},
-    {Outcome::kStoppedEarly, "stopped_early"},
-    {Outcome::kCompileError, "compile_error"},
-    {Outcome::kWrongOutput, "wrong_output"},
-    {Outcome::kImplausible, "implausible"},
-    {Outcome::kCrashed, "crashed"},
-    {Outcome::kTimedOut, "timed_out"},
-    {Outcome::kOutOfMemory, "out_of_memory"},
-};
+// In the order of the enumerators, of which the first is 1, but 0 of cache modes.
+constexpr std::string_view kOutcomes[] = {"ok",          "stopped_early", "compile_error", "wrong_output",
+                                          "implausible", "crashed",       "timed_out",     "out_of_memory"};
+constexpr std::string_view kCacheModes[] = {"unknown", "rotate", "warm"};
+constexpr std::string_view kJobStates[] = {"queued", "running", "paused", "done", "failed", "cancelled"};
 
-struct JobStateName {
-  JobState state;
-  std::string_view name;
-};
-constexpr JobStateName kJobStates[] = {
-    {JobState::kQueued, "queued"}, {JobState::kRunning, "running"}, {JobState::kPaused, "paused"},
-    {JobState::kDone, "done"},     {JobState::kFailed, "failed"},   {JobState::kCancelled, "cancelled"},
-};
+std::string_view name_at(std::span<const std::string_view> names, int index) {
+  TF_CHECK(index >= 0 && index < std::ssize(names)) << index;
+  return names[static_cast<size_t>(index)];
+}
+
+// `what` as in "outcome".
+absl::StatusOr<int> index_of(std::span<const std::string_view> names, std::string_view name,
+                             const char* what) {
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<int>(found - names.begin());
+  return absl::InvalidArgumentError(absl::StrCat("there is no ", what, " \"", std::string(name), "\""));
+}
 
 }  // namespace
 
@@ -43,38 +37,21 @@ bool is_failure(Outcome outcome) {
 }
 
 std::string_view outcome_name(Outcome outcome) {
-  for (const OutcomeName& entry : kOutcomes) {
-    if (entry.outcome == outcome) return entry.name;
-  }
-  TF_UNREACHABLE() << static_cast<int>(outcome);
-  return "";
+  return name_at(kOutcomes, static_cast<int>(outcome) - 1);
 }
 
 absl::StatusOr<Outcome> outcome_from_name(std::string_view name) {
-  for (const OutcomeName& entry : kOutcomes) {
-    if (entry.name == name) return entry.outcome;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("there is no outcome \"", std::string(name), "\""));
+  TF_ASSIGN_OR_RETURN(const int index, index_of(kOutcomes, name, "outcome"));
+  return static_cast<Outcome>(index + 1);
 }
 
 std::string_view cache_mode_name(CacheMode mode) {
-  switch (mode) {
-    case CacheMode::kUnknown:
-      return "unknown";
-    case CacheMode::kRotate:
-      return "rotate";
-    case CacheMode::kWarm:
-      return "warm";
-  }
-  TF_UNREACHABLE() << static_cast<int>(mode);
-  return "";
+  return name_at(kCacheModes, static_cast<int>(mode));
 }
 
 absl::StatusOr<CacheMode> cache_mode_from_name(std::string_view name) {
-  for (CacheMode mode : {CacheMode::kUnknown, CacheMode::kRotate, CacheMode::kWarm}) {
-    if (cache_mode_name(mode) == name) return mode;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("there is no cache mode \"", std::string(name), "\""));
+  TF_ASSIGN_OR_RETURN(const int index, index_of(kCacheModes, name, "cache mode"));
+  return static_cast<CacheMode>(index);
 }
 
 std::string_view takes_name(NetworkVerdict::Takes takes) {
@@ -127,18 +104,7 @@ bool is_surely_faster(const Measurement& one, const Measurement& other) {
 }
 
 std::string_view job_state_name(JobState state) {
-  for (const JobStateName& entry : kJobStates) {
-    if (entry.state == state) return entry.name;
-  }
-  TF_UNREACHABLE() << static_cast<int>(state);
-  return "";
-}
-
-absl::StatusOr<JobState> job_state_from_name(std::string_view name) {
-  for (const JobStateName& entry : kJobStates) {
-    if (entry.name == name) return entry.state;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("there is no job state \"", std::string(name), "\""));
+  return name_at(kJobStates, static_cast<int>(state) - 1);
 }
 
 bool is_final(JobState state) {

@@ -183,7 +183,6 @@ struct Attempt {
 // queued → running → done | failed | cancelled; running ↔ paused; running → queued when its process died.
 enum class JobState : uint8_t { kQueued = 1, kRunning, kPaused, kDone, kFailed, kCancelled };
 std::string_view job_state_name(JobState state);  // "queued", …
-absl::StatusOr<JobState> job_state_from_name(std::string_view name);
 // Done, failed and cancelled jobs stay so; how far one came may be told later.
 bool is_final(JobState state);
 

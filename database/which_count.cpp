@@ -19,14 +19,7 @@ constexpr char kMeasuredHereBefore[] = "problem_id = ? AND imported_after IS NUL
 }  // namespace
 
 Program program_of(const Measurement& measurement) {
-  const tensor::KernelKey& problem = measurement.problem;
-  return {.workload = problem.workload,
-          .binding = problem.binding,
-          .in_layouts = tensor::join_layouts(problem.in_layouts),
-          .out_layouts = tensor::join_layouts(problem.out_layouts),
-          .target = problem.target,
-          .threads = problem.threads,
-          .reuse_distance_bytes = problem.reuse_distance_bytes,
+  return {.problem = tensor::to_string(measurement.problem),
           .schedule = measurement.schedule,
           .device_class = measurement.device.device_class,
           .semantics_version = measurement.semantics_version};

@@ -17,10 +17,7 @@ namespace tf::database {
 // What was measured: a schedule of a problem, on a class of devices.
 // Measurements of one program take each other's place.
 struct Program {
-  Digest workload;
-  std::string binding, in_layouts, out_layouts, target;
-  uint32_t threads = 1;
-  uint64_t reuse_distance_bytes = 0;
+  std::string problem;  // tensor::to_string
   std::string schedule, device_class;
   uint32_t semantics_version = 0;
   auto operator<=>(const Program&) const = default;
