@@ -80,36 +80,38 @@ absl::StatusOr<database::Filter> from_proto(const pb::ScanRequest& request) {
   return filter;
 }
 
-absl::Status read_measurements(const pb::RecordLines& lines, const database::Visitor& visit) {
-  for (const std::string& line : lines.lines()) {
-    TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
-    if (std::holds_alternative<database::JsonNetworkTime>(record)) continue;  // of an older tuner
-    const auto* measurement = std::get_if<database::Measurement>(&record);
-    if (measurement == nullptr)
-      return absl::DataLossError("the tuner sent a record that is not a measurement");
-    TF_RETURN_IF_ERROR(visit(*measurement));
-  }
-  return absl::OkStatus();
+namespace {
+
+std::string_view name_of(const database::Measurement&) {
+  return "measurement";
+}
+std::string_view name_of(const database::Workload&) {
+  return "workload";
+}
+std::string_view name_of(const database::NetworkVerdict&) {
+  return "verdict";
 }
 
-absl::Status read_workloads(const pb::RecordLines& lines, std::vector<database::Workload>& out) {
+}  // namespace
+
+template <typename Record>
+absl::StatusOr<std::vector<Record>> records_of(const pb::RecordLines& lines) {
+  std::vector<Record> records;
   for (const std::string& line : lines.lines()) {
-    TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
-    auto* workload = std::get_if<database::Workload>(&record);
-    if (workload == nullptr) return absl::DataLossError("the tuner sent a record that is not a workload");
-    out.push_back(std::move(*workload));
+    TF_ASSIGN_OR_RETURN(database::JsonLine read, database::parse_json_line(line));
+    if (std::holds_alternative<database::JsonNetworkTime>(read)) continue;  // of an older tuner
+    auto* record = std::get_if<Record>(&read);
+    if (!record) {
+      return absl::DataLossError(
+          absl::StrCat("the tuner sent a record that is not a ", std::string(name_of(Record()))));
+    }
+    records.push_back(std::move(*record));
   }
-  return absl::OkStatus();
+  return records;
 }
 
-absl::Status read_verdicts(const pb::RecordLines& lines, std::vector<database::NetworkVerdict>& out) {
-  for (const std::string& line : lines.lines()) {
-    TF_ASSIGN_OR_RETURN(database::JsonLine record, database::parse_json_line(line));
-    auto* verdict = std::get_if<database::NetworkVerdict>(&record);
-    if (verdict == nullptr) return absl::DataLossError("the tuner sent a record that is not a verdict");
-    out.push_back(std::move(*verdict));
-  }
-  return absl::OkStatus();
-}
+template absl::StatusOr<std::vector<database::Measurement>> records_of(const pb::RecordLines&);
+template absl::StatusOr<std::vector<database::Workload>> records_of(const pb::RecordLines&);
+template absl::StatusOr<std::vector<database::NetworkVerdict>> records_of(const pb::RecordLines&);
 
 }  // namespace tf::remote

@@ -2,7 +2,8 @@
 // Owns: the passage between the database's questions and tune.v1's messages, for both ends. Does not know:
 // connections.
 
-#include "absl/status/status.h"
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "database/store.h"
 #include "proto/tune/v1/tune.pb.h"
@@ -18,11 +19,8 @@ absl::StatusOr<tensor::KernelKey> from_proto(const tunefarm::tune::v1::KernelKey
 absl::StatusOr<database::BestQuery> from_proto(const tunefarm::tune::v1::BestRequest& request);
 absl::StatusOr<database::Filter> from_proto(const tunefarm::tune::v1::ScanRequest& request);
 
-// Lines of one message. DATA_LOSS if a line is not what the caller expects.
-absl::Status read_measurements(const tunefarm::tune::v1::RecordLines& lines, const database::Visitor& visit);
-absl::Status read_workloads(const tunefarm::tune::v1::RecordLines& lines,
-                            std::vector<database::Workload>& out);
-absl::Status read_verdicts(const tunefarm::tune::v1::RecordLines& lines,
-                           std::vector<database::NetworkVerdict>& out);
+// The lines of one message: measurements, workloads or verdicts. DATA_LOSS: a line is another record.
+template <typename Record>
+absl::StatusOr<std::vector<Record>> records_of(const tunefarm::tune::v1::RecordLines& lines);
 
 }  // namespace tf::remote

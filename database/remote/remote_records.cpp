@@ -2,6 +2,9 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "base/remedy.h"
 #include "base/status.h"
@@ -29,15 +32,10 @@ class RemoteRecords final : public database::Records {
 
   absl::StatusOr<std::vector<database::Measurement>> top(const database::BestQuery& query,
                                                          size_t limit) override {
-    std::vector<database::Measurement> out;
-    if (limit == 0) return out;
+    if (limit == 0) return std::vector<database::Measurement>();
     TF_ASSIGN_OR_RETURN(pb::RecordLines reply,
                         call<pb::RecordLines>(&pb::Records::Stub::Best, to_proto(query, limit)));
-    TF_RETURN_IF_ERROR(read_measurements(reply, [&](const database::Measurement& measurement) {
-      out.push_back(measurement);
-      return absl::OkStatus();
-    }));
-    return out;
+    return records_of<database::Measurement>(reply);
   }
 
   absl::StatusOr<database::Workload> find_workload(const std::string& key_or_prefix) override {
@@ -45,18 +43,13 @@ class RemoteRecords final : public database::Records {
     request.set_key_or_prefix(key_or_prefix);
     TF_ASSIGN_OR_RETURN(pb::RecordLines reply,
                         call<pb::RecordLines>(&pb::Records::Stub::FindWorkload, request));
-    std::vector<database::Workload> out;
-    TF_RETURN_IF_ERROR(read_workloads(reply, out));
-    if (out.size() != 1) return absl::DataLossError("the tuner replied without a workload");
-    return std::move(out.front());
+    TF_ASSIGN_OR_RETURN(std::vector<database::Workload> found, records_of<database::Workload>(reply));
+    if (found.size() != 1) return absl::DataLossError("the tuner replied without a workload");
+    return std::move(found.front());
   }
 
   absl::StatusOr<std::vector<database::Workload>> workloads() override {
-    std::vector<database::Workload> out;
-    TF_RETURN_IF_ERROR(read_stream<pb::RecordLines>(
-        &pb::Records::Stub::ListWorkloads, pb::ListWorkloadsRequest(),
-        [&](const pb::RecordLines& lines) { return read_workloads(lines, out); }));
-    return out;
+    return read_all<database::Workload>(&pb::Records::Stub::ListWorkloads, pb::ListWorkloadsRequest());
   }
 
   absl::StatusOr<std::vector<tensor::KernelKey>> problems() override {
@@ -74,9 +67,12 @@ class RemoteRecords final : public database::Records {
   }
 
   absl::Status scan(const database::Filter& filter, const database::Visitor& visit) override {
-    return read_stream<pb::RecordLines>(
-        &pb::Records::Stub::Scan, to_proto(filter),
-        [&](const pb::RecordLines& lines) { return read_measurements(lines, visit); });
+    const auto visit_all = [&](const pb::RecordLines& lines) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const auto measurements, records_of<database::Measurement>(lines));
+      for (const database::Measurement& each : measurements) TF_RETURN_IF_ERROR(visit(each));
+      return absl::OkStatus();
+    };
+    return read_stream<pb::RecordLines>(&pb::Records::Stub::Scan, to_proto(filter), visit_all);
   }
 
   absl::StatusOr<database::Measurement> find_record(const Digest& digest) override {
@@ -84,15 +80,10 @@ class RemoteRecords final : public database::Records {
     request.set_digest(digest.hex());
     TF_ASSIGN_OR_RETURN(pb::RecordLines reply,
                         call<pb::RecordLines>(&pb::Records::Stub::FindRecord, request));
-    std::optional<database::Measurement> out;
-    TF_RETURN_IF_ERROR(read_measurements(reply, [&](const database::Measurement& measurement) {
-      out = measurement;
-      return absl::OkStatus();
-    }));
-    if (!out || record_digest(*out) != digest) {
+    TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> found, records_of<database::Measurement>(reply));
+    if (found.size() != 1 || record_digest(found.front()) != digest)
       return absl::DataLossError("the tuner replied with a different record");
-    }
-    return *std::move(out);
+    return std::move(found.front());
   }
 
   absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) override {
@@ -106,12 +97,10 @@ class RemoteRecords final : public database::Records {
 
   // A tuner that does not know them has none.
   absl::StatusOr<std::vector<database::NetworkVerdict>> verdicts() override {
-    std::vector<database::NetworkVerdict> out;
-    const absl::Status listed =
-        read_stream<pb::RecordLines>(&pb::Records::Stub::ListVerdicts, pb::ListVerdictsRequest(),
-                                     [&](const pb::RecordLines& lines) { return read_verdicts(lines, out); });
-    if (!listed.ok() && !absl::IsUnimplemented(listed)) return listed;
-    return out;
+    auto listed =
+        read_all<database::NetworkVerdict>(&pb::Records::Stub::ListVerdicts, pb::ListVerdictsRequest());
+    if (absl::IsUnimplemented(listed.status())) return std::vector<database::NetworkVerdict>();
+    return listed;
   }
 
  private:
@@ -139,6 +128,18 @@ class RemoteRecords final : public database::Records {
     if (!taken.ok()) context.TryCancel();
     const grpc::Status finished = reader->Finish();
     return taken.ok() ? status_of(finished) : taken;
+  }
+
+  template <typename Record, typename Method, typename Request>
+  absl::StatusOr<std::vector<Record>> read_all(Method method, const Request& request) {
+    std::vector<Record> all;
+    TF_RETURN_IF_ERROR(
+        read_stream<pb::RecordLines>(method, request, [&](const pb::RecordLines& lines) -> absl::Status {
+          TF_ASSIGN_OR_RETURN(std::vector<Record> some, records_of<Record>(lines));
+          std::ranges::move(some, std::back_inserter(all));
+          return absl::OkStatus();
+        }));
+    return all;
   }
 
   const rpc::Endpoint endpoint_;
