@@ -154,25 +154,62 @@ absl::StatusOr<std::string> worker_beside_us() {
   return worker.string();
 }
 
-}  // namespace
+class WorkerPool final : public BuildPool {
+ public:
+  explicit WorkerPool(BuildPoolOptions options) : options_(std::move(options)) {
+    for (int i = 0; i < options_.workers; ++i) {
+      workers_.push_back(std::make_unique<Worker>(options_));
+      idle_.push_back(workers_.back().get());
+    }
+  }
 
-struct BuildPool::Impl {
-  BuildPoolOptions options;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<Worker*> idle;
-  bool cancelled = false;
-  bool paused = false;
+  ~WorkerPool() override {
+    cancel();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return idle_.size() == workers_.size(); });
+  }
+
+  int slots() const override { return static_cast<int>(workers_.size()); }
+
+  absl::StatusOr<proto::BuildReply> build(const proto::BuildRequest& request) override {
+    std::string bytes = request.SerializeAsString();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return cancelled_ || (!idle_.empty() && !paused_); });
+    if (cancelled_) return absl::CancelledError("the build pool is stopping");
+    Worker* worker = idle_.back();  // the most recent one is the warmest
+    idle_.pop_back();
+    lock.unlock();
+    absl::StatusOr<proto::BuildReply> reply =
+        worker->build(bytes, request.has_link() ? options_.link_timeout : options_.timeout);
+    lock.lock();
+    idle_.push_back(worker);
+    changed_.notify_all();
+    if (cancelled_) return absl::CancelledError("the build pool is stopping");
+    return reply;
+  }
+
+  // A worker that is just being started runs through a pause; there is one such in the life of most.
+  void pause() override { change(paused_, true, SIGSTOP); }
+  void resume() override { change(paused_, false, SIGCONT); }
+  void cancel() override { change(cancelled_, true, SIGKILL); }
+
+ private:
+  void change(bool& flag, bool value, int signal) {
+    std::lock_guard lock(mutex_);
+    flag = value;
+    for (const std::unique_ptr<Worker>& worker : workers_) worker->signal(signal);
+    changed_.notify_all();
+  }
+
+  const BuildPoolOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Worker*> idle_;
+  bool cancelled_ = false, paused_ = false;
 };
 
-BuildPool::BuildPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-BuildPool::~BuildPool() {
-  cancel();
-  std::unique_lock lock(impl_->mutex);
-  impl_->changed.wait(lock, [&] { return impl_->idle.size() == impl_->workers.size(); });
-}
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<BuildPool>> BuildPool::create(BuildPoolOptions options) {
   if (options.workers < 1) {
@@ -183,57 +220,7 @@ absl::StatusOr<std::unique_ptr<BuildPool>> BuildPool::create(BuildPoolOptions op
   } else if (access(options.worker_path.c_str(), X_OK) != 0) {
     return absl::NotFoundError(absl::StrCat("build worker ", options.worker_path, ": ", strerror(errno)));
   }
-  auto impl = std::make_unique<Impl>();
-  impl->options = std::move(options);
-  for (int i = 0; i < impl->options.workers; ++i) {
-    impl->workers.push_back(std::make_unique<Worker>(impl->options));
-    impl->idle.push_back(impl->workers.back().get());
-  }
-  return std::unique_ptr<BuildPool>(new BuildPool(std::move(impl)));
-}
-
-int BuildPool::slots() const {
-  return static_cast<int>(impl_->workers.size());
-}
-
-absl::StatusOr<proto::BuildReply> BuildPool::build(const proto::BuildRequest& request) {
-  std::string bytes = request.SerializeAsString();
-  Worker* worker = nullptr;
-  {
-    std::unique_lock lock(impl_->mutex);
-    impl_->changed.wait(lock, [&] { return impl_->cancelled || (!impl_->idle.empty() && !impl_->paused); });
-    if (impl_->cancelled) return absl::CancelledError("the build pool is stopping");
-    worker = impl_->idle.back();  // the most recent one is the warmest
-    impl_->idle.pop_back();
-  }
-  absl::StatusOr<proto::BuildReply> reply =
-      worker->build(bytes, request.has_link() ? impl_->options.link_timeout : impl_->options.timeout);
-  std::lock_guard lock(impl_->mutex);
-  impl_->idle.push_back(worker);
-  impl_->changed.notify_all();
-  if (impl_->cancelled) return absl::CancelledError("the build pool is stopping");
-  return reply;
-}
-
-// A worker that is just being started runs through a pause; there is one such in the life of most.
-void BuildPool::pause() {
-  std::lock_guard lock(impl_->mutex);
-  impl_->paused = true;
-  for (const std::unique_ptr<Worker>& worker : impl_->workers) worker->signal(SIGSTOP);
-}
-
-void BuildPool::resume() {
-  std::lock_guard lock(impl_->mutex);
-  impl_->paused = false;
-  for (const std::unique_ptr<Worker>& worker : impl_->workers) worker->signal(SIGCONT);
-  impl_->changed.notify_all();
-}
-
-void BuildPool::cancel() {
-  std::lock_guard lock(impl_->mutex);
-  impl_->cancelled = true;
-  for (const std::unique_ptr<Worker>& worker : impl_->workers) worker->signal(SIGKILL);
-  impl_->changed.notify_all();
+  return std::make_unique<WorkerPool>(std::move(options));
 }
 
 }  // namespace tf::driver

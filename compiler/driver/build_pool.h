@@ -25,32 +25,16 @@ struct BuildPoolOptions {
 };
 
 // Thread-safe. Children are started on first use and again after a crash; they end with the pool.
-class BuildPool final : public Builder {
+//
+// build() waits while all workers are busy. A worker that crashes, or that is killed at the timeout,
+// gives a reply with that code (ABORTED, DEADLINE_EXCEEDED) and message: a property of the request, like
+// any other reply whose code is not 0. A status means that no worker could be asked: UNAVAILABLE, or
+// CANCELLED after cancel(), which kills running builds. pause() stops every worker where it is; time goes on counting against
+// the builds' limits.
+class BuildPool : public Builder {
  public:
   // NOT_FOUND if there is no worker program.
   static absl::StatusOr<std::unique_ptr<BuildPool>> create(BuildPoolOptions options);
-  ~BuildPool() override;
-
-  // Builds in a worker; waits while all are busy. A worker that crashes, or that is killed at the timeout,
-  // gives a reply with that code (ABORTED, DEADLINE_EXCEEDED) and message: a property of the request, like
-  // any other reply whose code is not 0. A status means that no worker could be asked: UNAVAILABLE, or
-  // CANCELLED after cancel().
-  absl::StatusOr<tunefarm::kernel::v1::BuildReply> build(
-      const tunefarm::kernel::v1::BuildRequest& request) override;
-
-  int slots() const override;  // its workers
-
-  // Stops every worker where it is, and lets all go on. Time goes on counting against the builds' limits.
-  void pause() override;
-  void resume() override;
-
-  // Kills running builds; running and later build() calls return CANCELLED.
-  void cancel() override;
-
- private:
-  struct Impl;
-  explicit BuildPool(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tf::driver

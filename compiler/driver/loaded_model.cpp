@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "compiler/driver/element_number.h"
 #include "compiler/driver/library_file.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
@@ -34,31 +35,8 @@ AlignedBytes allocate(uint64_t bytes) {
   return AlignedBytes(std::aligned_alloc(TF_ALIGNMENT, std::max<uint64_t>(whole, TF_ALIGNMENT)));
 }
 
-tensor::Element element_of(int32_t abi) {
-  switch (abi) {
-    case TF_ELEMENT_BOOL:
-      return tensor::Element::kBool;
-    case TF_ELEMENT_INT8:
-      return tensor::Element::kInt8;
-    case TF_ELEMENT_UINT8:
-      return tensor::Element::kUInt8;
-    case TF_ELEMENT_INT32:
-      return tensor::Element::kInt32;
-    case TF_ELEMENT_INT64:
-      return tensor::Element::kInt64;
-    case TF_ELEMENT_FLOAT16:
-      return tensor::Element::kFloat16;
-    case TF_ELEMENT_BFLOAT16:
-      return tensor::Element::kBFloat16;
-    case TF_ELEMENT_FLOAT64:
-      return tensor::Element::kFloat64;
-    default:
-      return tensor::Element::kFloat32;
-  }
-}
-
 HostTensor describe(const tf_tensor_info& info) {
-  return {info.name, element_of(info.element), {info.extents, info.extents + info.rank}, nullptr};
+  return {info.name, element_of_number(info.element), {info.extents, info.extents + info.rank}, nullptr};
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/driver/element_number.h"
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
@@ -26,30 +27,6 @@ namespace {
 namespace kernel = tunefarm::kernel::v1;
 using graph::NodeId;
 using kernel::Port;
-
-int32_t abi_element(tensor::Element element) {
-  switch (element) {
-    case tensor::Element::kBool:
-      return TF_ELEMENT_BOOL;
-    case tensor::Element::kInt8:
-      return TF_ELEMENT_INT8;
-    case tensor::Element::kUInt8:
-      return TF_ELEMENT_UINT8;
-    case tensor::Element::kInt32:
-      return TF_ELEMENT_INT32;
-    case tensor::Element::kInt64:
-      return TF_ELEMENT_INT64;
-    case tensor::Element::kFloat16:
-      return TF_ELEMENT_FLOAT16;
-    case tensor::Element::kBFloat16:
-      return TF_ELEMENT_BFLOAT16;
-    case tensor::Element::kFloat32:
-      return TF_ELEMENT_FLOAT32;
-    case tensor::Element::kFloat64:
-      return TF_ELEMENT_FLOAT64;
-  }
-  __builtin_unreachable();
-}
 
 // As what a constant of f32 is stored, if it is.
 std::optional<tensor::Element> narrowed(const Port& port) {
@@ -107,7 +84,7 @@ absl::StatusOr<std::string> narrow(tensor::Element element, std::string_view pla
   const size_t count = plain.size() / sizeof(float);
   std::string out(2 * count, '\0');
   const int64_t overflowed =
-      tf_narrow(abi_element(element), static_cast<int64_t>(count),
+      tf_narrow(element_number(element), static_cast<int64_t>(count),
                 reinterpret_cast<const float*>(plain.data()), reinterpret_cast<uint16_t*>(out.data()));
   if (overflowed == 0) return out;
   return absl::FailedPreconditionError(
@@ -230,7 +207,7 @@ tf_model_buffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
 runtime::ModelTensor tensor_of(const graph::Program& program, int value, const std::string& name,
                                int64_t index_extent) {
   const graph::TensorType& type = program.graph.type(program.values[value].node);
-  return {name, abi_element(type.element), program.graph.shape(type), program.values[value].size_bytes,
+  return {name, element_number(type.element), program.graph.shape(type), program.values[value].size_bytes,
           index_extent};
 }
 

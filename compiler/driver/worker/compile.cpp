@@ -9,6 +9,7 @@
 #include "base/cli/suggestion.h"
 #include "base/status.h"
 #include "compiler/backends/backends.h"
+#include "compiler/driver/element_number.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/lower.h"
 #include "compiler/runtime/kernel_abi.h"
@@ -97,27 +98,7 @@ absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
 }
 
 proto::ElementType element_type(tensor::Element element) {
-  switch (element) {
-    case tensor::Element::kBool:
-      return proto::ELEMENT_TYPE_BOOL;
-    case tensor::Element::kInt8:
-      return proto::ELEMENT_TYPE_INT8;
-    case tensor::Element::kUInt8:
-      return proto::ELEMENT_TYPE_UINT8;
-    case tensor::Element::kInt32:
-      return proto::ELEMENT_TYPE_INT32;
-    case tensor::Element::kInt64:
-      return proto::ELEMENT_TYPE_INT64;
-    case tensor::Element::kFloat16:
-      return proto::ELEMENT_TYPE_FLOAT16;
-    case tensor::Element::kBFloat16:
-      return proto::ELEMENT_TYPE_BFLOAT16;
-    case tensor::Element::kFloat32:
-      return proto::ELEMENT_TYPE_FLOAT32;
-    case tensor::Element::kFloat64:
-      return proto::ELEMENT_TYPE_FLOAT64;
-  }
-  __builtin_unreachable();
+  return static_cast<proto::ElementType>(element_number(element));
 }
 
 proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffer, proto::PortRole role,
@@ -244,6 +225,7 @@ absl::Status show_into(const proto::ShowKernelRequest& request, proto::BuildRepl
 }
 
 absl::Status link_into(const proto::LinkModelRequest& request, proto::BuildReply& reply) {
+  Stopwatch clock(reply);
   TF_ASSIGN_OR_RETURN(target::Target target, target::parse_target(request.target()));
   TF_ASSIGN_OR_RETURN(const backends::Backend* backend, backends::backend_for(target));
   if (backend->link == nullptr)
@@ -265,14 +247,8 @@ absl::Status link_into(const proto::LinkModelRequest& request, proto::BuildReply
   TF_ASSIGN_OR_RETURN(backends::LinkedModel model, backend->link(link, target));
   reply.mutable_model()->set_before(std::move(model.before));
   reply.mutable_model()->set_after(std::move(model.after));
+  clock.end("link");
   return absl::OkStatus();
-}
-
-proto::BuildReply failed(const absl::Status& status) {
-  proto::BuildReply reply;
-  reply.set_code(static_cast<int>(status.code()));
-  reply.set_message(std::string(status.message()));
-  return reply;
 }
 
 double unit_roundoff(tensor::Element element) {
@@ -311,40 +287,27 @@ double tolerance(const tensor::Workload& workload, const schedule::Schedule& sch
          schedule::storage_error(schedule);
 }
 
-proto::BuildReply compile_kernel(const proto::BuildKernelRequest& request) {
-  proto::BuildReply reply;
-  absl::Status status = compile_into(request, reply);
-  return status.ok() ? reply : failed(status);
-}
-
-proto::BuildReply link_model(const proto::LinkModelRequest& request) {
-  proto::BuildReply reply;
-  Stopwatch clock(reply);
-  absl::Status status = link_into(request, reply);
-  if (!status.ok()) return failed(status);
-  clock.end("link");
-  return reply;
-}
-
-proto::BuildReply show_kernel(const proto::ShowKernelRequest& request) {
-  proto::BuildReply reply;
-  const absl::Status status = show_into(request, reply);
-  return status.ok() ? reply : failed(status);
-}
-
 proto::BuildReply build(const proto::BuildRequest& request) {
-  switch (request.kind_case()) {
-    case proto::BuildRequest::kKernel:
-      return compile_kernel(request.kernel());
-    case proto::BuildRequest::kLink:
-      return link_model(request.link());
-    case proto::BuildRequest::kShow:
-      return show_kernel(request.show());
-    case proto::BuildRequest::KIND_NOT_SET:
-      break;
-  }
-  return failed(
-      absl::InvalidArgumentError("unknown kind of build request; is the requester newer than this worker?"));
+  proto::BuildReply reply;
+  const auto status = [&]() -> absl::Status {
+    switch (request.kind_case()) {
+      case proto::BuildRequest::kKernel:
+        return compile_into(request.kernel(), reply);
+      case proto::BuildRequest::kLink:
+        return link_into(request.link(), reply);
+      case proto::BuildRequest::kShow:
+        return show_into(request.show(), reply);
+      case proto::BuildRequest::KIND_NOT_SET:
+        break;
+    }
+    return absl::InvalidArgumentError(
+        "unknown kind of build request; is the requester newer than this worker?");
+  }();
+  if (status.ok()) return reply;
+  reply.Clear();
+  reply.set_code(static_cast<int>(status.code()));
+  reply.set_message(std::string(status.message()));
+  return reply;
 }
 
 }  // namespace tf::driver

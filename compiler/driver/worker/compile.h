@@ -7,11 +7,8 @@
 #include "compiler/tensor/workload.h"
 
 namespace tunefarm::kernel::v1 {
-class BuildKernelRequest;
 class BuildReply;
 class BuildRequest;
-class LinkModelRequest;
-class ShowKernelRequest;
 }  // namespace tunefarm::kernel::v1
 
 namespace tf::driver {
@@ -25,20 +22,13 @@ namespace tf::driver {
 // (schedule/numerics.h) multiplies it, one that stores factors narrower adds to it.
 double tolerance(const tensor::Workload& workload, const schedule::Schedule& schedule = {});
 
-// Parses, verifies, binds, schedules, lowers and compiles. Every text of the request is checked: errors are
-// INVALID_ARGUMENT or FAILED_PRECONDITION (an illegal schedule) with a line for people. The reply's phases
-// are "parse", "lower", "emit", "optimize", "machine", "link". With `reference` set the schedule must be
-// empty: the artifact computes the outputs and then their magnitudes, by plain loops over row-major buffers.
-tunefarm::kernel::v1::BuildReply compile_kernel(const tunefarm::kernel::v1::BuildKernelRequest& request);
-
-// Links a model; the reply has no artifact.
-tunefarm::kernel::v1::BuildReply link_model(const tunefarm::kernel::v1::LinkModelRequest& request);
-
-// One kernel for people: its loop IR, its assembly, as asked for; the reply has no artifact. LLVM runs only
-// for assembly. Errors as compile_kernel's.
-tunefarm::kernel::v1::BuildReply show_kernel(const tunefarm::kernel::v1::ShowKernelRequest& request);
-
-// Any of them, by the request's kind.
+// Answers a request of any kind. Every text of it is checked: errors are INVALID_ARGUMENT or FAILED_PRECONDITION (an illegal
+// schedule), in the reply, with a line for people.
+//
+// A kernel is parsed, verified, bound, scheduled, lowered and compiled; the reply's phases are "parse", "lower", "emit",
+// "optimize", "machine", "link". With `reference` set the schedule must be empty: the artifact computes the outputs and then
+// their magnitudes, by plain loops over row-major buffers. A model is linked, and one kernel shown to people, as its loop IR or
+// its assembly, without an artifact; LLVM runs only for assembly.
 tunefarm::kernel::v1::BuildReply build(const tunefarm::kernel::v1::BuildRequest& request);
 
 }  // namespace tf::driver
