@@ -85,6 +85,28 @@ struct Evaluator::Compiled {
     PointProgram legal, roofline, features, all;
   };
   std::vector<Programs> sketches;
+
+  // Runs of candidates of one sketch, each by its program; f(position, results of the candidate).
+  template <typename F>
+  void for_each_result(PointProgram Programs::*which, std::span<const space::Candidate> candidates,
+                       std::span<const double> pace, F&& f) const {
+    std::vector<std::vector<size_t>> of_sketch(sketches.size());
+    for (size_t i = 0; i < candidates.size(); ++i)
+      of_sketch[static_cast<size_t>(candidates[i].sketch)].push_back(i);
+    std::vector<const space::Point*> points;
+    std::vector<double> results;
+    for (size_t sketch = 0; sketch < of_sketch.size(); ++sketch) {
+      if (of_sketch[sketch].empty()) continue;
+      const PointProgram& program = sketches[sketch].*which;
+      points.clear();
+      for (size_t i : of_sketch[sketch]) points.push_back(&candidates[i].point);
+      results.resize(points.size() * program.outputs());
+      program.run(points, results, pace);
+      for (size_t k = 0; k < points.size(); ++k)
+        f(of_sketch[sketch][k],
+          std::span<const double>(results).subspan(k * program.outputs(), program.outputs()));
+    }
+  }
 };
 
 Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
@@ -116,31 +138,6 @@ Evaluator Evaluator::on(const MeasuredRates& measured) const {
 
 namespace {
 
-// Runs of candidates of one sketch, each by its program; f(position, results of the candidate).
-template <typename ProgramOf, typename F>
-void for_each_result(std::span<const space::Candidate> candidates, std::span<const double> pace,
-                     ProgramOf&& program_of, F&& f) {
-  std::vector<std::vector<size_t>> of_sketch;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const auto sketch = static_cast<size_t>(candidates[i].sketch);
-    if (sketch >= of_sketch.size()) of_sketch.resize(sketch + 1);
-    of_sketch[sketch].push_back(i);
-  }
-  std::vector<const space::Point*> points;
-  std::vector<double> results;
-  for (size_t sketch = 0; sketch < of_sketch.size(); ++sketch) {
-    if (of_sketch[sketch].empty()) continue;
-    const PointProgram& program = program_of(sketch);
-    points.clear();
-    for (size_t i : of_sketch[sketch]) points.push_back(&candidates[i].point);
-    results.resize(points.size() * program.outputs());
-    program.run(points, results, pace);
-    for (size_t k = 0; k < points.size(); ++k)
-      f(of_sketch[sketch][k],
-        std::span<const double>(results).subspan(k * program.outputs(), program.outputs()));
-  }
-}
-
 void copy_features(std::span<const double> results, Features& features) {
   for (size_t i = 0; i < kFeatureCount; ++i) features[i] = static_cast<float>(results[i]);
 }
@@ -149,40 +146,33 @@ void copy_features(std::span<const double> results, Features& features) {
 
 std::vector<bool> Evaluator::legal(std::span<const space::Candidate> candidates) const {
   std::vector<bool> legal(candidates.size());
-  for_each_result(
-      candidates, pace_,
-      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].legal; },
-      [&](size_t i, std::span<const double> results) { legal[i] = results[0] != 0; });
+  compiled_->for_each_result(&Compiled::Programs::legal, candidates, pace_,
+                             [&](size_t i, std::span<const double> results) { legal[i] = results[0] != 0; });
   return legal;
 }
 
 std::vector<double> Evaluator::roofline(std::span<const space::Candidate> candidates) const {
   std::vector<double> seconds(candidates.size());
-  for_each_result(
-      candidates, pace_,
-      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].roofline; },
-      [&](size_t i, std::span<const double> results) { seconds[i] = results[0]; });
+  compiled_->for_each_result(&Compiled::Programs::roofline, candidates, pace_,
+                             [&](size_t i, std::span<const double> results) { seconds[i] = results[0]; });
   return seconds;
 }
 
 std::vector<Features> Evaluator::features(std::span<const space::Candidate> candidates) const {
   std::vector<Features> features(candidates.size());
-  for_each_result(
-      candidates, pace_,
-      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].features; },
+  compiled_->for_each_result(
+      &Compiled::Programs::features, candidates, pace_,
       [&](size_t i, std::span<const double> results) { copy_features(results, features[i]); });
   return features;
 }
 
 std::optional<Judgement> Evaluator::judge(const space::Candidate& candidate) const {
   Judgement judgement;
-  for_each_result(
-      {&candidate, 1}, pace_,
-      [&](size_t sketch) -> const PointProgram& { return compiled_->sketches[sketch].all; },
-      [&](size_t, std::span<const double> results) {
-        copy_features(results, judgement.features);
-        judgement.roofline_seconds = results[kFeatureCount];
-      });
+  compiled_->for_each_result(&Compiled::Programs::all, {&candidate, 1}, pace_,
+                             [&](size_t, std::span<const double> results) {
+                               copy_features(results, judgement.features);
+                               judgement.roofline_seconds = results[kFeatureCount];
+                             });
   if (judgement.roofline_seconds == std::numeric_limits<double>::infinity()) return std::nullopt;
   return judgement;
 }
