@@ -14,7 +14,7 @@
 #include "database/store.h"
 #include "tuner/model/learned/xgboost_model.h"
 #include "tuner/session/calibrate/calibration.h"
-#include "tuner/session/history/transfer_source.h"
+#include "tuner/session/history/transfer_learning.h"
 #include "tuner/session/loop/task_space.h"
 
 namespace tf::session {

@@ -14,7 +14,7 @@
 #include "compiler/schedule/schedule.h"
 #include "tuner/search/search.h"
 #include "tuner/session/history/history.h"
-#include "tuner/session/history/transfer_source.h"
+#include "tuner/session/history/transfer_learning.h"
 #include "tuner/session/loop/pipeline.h"
 #include "tuner/session/loop/record_times.h"
 #include "tuner/session/loop/record_wire.h"
