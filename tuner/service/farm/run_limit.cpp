@@ -19,23 +19,17 @@ RunLimits limits_of_minutes(double minutes) {
 }
 
 RunLimit::RunLimit(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits)
-    : thread_([this, &stop, &runner, limits] { watch(stop, runner, limits); }) {}
+    : thread_([this, &stop, &runner, limits](const std::stop_token& over) {
+        watch(over, stop, runner, limits);
+      }) {}
 
-RunLimit::~RunLimit() {
-  {
-    std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void RunLimit::watch(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits) {
+void RunLimit::watch(const std::stop_token& over, const std::atomic<bool>& stop, measure::Runner& runner,
+                     const RunLimits& limits) {
   absl::Duration left = limits.budget + limits.budget_grace;
   rpc::Instant looked = rpc::real_clock().now(), last_device = looked;
   rpc::Instant drain_end = absl::InfiniteDuration();
   std::unique_lock lock(mutex_);
-  while (!over_) {
+  while (!over.stop_requested()) {
     const rpc::Instant now = rpc::real_clock().now();
     if (runner.slots() > 0) {
       left -= now - looked;
@@ -48,7 +42,7 @@ void RunLimit::watch(const std::atomic<bool>& stop, measure::Runner& runner, con
       ended_by_budget_ = !stop;
       return runner.cancel();
     }
-    changed_.wait_for(lock, std::chrono::milliseconds(200));
+    changed_.wait_for(lock, over, std::chrono::milliseconds(200), [] { return false; });
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "absl/time/time.h"
@@ -30,19 +31,18 @@ RunLimits limits_of_minutes(double minutes);
 class RunLimit {
  public:
   RunLimit(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits);
-  ~RunLimit();
 
   // The runner was cancelled, and not because of a stop.
   bool ended_by_budget() const { return ended_by_budget_; }
 
  private:
-  void watch(const std::atomic<bool>& stop, measure::Runner& runner, const RunLimits& limits);
+  void watch(const std::stop_token& over, const std::atomic<bool>& stop, measure::Runner& runner,
+             const RunLimits& limits);
 
   std::atomic<bool> ended_by_budget_ = false;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;
-  std::thread thread_;
+  std::condition_variable_any changed_;
+  std::jthread thread_;
 };
 
 }  // namespace tf::service

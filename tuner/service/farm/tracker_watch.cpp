@@ -26,35 +26,22 @@ TrackerWatch::TrackerWatch(rpc::Endpoint tracker, const std::shared_ptr<rpc::Cre
       secured_(credentials != nullptr),
       channel_(
           rpc::make_channel(tracker_, credentials, rpc::Role::kTracker, {.keepalive_without_calls = true})),
-      thread_([this] { watch(); }) {}
+      thread_([this](const std::stop_token& end) { watch(end); }) {}
 
-TrackerWatch::~TrackerWatch() {
-  {
-    const std::scoped_lock lock(mutex_);
-    over_ = true;
-  }
-  thread_.join();
-}
-
-bool TrackerWatch::is_over() {
-  const std::scoped_lock lock(mutex_);
-  return over_;
-}
-
-void TrackerWatch::watch() {
-  for (int failures = 0; !is_over();) {
+void TrackerWatch::watch(const std::stop_token& end) {
+  for (int failures = 0; !end.stop_requested();) {
     if (rpc::wait_until_connected(*channel_, kConnectTimeout)) {
       failures = 0;
       tell_back();
-      wait_while_connected();
+      wait_while_connected(end);
     } else if (failures++ % kLookEvery == 0) {
       tell_away(std::string(rpc::unreachable("tracker", tracker_, secured_).message()));
     }
   }
 }
 
-void TrackerWatch::wait_while_connected() {
-  while (!is_over() && channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY)
+void TrackerWatch::wait_while_connected(const std::stop_token& end) {
+  while (!end.stop_requested() && channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY)
     channel_->WaitForStateChange(GRPC_CHANNEL_READY, rpc::deadline_in(kLook));
 }
 

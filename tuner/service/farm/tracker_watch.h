@@ -3,7 +3,7 @@
 // meanwhile. Does not know: jobs, leases.
 
 #include <memory>
-#include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -24,23 +24,18 @@ namespace tf::service {
 class TrackerWatch {
  public:
   TrackerWatch(rpc::Endpoint tracker, const std::shared_ptr<rpc::Credentials>& credentials);
-  // May take some seconds while the tracker is away.
-  ~TrackerWatch();
 
  private:
-  void watch();
-  void wait_while_connected();
-  bool is_over();
+  void watch(const std::stop_token& end);
+  void wait_while_connected(const std::stop_token& end);
   void tell_away(const std::string& trouble);
   void tell_back();
 
   const rpc::Endpoint tracker_;
   const bool secured_;
   const std::shared_ptr<grpc::Channel> channel_;
-  std::string told_;  // why it is away; empty: it is not
-  std::mutex mutex_;
-  bool over_ = false;
-  std::thread thread_;
+  std::string told_;     // why it is away; empty: it is not
+  std::jthread thread_;  // whose end may take some seconds while the tracker is away
 };
 
 }  // namespace tf::service
