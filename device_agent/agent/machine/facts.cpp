@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -22,82 +23,38 @@
 namespace tf::agent {
 namespace {
 
-// The kernel's name → LLVM's; an equal name stands for itself.
-const std::map<std::string, std::string, std::less<>>& x86_names() {
-  static const std::map<std::string, std::string, std::less<>> names = {
-      {"sse", "sse"},
-      {"sse2", "sse2"},
-      {"pni", "sse3"},
-      {"ssse3", "ssse3"},
-      {"sse4_1", "sse4.1"},
-      {"sse4_2", "sse4.2"},
-      {"sse4a", "sse4a"},
-      {"avx", "avx"},
-      {"avx2", "avx2"},
-      {"fma", "fma"},
-      {"f16c", "f16c"},
-      {"popcnt", "popcnt"},
-      {"abm", "lzcnt"},
-      {"bmi1", "bmi"},
-      {"bmi2", "bmi2"},
-      {"adx", "adx"},
-      {"aes", "aes"},
-      {"vaes", "vaes"},
-      {"pclmulqdq", "pclmul"},
-      {"vpclmulqdq", "vpclmulqdq"},
-      {"gfni", "gfni"},
-      {"sha_ni", "sha"},
-      {"movbe", "movbe"},
-      {"cx16", "cx16"},
-      {"fsgsbase", "fsgsbase"},
-      {"rdrand", "rdrnd"},
-      {"rdseed", "rdseed"},
-      {"lahf_lm", "sahf"},
-      {"xsave", "xsave"},
-      {"xsaveopt", "xsaveopt"},
-      {"xsavec", "xsavec"},
-      {"xsaves", "xsaves"},
-      {"clflushopt", "clflushopt"},
-      {"clwb", "clwb"},
-      {"avx512f", "avx512f"},
-      {"avx512cd", "avx512cd"},
-      {"avx512bw", "avx512bw"},
-      {"avx512dq", "avx512dq"},
-      {"avx512vl", "avx512vl"},
-      {"avx512ifma", "avx512ifma"},
-      {"avx512vbmi", "avx512vbmi"},
-      {"avx512_vbmi2", "avx512vbmi2"},
-      {"avx512_vnni", "avx512vnni"},
-      {"avx512_bitalg", "avx512bitalg"},
-      {"avx512_vpopcntdq", "avx512vpopcntdq"},
-      {"avx512_bf16", "avx512bf16"},
-      {"avx512_fp16", "avx512fp16"},
-      {"avx512_vp2intersect", "avx512vp2intersect"},
-      {"avx_vnni", "avxvnni"},
-      {"amx_tile", "amx-tile"},
-      {"amx_int8", "amx-int8"},
-      {"amx_bf16", "amx-bf16"}};
-  return names;
-}
+// LLVM's names by the kernel's; a name that stands alone is the same in both.
+using Names = std::multimap<std::string, std::string, std::less<>>;
 
-const std::map<std::string, std::string, std::less<>>& aarch64_names() {
-  static const std::map<std::string, std::string, std::less<>> names = {
-      {"fp", "fp-armv8"},     {"asimd", "neon"},     {"asimdhp", "fullfp16"}, {"asimddp", "dotprod"},
-      {"asimdrdm", "rdm"},    {"i8mm", "i8mm"},      {"bf16", "bf16"},        {"sve", "sve"},
-      {"sve2", "sve2"},       {"atomics", "lse"},    {"aes", "aes"},          {"sha2", "sha2"},
-      {"crc32", "crc"},       {"fcma", "complxnum"}, {"jscvt", "jsconv"},     {"lrcpc", "rcpc"},
-      {"asimdfhm", "fp16fml"}};
-  return names;
-}
+constexpr std::string_view kX86Names =
+    "sse sse2 pni=sse3 ssse3 sse4_1=sse4.1 sse4_2=sse4.2 sse4a avx avx2 fma f16c popcnt abm=lzcnt bmi1=bmi "
+    "bmi2 adx aes vaes pclmulqdq=pclmul vpclmulqdq gfni sha_ni=sha movbe cx16 fsgsbase rdrand=rdrnd rdseed "
+    "lahf_lm=sahf xsave xsaveopt xsavec xsaves clflushopt clwb avx512f avx512cd avx512bw avx512dq avx512vl "
+    "avx512ifma avx512vbmi avx512_vbmi2=avx512vbmi2 avx512_vnni=avx512vnni avx512_bitalg=avx512bitalg "
+    "avx512_vpopcntdq=avx512vpopcntdq avx512_bf16=avx512bf16 avx512_fp16=avx512fp16 "
+    "avx512_vp2intersect=avx512vp2intersect avx_vnni=avxvnni amx_tile=amx-tile amx_int8=amx-int8 "
+    "amx_bf16=amx-bf16";
+
+constexpr std::string_view kAarch64Names =
+    "fp=fp-armv8 asimd=neon asimdhp=fullfp16 asimddp=dotprod asimdrdm=rdm i8mm bf16 sve sve2 atomics=lse aes "
+    "sha2 crc32=crc fcma=complxnum jscvt=jsconv lrcpc=rcpc asimdfhm=fp16fml";
 
 // Of a 32-bit kernel, then of a 64-bit one, whose processors all have ARMv7's instructions and say it in
 // words of theirs.
-const std::multimap<std::string, std::string, std::less<>>& armv7_names() {
-  static const std::multimap<std::string, std::string, std::less<>> names = {
-      {"neon", "neon"},        {"vfpv3", "vfp3"}, {"vfpv4", "vfp4"},     {"idiva", "hwdiv-arm"},
-      {"idivt", "hwdiv"},      {"crc32", "crc"},  {"aes", "aes"},        {"asimddp", "dotprod"},
-      {"asimdhp", "fullfp16"}, {"i8mm", "i8mm"},  {"asimdbf16", "bf16"}, {"asimd", "neon"},
-      {"asimd", "vfp4"},       {"asimd", "vfp3"}, {"bf16", "bf16"}};
+constexpr std::string_view kArmv7Names =
+    "neon vfpv3=vfp3 vfpv4=vfp4 idiva=hwdiv-arm idivt=hwdiv crc32=crc aes asimddp=dotprod asimdhp=fullfp16 "
+    "i8mm asimdbf16=bf16 asimd=neon asimd=vfp4 asimd=vfp3 bf16";
+
+Names names_of(std::string_view arch) {
+  const std::string_view list = arch == "x86_64"           ? kX86Names
+                                : arch == "aarch64"        ? kAarch64Names
+                                : arch.starts_with("armv") ? kArmv7Names
+                                                           : "";
+  Names names;
+  for (const absl::string_view each : absl::StrSplit(std::string(list), ' ', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> pair = absl::StrSplit(each, absl::MaxSplits('=', 1));
+    names.emplace(pair.first, pair.second.empty() ? pair.first : pair.second);
+  }
   return names;
 }
 
@@ -153,15 +110,11 @@ const Processor& first_of(const std::vector<Processor>& processors, const std::v
 }  // namespace
 
 std::vector<std::string> llvm_features(std::string_view arch, std::string_view flags) {
+  const Names names = names_of(arch);
   std::set<std::string> features;
   for (const absl::string_view flag : absl::StrSplit(std::string(flags), ' ', absl::SkipEmpty())) {
-    const auto add_all = [&](const auto& names) {
-      const auto [first, last] = names.equal_range(std::string_view(flag.data(), flag.size()));
-      for (auto found = first; found != last; ++found) features.insert(found->second);
-    };
-    if (arch == "x86_64") add_all(x86_names());
-    if (arch == "aarch64") add_all(aarch64_names());
-    if (arch.starts_with("armv")) add_all(armv7_names());
+    const auto [first, last] = names.equal_range(std::string_view(flag.data(), flag.size()));
+    for (auto found = first; found != last; ++found) features.insert(found->second);
   }
   return {features.begin(), features.end()};
 }
