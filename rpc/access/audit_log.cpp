@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include <chrono>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -14,8 +14,8 @@
 namespace tf::rpc {
 namespace {
 
-constexpr std::chrono::milliseconds kSyncEvery{100};
-constexpr std::chrono::seconds kTryEvery{1};
+constexpr absl::Duration kSyncEvery = absl::Milliseconds(100);
+constexpr absl::Duration kTryEvery = absl::Seconds(1);
 
 // Whoever reads the log does so on a terminal, and sees where something is missing.
 std::string kept(const std::string& text) {
@@ -34,16 +34,21 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::open(const std::string& path
 }
 
 AuditLog::AuditLog(std::array<AuditFile, kParts> files, const WallClock& clock)
-    : files_(std::move(files)), clock_(clock), writer_([this] { write(); }) {}
+    : files_(std::move(files)),
+      clock_(clock),
+      writing_([this] { return write(); }, absl::InfiniteDuration()) {}
 
 AuditLog::~AuditLog() {
+  writing_.stop();
+  try_at_ = {};
   {
     const std::scoped_lock lock(mutex_);
     count_left_out();
-    stop_ = true;
-    changed_.notify_all();
+    ++flushing_;
   }
-  writer_.join();
+  do {
+    write();
+  } while (failing_.ok() && durable_ < recorded_);
 }
 
 void AuditLog::record(const AuditLine& line) {
@@ -65,7 +70,7 @@ void AuditLog::record_denial(const AuditLine& line) {
   if (denials <= kDenials) append(kDenied, line);
   if (denials == kDenials + 1) {
     leaves_out_ = true;
-    changed_.notify_all();  // the writer has a second to wait for
+    writing_.wake();  // has a second to wait for
   }
 }
 
@@ -90,7 +95,7 @@ absl::Status AuditLog::flush() {
   const uint64_t until = recorded_;
   const uint64_t failures = failures_;
   ++flushing_;
-  changed_.notify_all();
+  writing_.wake();
   // A failure that was under way may be of what came before; the next one is not.
   changed_.wait(lock, [&] { return durable_ >= until || failures_ >= failures + 2; });
   --flushing_;
@@ -112,7 +117,7 @@ void AuditLog::append(Part part, const AuditLine& line) {
   pending_[part] += text;
   waiting_bytes_ += text.size();
   ++recorded_;
-  changed_.notify_all();
+  writing_.wake();
 }
 
 void AuditLog::fail(const absl::Status& why) {
@@ -133,64 +138,39 @@ void AuditLog::mend() {
   changed_.notify_all();
 }
 
-// The lock is held before and after, not meanwhile; as in the next one.
-absl::Status AuditLog::write_lines(std::unique_lock<std::mutex>& lock) {
+absl::Duration AuditLog::write() {
+  const Instant now = real_clock().now();
+  std::unique_lock lock(mutex_);
+  if (leaves_out_ && absl::ToUnixSeconds(clock_.now()) != second_) count_left_out();
+  if (now < try_at_) return try_at_ - now;
   for (size_t i = 0; i < kParts; ++i) unwritten_[i] += std::exchange(pending_[i], {});
   const uint64_t until = recorded_;
+  const bool syncs = flushing_ > 0 || now >= sync_at_;
   lock.unlock();
-  absl::Status written;
+  absl::Status done;
   size_t bytes = 0;
   for (size_t i = 0; i < kParts; ++i) {
     const absl::Status one = files_[i].append(unwritten_[i]);
-    written.Update(one);
+    done.Update(one);
     if (one.ok()) bytes += std::exchange(unwritten_[i], {}).size();
+  }
+  if (done.ok() && syncs) {
+    for (AuditFile& file : files_) done.Update(file.sync());
+    sync_at_ = now + kSyncEvery;
   }
   lock.lock();
   waiting_bytes_ -= bytes;
-  if (written.ok()) written_ = until;
-  return written;
-}
-
-absl::Status AuditLog::sync(std::unique_lock<std::mutex>& lock) {
-  const uint64_t until = written_;
-  lock.unlock();
-  absl::Status synced;
-  for (AuditFile& file : files_) synced.Update(file.sync());
-  lock.lock();
-  if (synced.ok()) durable_ = until;
-  return synced;
-}
-
-void AuditLog::write() {
-  using Steady = std::chrono::steady_clock;
-  Steady::time_point sync_at = Steady::now();
-  Steady::time_point try_at = sync_at;  // after a failure
-  std::unique_lock lock(mutex_);
-  while (true) {
-    const Steady::time_point now = Steady::now();
-    const bool is_held = !stop_ && now < try_at;
-    absl::Status done;
-    if (!is_held && written_ < recorded_) {
-      done = write_lines(lock);
-    } else if (!is_held && durable_ < written_ && (stop_ || flushing_ > 0 || now >= sync_at)) {
-      done = sync(lock);
-      sync_at = now + kSyncEvery;
-      if (done.ok()) mend();
-    } else if (stop_) {
-      return;
-    } else if (durable_ < recorded_) {
-      changed_.wait_until(lock, is_held ? try_at : sync_at);
-    } else if (leaves_out_) {
-      changed_.wait_for(lock, std::chrono::seconds(1));
-    } else {
-      changed_.wait(lock);
-    }
-    if (leaves_out_ && absl::ToUnixSeconds(clock_.now()) != second_) count_left_out();
-    if (done.ok()) continue;
+  if (!done.ok()) {
     fail(done);
-    try_at = now + kTryEvery;
-    if (stop_) return;
+    try_at_ = now + kTryEvery;
+    return kTryEvery;
   }
+  if (syncs) {
+    durable_ = until;
+    mend();
+  }
+  if (durable_ < recorded_) return std::max(absl::ZeroDuration(), sync_at_ - now);
+  return leaves_out_ ? absl::Seconds(1) : absl::InfiniteDuration();
 }
 
 }  // namespace tf::rpc

@@ -9,11 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "absl/status/statusor.h"
 #include "rpc/access/audit_file.h"
 #include "rpc/clock.h"
+#include "rpc/periodic_task.h"
 
 namespace tf::rpc {
 
@@ -65,20 +65,20 @@ class AuditLog {
   void count_left_out();
   void fail(const absl::Status& why);
   void mend();
-  void write();
-  absl::Status write_lines(std::unique_lock<std::mutex>& lock);
-  absl::Status sync(std::unique_lock<std::mutex>& lock);
+  // Writes what was recorded and, if it is time, syncs it; until it is to be called again. Takes the lock.
+  absl::Duration write();
 
-  std::array<AuditFile, kParts> files_;  // the writer's
+  std::array<AuditFile, kParts> files_;  // of write(), as what says so below
   const WallClock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Texts pending_;
-  Texts unwritten_;           // the writer's: what it has taken of them
+  Texts unwritten_;           // of write(): what it has taken of them
+  Instant sync_at_;           // of write()
+  Instant try_at_;            // of write(): after a failure
   size_t waiting_bytes_ = 0;  // of both
   uint64_t lost_ = 0;         // lines that found no place among them
   uint64_t recorded_ = 0;     // lines
-  uint64_t written_ = 0;
   uint64_t durable_ = 0;
   int flushing_ = 0;  // who waits for that
   uint64_t failures_ = 0;
@@ -86,8 +86,7 @@ class AuditLog {
   int64_t second_ = 0;                  // of the denials that are counted
   std::map<std::string, int> denials_;  // by who
   bool leaves_out_ = false;             // some of them
-  bool stop_ = false;
-  std::thread writer_;
+  PeriodicTask writing_;
 };
 
 }  // namespace tf::rpc

@@ -237,16 +237,7 @@ class CallGuard::Factory final : public grpc::experimental::ServerInterceptorFac
 };
 
 CallGuard::CallGuard(const WallClock& clock, AuditLog* audit)
-    : clock_(clock), audit_(audit), watching_([this] { watch_over(); }) {}
-
-CallGuard::~CallGuard() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-    changed_.notify_all();
-  }
-  watching_.join();
-}
+    : clock_(clock), audit_(audit), watching_([this] { return end_expired(); }) {}
 
 absl::Status CallGuard::check(std::string_view method, const Certificate* certificate) const {
   const AccessRule* rule = find_rule(method);
@@ -296,15 +287,9 @@ void CallGuard::end_if(const std::function<bool(const Call&)>& over) {
 }
 
 // Certificates end while calls are under way.
-void CallGuard::watch_over() {
-  std::unique_lock lock(mutex_);
-  while (
-      !changed_.wait_for(lock, absl::ToChronoMilliseconds(kLookForExpiredEvery), [this] { return stop_; })) {
-    lock.unlock();
-    const absl::Time now = clock_.now();
-    end_if([&](const Call& call) { return now >= call.not_after; });
-    lock.lock();
-  }
+absl::Duration CallGuard::end_expired() {
+  end_if([now = clock_.now()](const Call& call) { return now >= call.not_after; });
+  return kLookForExpiredEvery;
 }
 
 std::shared_ptr<grpc::AuthMetadataProcessor> CallGuard::processor() {

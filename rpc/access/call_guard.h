@@ -6,19 +6,18 @@
 #include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/support/server_interceptor.h>
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "rpc/access/access_table.h"
 #include "rpc/clock.h"
 #include "rpc/identity/certificate.h"
+#include "rpc/periodic_task.h"
 
 namespace grpc {
 class ServerContextBase;
@@ -38,7 +37,6 @@ class CallGuard {
  public:
   // Clock and log must outlive the guard; without a log nothing is audited.
   explicit CallGuard(const WallClock& clock = real_wall_clock(), AuditLog* audit = nullptr);
-  ~CallGuard();
 
   // Serials of certificates that are good no more, all of them; ends what their owners have under way, but
   // for calls that revoke.
@@ -60,17 +58,15 @@ class CallGuard {
   class CallWatch;
   struct Call;
 
-  void watch_over();
+  absl::Duration end_expired();  // until it is to be called again
   void end_if(const std::function<bool(const Call&)>& over);
 
   const WallClock& clock_;
   AuditLog* const audit_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   std::set<std::string> revoked_;
   std::set<std::shared_ptr<Call>> calls_;
-  bool stop_ = false;
-  std::thread watching_;
+  PeriodicTask watching_;
 };
 
 }  // namespace tf::rpc

@@ -5,12 +5,9 @@
 #include <spdlog/sinks/sink.h>
 
 #include <compare>
-#include <condition_variable>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "rpc/clock.h"
 #include "rpc/daemon/log_fields.h"
+#include "rpc/periodic_task.h"
 
 namespace tf::rpc {
 namespace {
@@ -28,15 +26,11 @@ constexpr size_t kMostRemembered = 1000;
 class CollapsedLog final : public spdlog::sinks::sink {
  public:
   CollapsedLog(std::shared_ptr<spdlog::sinks::sink> to, absl::Duration window)
-      : to_(std::move(to)), window_(window), thread_([this] { tell_counts(); }) {}
+      : to_(std::move(to)), window_(window), telling_([this] { return tell_counts(real_clock().now()); }) {}
 
   ~CollapsedLog() override {
-    {
-      const std::scoped_lock lock(mutex_);
-      stop_ = true;
-      changed_.notify_all();
-    }
-    thread_.join();
+    telling_.stop();
+    tell_counts(absl::InfiniteDuration());
   }
 
   void log(const spdlog::details::log_msg& record) override {
@@ -49,9 +43,9 @@ class CollapsedLog final : public spdlog::sinks::sink {
     }
     to_->log(record);
     if (recent_.size() >= kMostRemembered) return;
+    if (recent_.empty()) telling_.wake();
     recent_[key] = {.until = real_clock().now() + window_,
                     .logger = std::string(record.logger_name.data(), record.logger_name.size())};
-    changed_.notify_all();
   }
 
   void flush() override { to_->flush(); }
@@ -73,23 +67,15 @@ class CollapsedLog final : public spdlog::sinks::sink {
     uint64_t again = 0;
   };
 
-  void tell_counts() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      const bool over = stop_;
-      const Instant now = real_clock().now();
-      for (auto each = recent_.begin(); each != recent_.end();) {
-        const bool is_due = over || each->second.until <= now;
-        if (is_due && each->second.again > 0) tell(each->first, each->second);
-        each = is_due ? recent_.erase(each) : std::next(each);
-      }
-      if (over) return;
-      if (recent_.empty()) {
-        changed_.wait(lock, [this] { return stop_ || !recent_.empty(); });
-      } else {
-        changed_.wait_for(lock, absl::ToChronoMilliseconds(window_), [this] { return stop_; });
-      }
-    }
+  // Of windows that are over by then; until it is to be called again.
+  absl::Duration tell_counts(Instant now) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(recent_, [&](const auto& each) {
+      const bool is_due = each.second.until <= now;
+      if (is_due && each.second.again > 0) tell(each.first, each.second);
+      return is_due;
+    });
+    return recent_.empty() ? absl::InfiniteDuration() : window_;
   }
 
   void tell(const Key& key, const Recent& recent) {
@@ -104,10 +90,8 @@ class CollapsedLog final : public spdlog::sinks::sink {
   const std::shared_ptr<spdlog::sinks::sink> to_;
   const absl::Duration window_;
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::map<Key, Recent> recent_;
-  bool stop_ = false;
-  std::thread thread_;
+  PeriodicTask telling_;
 };
 
 }  // namespace

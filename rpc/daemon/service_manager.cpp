@@ -61,30 +61,14 @@ void ServiceManager::tell(const std::string& message) const {
                reinterpret_cast<const sockaddr*>(&address), size);
 }
 
-Watchdog::Watchdog(const ServiceManager& manager, std::function<void()> answers)
-    : manager_(manager), answers_(std::move(answers)) {
-  if (const std::optional<absl::Duration> period = manager.watchdog_period())
-    thread_ = std::thread([this, every = *period / 3] { ping(every); });
-}
-
-Watchdog::~Watchdog() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-  }
-  stopped_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void Watchdog::ping(absl::Duration every) {
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
-    lock.unlock();
-    answers_();
-    manager_.alive();
-    lock.lock();
-    stopped_.wait_for(lock, absl::ToChronoMilliseconds(every), [this] { return stop_; });
-  }
+Watchdog::Watchdog(const ServiceManager& manager, std::function<void()> answers) {
+  const std::optional<absl::Duration> period = manager.watchdog_period();
+  if (!period) return;
+  ping_.emplace([&manager, answers = std::move(answers), every = *period / 3] {
+    answers();
+    manager.alive();
+    return every;
+  });
 }
 
 }  // namespace tf::rpc

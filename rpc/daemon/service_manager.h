@@ -2,14 +2,12 @@
 // Owns: what a daemon tells the service manager that started it, in systemd's protocol (sd_notify(3)): ready,
 // alive, stopping. Does not know: what being alive means.
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/time/time.h"
+#include "rpc/periodic_task.h"
 
 namespace tf::rpc {
 
@@ -38,19 +36,9 @@ class Watchdog {
  public:
   // The manager, and what `answers` uses, must outlive it.
   Watchdog(const ServiceManager& manager, std::function<void()> answers);
-  ~Watchdog();
-  Watchdog(const Watchdog&) = delete;
-  Watchdog& operator=(const Watchdog&) = delete;
 
  private:
-  void ping(absl::Duration every);
-
-  const ServiceManager& manager_;
-  const std::function<void()> answers_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stop_ = false;
-  std::thread thread_;
+  std::optional<PeriodicTask> ping_;
 };
 
 }  // namespace tf::rpc

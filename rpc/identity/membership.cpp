@@ -4,10 +4,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -16,6 +13,7 @@
 #include "proto/identity/v1/identity.grpc.pb.h"
 #include "rpc/connection/channel.h"
 #include "rpc/connection/grpc_status.h"
+#include "rpc/periodic_task.h"
 
 namespace tf::rpc {
 namespace {
@@ -102,28 +100,22 @@ struct MembershipKeeper::State {
   Endpoint tracker;
   KeeperOptions options;
   const WallClock& clock;
-  absl::Time try_at = absl::InfinitePast();  // to renew; of the thread, as the next one
+  std::unique_ptr<membership::Members::Stub> stub =
+      membership::Members::NewStub(make_channel(tracker, credentials->channel(Role::kTracker)));
+  absl::Time try_at = absl::InfinitePast();  // to renew
   std::optional<Certificate> received;       // the next one, until it is kept
   uint64_t generation = 0;                   // of the revocations that it knows
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool stop = false;
-  std::thread thread;
+  PeriodicTask looking{[this] {
+    const absl::Status status = look();
+    if (absl::IsUnauthenticated(status) && options.ended) std::exchange(options.ended, nullptr)(status);
+    return options.look_every;
+  }};
 
-  void run() {
-    const auto stub =
-        membership::Members::NewStub(make_channel(tracker, credentials->channel(Role::kTracker)));
-    do {
-      const absl::Status status = look(*stub);
-      if (absl::IsUnauthenticated(status) && options.ended) std::exchange(options.ended, nullptr)(status);
-    } while (!wait());
-  }
-
-  absl::Status look(membership::Members::Stub& stub) {
+  absl::Status look() {
     const absl::Time now = clock.now();
     TF_RETURN_IF_ERROR(credentials->certificate().check_issued_by(credentials->ca(), now));
     if (now >= credentials->certificate().renew_at() && now >= try_at) {
-      const absl::Status status = renew(*credentials, stub, tracker, received);
+      const absl::Status status = renew(*credentials, *stub, tracker, received);
       try_at = now + (status.ok() ? absl::ZeroDuration() : kRetryEvery);
       if (status.ok()) {
         spdlog::info(
@@ -133,27 +125,21 @@ struct MembershipKeeper::State {
         spdlog::warn(absl::StrCat("cannot renew the certificate: ", status.message()));
       }
     }
-    return options.revoked ? ask_for_revoked(stub) : absl::OkStatus();
+    return options.revoked ? ask_for_revoked() : absl::OkStatus();
   }
 
   // While the tracker is away, what was revoked before stays so.
-  absl::Status ask_for_revoked(membership::Members::Stub& stub) {
+  absl::Status ask_for_revoked() {
     grpc::ClientContext context;
     set_deadline(context, kCallTimeout);
     membership::ListRevokedRequest request;
     request.set_generation(generation);
     membership::ListRevokedReply reply;
-    TF_RETURN_IF_ERROR(from_grpc(stub.ListRevoked(&context, request, &reply)));
+    TF_RETURN_IF_ERROR(from_grpc(stub->ListRevoked(&context, request, &reply)));
     if (reply.generation() == generation) return absl::OkStatus();
     generation = reply.generation();
     options.revoked({reply.serials().begin(), reply.serials().end()});
     return absl::OkStatus();
-  }
-
-  // True: it is over.
-  bool wait() {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, absl::ToChronoMilliseconds(options.look_every), [this] { return stop; });
   }
 };
 
@@ -162,18 +148,9 @@ MembershipKeeper::MembershipKeeper(std::shared_ptr<Credentials> credentials, End
     : state_(new State{.credentials = std::move(credentials),
                        .tracker = std::move(tracker),
                        .options = std::move(options),
-                       .clock = clock}) {
-  state_->thread = std::thread([state = state_.get()] { state->run(); });
-}
+                       .clock = clock}) {}
 
-MembershipKeeper::~MembershipKeeper() {
-  {
-    const std::scoped_lock lock(state_->mutex);
-    state_->stop = true;
-    state_->changed.notify_all();
-  }
-  state_->thread.join();
-}
+MembershipKeeper::~MembershipKeeper() = default;
 
 absl::StatusOr<std::shared_ptr<Credentials>> credentials_of_command(const std::string& folder,
                                                                     const std::string& tracker) {

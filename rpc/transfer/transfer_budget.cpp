@@ -1,7 +1,6 @@
 #include "rpc/transfer/transfer_budget.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,7 +12,7 @@ namespace tf::rpc {
 namespace {
 
 // The clock may be a test's, which nothing wakes for.
-constexpr std::chrono::milliseconds kLookEvery(100);
+constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
 
 }  // namespace
 
@@ -40,16 +39,7 @@ struct TransferBudget::State {
 };
 
 TransferBudget::TransferBudget(const TransferLimits& limits, const Clock& clock)
-    : limits_(limits), clock_(clock), thread_([this] { watch(); }) {}
-
-TransferBudget::~TransferBudget() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-    changed_.notify_all();
-  }
-  thread_.join();
-}
+    : limits_(limits), clock_(clock), watching_([this] { return end_expired(); }) {}
 
 TransferBudget::Transfer TransferBudget::begin(std::function<void()> end, absl::Duration grace_period) {
   auto state = std::make_shared<State>();
@@ -58,7 +48,7 @@ TransferBudget::Transfer TransferBudget::begin(std::function<void()> end, absl::
   const std::scoped_lock lock(mutex_);
   state->began = clock_.now();
   state->at = transfers_.insert(transfers_.end(), state);
-  if (transfers_.size() == 1) changed_.notify_all();
+  if (transfers_.size() == 1) watching_.wake();
   return Transfer(*this, std::move(state));
 }
 
@@ -113,28 +103,23 @@ absl::Status TransferBudget::status_of(const State& state) const {
                    absl::FormatDuration(clock_.now() - state.began), "; send it again"));
 }
 
-void TransferBudget::watch() {
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
-    if (transfers_.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
+absl::Duration TransferBudget::end_expired() {
+  std::vector<std::shared_ptr<State>> ends;
+  {
+    const std::scoped_lock lock(mutex_);
     const Instant now = clock_.now();
-    std::vector<std::shared_ptr<State>> ends;
     for (const std::shared_ptr<State>& state : transfers_) {
       if (state->expired || !state->until || *state->until > now) continue;
       state->expired = true;
       ends.push_back(state);
     }
-    lock.unlock();
-    for (const std::shared_ptr<State>& state : ends) {
-      const std::scoped_lock own(state->ending);
-      if (!state->over) state->end();
-    }
-    lock.lock();
-    if (!stop_) changed_.wait_for(lock, kLookEvery);
   }
+  for (const std::shared_ptr<State>& state : ends) {
+    const std::scoped_lock own(state->ending);
+    if (!state->over) state->end();
+  }
+  const std::scoped_lock lock(mutex_);
+  return transfers_.empty() ? absl::InfiniteDuration() : kLookEvery;
 }
 
 absl::Status TransferBudget::Transfer::take(uint64_t bytes, const std::string& whose) {

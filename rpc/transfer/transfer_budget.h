@@ -2,7 +2,6 @@
 // Owns: TransferBudget, what peers may hold by their transfers: bytes and transfers, in all and each, and
 // time. Does not know: calls, where the bytes go.
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,12 +11,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "rpc/clock.h"
+#include "rpc/periodic_task.h"
 #include "rpc/transfer/transfer.h"
 
 namespace tf::rpc {
@@ -80,7 +79,6 @@ class TransferBudget {
 
   // The clock must be thread-safe and outlive this; it is looked at often enough to be a test's.
   explicit TransferBudget(const TransferLimits& limits = {}, const Clock& clock = real_clock());
-  ~TransferBudget();
 
   // `end` makes the wait return, for example by cancelling the call. It is called at most once, on the
   // budget's thread.
@@ -91,17 +89,15 @@ class TransferBudget {
   absl::Status take(State& state, uint64_t bytes, const std::string& whose);
   absl::Status take_bytes(uint64_t bytes, const std::string& whose, Held& held);  // mutex_ is held
   absl::Status status_of(const State& state) const;                               // mutex_ is held
-  void watch();
+  absl::Duration end_expired();  // until it is to be called again
 
   const TransferLimits limits_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   uint64_t taken_ = 0;
   std::map<std::string, Held> held_;  // by whose it is; none is without transfers
   std::list<std::shared_ptr<State>> transfers_;
-  bool stop_ = false;
-  std::thread thread_;
+  PeriodicTask watching_;
 };
 
 }  // namespace tf::rpc

@@ -54,27 +54,16 @@ OwnCertificate::OwnCertificate(Members& members, std::shared_ptr<rpc::Credential
       credentials_(std::move(credentials)),
       hosts_(std::move(hosts)),
       clock_(clock),
-      look_every_(look_every) {
-  thread_ = std::thread([this] { keep(); });
-}
+      keeping_([this, look_every] {
+        renew_in_time();
+        return look_every;
+      }) {}
 
-OwnCertificate::~OwnCertificate() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-    changed_.notify_all();
-  }
-  thread_.join();
-}
-
-void OwnCertificate::keep() {
-  std::unique_lock lock(mutex_);
-  do {
-    if (clock_.now() < credentials_->certificate().renew_at()) continue;
-    const absl::Status renewed = renew();
-    if (!renewed.ok())
-      spdlog::error(absl::StrCat("cannot renew the tracker's certificate: ", code_and_message(renewed)));
-  } while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(look_every_), [this] { return stop_; }));
+void OwnCertificate::renew_in_time() {
+  if (clock_.now() < credentials_->certificate().renew_at()) return;
+  const absl::Status renewed = renew();
+  if (!renewed.ok())
+    spdlog::error(absl::StrCat("cannot renew the tracker's certificate: ", code_and_message(renewed)));
 }
 
 // Whatever was issued is kept on the disk for ever: while only the folder cannot be written, no other is.

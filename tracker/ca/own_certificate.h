@@ -2,12 +2,9 @@
 // Owns: the tracker's own certificate: made at the first start, renewed while it runs. Does not know: other
 // members.
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,6 +12,7 @@
 #include "rpc/identity/certificate.h"
 #include "rpc/identity/credentials.h"
 #include "rpc/identity/identity.h"
+#include "rpc/periodic_task.h"
 
 namespace tf::tracker {
 
@@ -28,25 +26,20 @@ class OwnCertificate {
                                                               std::vector<std::string> hosts,
                                                               const rpc::WallClock& clock,
                                                               absl::Duration look_every = absl::Seconds(2));
-  ~OwnCertificate();
   const std::shared_ptr<rpc::Credentials>& credentials() const { return credentials_; }
 
  private:
   OwnCertificate(Members& members, std::shared_ptr<rpc::Credentials> credentials,
                  std::vector<std::string> hosts, const rpc::WallClock& clock, absl::Duration look_every);
-  void keep();
+  void renew_in_time();
   absl::Status renew();
 
   Members& members_;
   const std::shared_ptr<rpc::Credentials> credentials_;
   const std::vector<std::string> hosts_;
   const rpc::WallClock& clock_;
-  const absl::Duration look_every_;
   std::optional<rpc::Certificate> next_;  // until it is in the folder; of the thread
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stop_ = false;
-  std::thread thread_;
+  rpc::PeriodicTask keeping_;
 };
 
 // The folder of a member who needs no token, as the first admin needs none. Names and addresses in `hosts`

@@ -96,18 +96,9 @@ bool PowerCycleLimit::take(const std::string& device_id) {
 }
 
 PowerCycler::PowerCycler(const rpc::Clock& clock, PowerCycleOptions options)
-    : options_(std::move(options)), limit_(clock, options_.interval) {
-  thread_ = std::thread([this] { work(); });
-}
-
-PowerCycler::~PowerCycler() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-    changed_.notify_one();
-  }
-  thread_.join();
-}
+    : options_(std::move(options)),
+      limit_(clock, options_.interval),
+      working_([this] { return run_next(); }, absl::InfiniteDuration()) {}
 
 void PowerCycler::request(const std::string& device_id, const std::string& reason) {
   const std::scoped_lock lock(mutex_);
@@ -118,20 +109,19 @@ void PowerCycler::request(const std::string& device_id, const std::string& reaso
   }
   spdlog::warn(absl::StrCat("power cycle of ", device_id, ": ", reason));
   queue_.push_back(device_id);
-  changed_.notify_one();
+  working_.wake();
 }
 
-void PowerCycler::work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
-    if (stop_) return;
-    const std::string device_id = std::move(queue_.front());
+absl::Duration PowerCycler::run_next() {
+  std::string device_id;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (queue_.empty()) return absl::InfiniteDuration();
+    device_id = std::move(queue_.front());
     queue_.pop_front();
-    lock.unlock();
-    run(device_id);
-    lock.lock();
   }
+  run(device_id);
+  return absl::ZeroDuration();
 }
 
 void PowerCycler::run(const std::string& device_id) {

@@ -3,18 +3,17 @@
 // not know: why a device needs it.
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "rpc/clock.h"
+#include "rpc/periodic_task.h"
 
 namespace tf::tracker {
 
@@ -48,21 +47,20 @@ class PowerCycler {
   // The clock must outlive it. The command must not be empty.
   PowerCycler(const rpc::Clock& clock, PowerCycleOptions options);
   // Ends the command that runs.
-  ~PowerCycler();
+  ~PowerCycler() { stop_ = true; }
   // Returns at once; does nothing if the device's last time is too recent. Thread-safe.
   void request(const std::string& device_id, const std::string& reason);
 
  private:
-  void work();
+  absl::Duration run_next();
   void run(const std::string& device_id);
 
   const PowerCycleOptions options_;
   std::mutex mutex_;
-  std::condition_variable changed_;
   PowerCycleLimit limit_;
   std::deque<std::string> queue_;
-  std::atomic<bool> stop_ = false;  // written under the lock
-  std::thread thread_;
+  std::atomic<bool> stop_ = false;
+  rpc::PeriodicTask working_;
 };
 
 }  // namespace tf::tracker

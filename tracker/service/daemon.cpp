@@ -15,8 +15,7 @@
 #include "rpc/transfer/artifact_store.h"
 #include "tracker/ca/member_service.h"
 #include "tracker/ca/own_certificate.h"
-#include "tracker/expiry_timer.h"
-#include "tracker/saving_thread.h"
+#include "tracker/farm_threads.h"
 #include "tracker/service/metrics.h"
 #include "tracker/service/services.h"
 #include "tracker/state_store.h"
@@ -87,8 +86,7 @@ struct Daemon::Parts {
   std::unique_ptr<grpc::Service> agents;
   std::unique_ptr<grpc::Service> tuners;
   std::unique_ptr<grpc::Service> operators;
-  std::unique_ptr<SavingThread> saving;
-  std::unique_ptr<ExpiryTimer> timer;
+  std::unique_ptr<FarmThreads> threads;
   std::unique_ptr<rpc::Server> server;
 };
 
@@ -130,8 +128,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
   parts->agents = make_agent_service(*parts->farm, *parts->artifacts, parts->transfers);
   parts->tuners = make_tuner_service(*parts->farm, *parts->artifacts, parts->transfers);
   parts->operators = make_operator_service(*parts->farm, parts->calls);
-  parts->saving = std::make_unique<SavingThread>(*parts->farm);
-  parts->timer = std::make_unique<ExpiryTimer>(*parts->farm, rpc::real_clock());
+  parts->threads = std::make_unique<FarmThreads>(*parts->farm, rpc::real_clock());
   std::vector<grpc::Service*> services = {parts->agents.get(), parts->tuners.get(), parts->operators.get()};
   rpc::ServerSecurity secured;
   if (parts->security.own) {

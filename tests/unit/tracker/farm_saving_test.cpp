@@ -4,8 +4,8 @@
 
 #include "tests/support/faulty_disk/faulty_disk.h"
 #include "tests/unit/tracker/farm_fixture.h"
+#include "tracker/farm_threads.h"
 #include "tracker/leases/device_wire.h"
-#include "tracker/saving_thread.h"
 
 namespace tf::tracker {
 namespace {
@@ -208,7 +208,7 @@ TEST_F(FarmSavingTest, LeaseOfADeviceThatNobodyKnowsIsNoneAfterARestart) {
 TEST_F(FarmSavingTest, AThreadOfItsOwnSavesAndAtItsEndWhatIsLeft) {
   attach("a");
   {
-    const SavingThread saving(*farm_);
+    const FarmThreads threads(*farm_, rpc::real_clock());
     const auto requester = std::make_shared<FakeRequester>();
     farm_->acquire({.key = "box", .wait = absl::Minutes(1), .holder = "h", .user = "h"}, requester);
     ASSERT_TRUE(farm_->set_admission("a", Admission::kCordoned).ok()) << "after the lease, in one line";
