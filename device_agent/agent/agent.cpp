@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +27,7 @@
 #include "rpc/connection/unreachable.h"
 #include "rpc/daemon/log_fields.h"
 #include "rpc/identity/artifact_signature.h"
+#include "rpc/periodic_task.h"
 #include "rpc/random_id.h"
 
 namespace tf::agent {
@@ -94,12 +94,10 @@ absl::Status check_offered(const std::vector<AgentSlot>& slots) {
   return check_slots(sets, all, "the slots");
 }
 
-}  // namespace
-
-class Agent::Impl {
+class ConnectedAgent final : public Agent {
  public:
-  Impl(AgentOptions options, std::unique_ptr<StateDir> state, std::unique_ptr<rpc::ArtifactStore> cache,
-       std::string id, const pb::DeviceFacts& facts)
+  ConnectedAgent(AgentOptions options, std::unique_ptr<StateDir> state,
+                 std::unique_ptr<rpc::ArtifactStore> cache, std::string id, const pb::DeviceFacts& facts)
       : options_(std::move(options)),
         state_(std::move(state)),
         id_(std::move(id)),
@@ -133,27 +131,30 @@ class Agent::Impl {
     return absl::OkStatus();
   }
 
-  const std::string& id() const { return id_; }
-  std::optional<rpc::Endpoint> endpoint() const {
+  const std::string& id() const override { return id_; }
+  std::optional<rpc::Endpoint> endpoint() const override {
     return server_ ? std::optional(server_->endpoint()) : std::nullopt;
   }
 
-  absl::Status run() {
+  absl::Status run() override {
     for (const auto& slot : slots_) slot->start([this, slot = slot.get()] { tell_of(*slot); });
-    std::thread telling([this] { tell_now_and_then(); });
+    // The end of a trial tells at once what goes straight; a holder's submissions and acknowledgements between
+    // are for the next look, so that they cost no message each.
+    rpc::PeriodicTask telling(
+        [this] {
+          killpoint("agent.look.beginning");
+          for (const auto& slot : slots_) tell_of(*slot);
+          return kTellOfWorkEvery;
+        },
+        kTellOfWorkEvery);
     const absl::Status status = stay_connected();
-    {
-      const std::scoped_lock lock(mutex_);
-      stop_ = true;
-      changed_.notify_all();
-    }
-    telling.join();
+    telling.stop();
     for (const auto& slot : slots_) slot->stop();
     if (server_) server_->stop(absl::ZeroDuration());
     return status;
   }
 
-  void stop() {
+  void stop() override {
     for (const auto& slot : slots_) slot->drain();
     rpc::Instant deadline = rpc::real_clock().now() + options_.stop_grace;
     for (const auto& slot : slots_) slot->wait_until_idle(deadline);
@@ -177,17 +178,17 @@ class Agent::Impl {
     if (session_) session->context.TryCancel();
   }
 
-  void set_revoked(const std::set<std::string>& serials) {
+  void set_revoked(const std::set<std::string>& serials) override {
     if (verifier_) verifier_->set_revoked(serials);
     if (guard_) guard_->set_revoked(serials);
   }
 
-  bool is_connected() {
+  bool is_connected() override {
     const std::scoped_lock lock(mutex_);
     return session_ && session_->greeted;
   }
 
-  void answer() {
+  void answer() override {
     is_connected();
     for (const auto& slot : slots_) slot->answer();
   }
@@ -375,18 +376,6 @@ class Agent::Impl {
     if (message.has_report()) session.say(message);
   }
 
-  // The end of a trial tells at once what goes straight; a holder's submissions and acknowledgements between
-  // are for the next look, so that they cost no message each.
-  void tell_now_and_then() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, absl::ToChronoMilliseconds(kTellOfWorkEvery), [this] { return stop_; })) {
-      lock.unlock();
-      killpoint("agent.look.beginning");
-      for (const auto& slot : slots_) tell_of(*slot);
-      lock.lock();
-    }
-  }
-
   const AgentOptions options_;
   const std::unique_ptr<StateDir> state_;
   const std::string id_;
@@ -406,6 +395,8 @@ class Agent::Impl {
   bool stop_ = false;
 };
 
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Agent>> Agent::create(AgentOptions options, const pb::DeviceFacts& facts) {
   TF_RETURN_IF_ERROR(rpc::require_protection(options.tracker, "--tracker", options.credentials));
   if (options.listen)
@@ -417,42 +408,10 @@ absl::StatusOr<std::unique_ptr<Agent>> Agent::create(AgentOptions options, const
   TF_ASSIGN_OR_RETURN(std::string id, state->agent_id(options.id));
   TF_ASSIGN_OR_RETURN(auto cache, rpc::ArtifactStore::open(state->artifact_folder(), options.cache_bytes,
                                                            options.transfer_bytes));
-  auto impl =
-      std::make_unique<Impl>(std::move(options), std::move(state), std::move(cache), std::move(id), facts);
-  TF_RETURN_IF_ERROR(impl->listen());
-  return std::unique_ptr<Agent>(new Agent(std::move(impl)));
-}
-
-Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-Agent::~Agent() = default;
-
-const std::string& Agent::id() const {
-  return impl_->id();
-}
-
-std::optional<rpc::Endpoint> Agent::endpoint() const {
-  return impl_->endpoint();
-}
-
-absl::Status Agent::run() {
-  return impl_->run();
-}
-
-void Agent::stop() {
-  impl_->stop();
-}
-
-void Agent::set_revoked(const std::set<std::string>& serials) {
-  impl_->set_revoked(serials);
-}
-
-bool Agent::is_connected() {
-  return impl_->is_connected();
-}
-
-void Agent::answer() {
-  impl_->answer();
+  auto agent = std::make_unique<ConnectedAgent>(std::move(options), std::move(state), std::move(cache),
+                                                std::move(id), facts);
+  TF_RETURN_IF_ERROR(agent->listen());
+  return agent;
 }
 
 }  // namespace tf::agent

@@ -68,30 +68,25 @@ class Agent {
   // slots. StateDir::open's and rpc::Server::start's errors.
   static absl::StatusOr<std::unique_ptr<Agent>> create(AgentOptions options,
                                                        const tunefarm::farm::v1::DeviceFacts& facts);
-  ~Agent();
+  virtual ~Agent() = default;
 
-  const std::string& id() const;
+  virtual const std::string& id() const = 0;
   // Serves until stop(), then returns OK; reconnects for ever. Another status means that the tracker has
   // refused this agent for good: another agent has its id (ALREADY_EXISTS), another protocol version
   // (FAILED_PRECONDITION), a certificate that is not good for this (UNAUTHENTICATED, PERMISSION_DENIED).
-  absl::Status run();
+  virtual absl::Status run() = 0;
   // Where holders reach it; nothing if it does not listen.
-  std::optional<rpc::Endpoint> endpoint() const;
+  virtual std::optional<rpc::Endpoint> endpoint() const = 0;
   // Finishes what runs, hands the leases back and makes run() return. Blocks. Thread-safe, once.
-  void stop();
+  virtual void stop() = 0;
   // Serials of certificates that are good no more, all of them: nobody calls with them, and what they stand
   // for is not loaded. Thread-safe; nothing on plain text.
-  void set_revoked(const std::set<std::string>& serials);
+  virtual void set_revoked(const std::set<std::string>& serials) = 0;
   // Whether a tracker has accepted it, and the stream lasts. Thread-safe.
-  bool is_connected();
+  virtual bool is_connected() = 0;
   // Returns once it could look at its own state and at each slot's: never if something that holds one hangs,
   // a dead disk for example. Thread-safe.
-  void answer();
-
- private:
-  class Impl;
-  explicit Agent(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual void answer() = 0;
 };
 
 }  // namespace tf::agent

@@ -56,11 +56,9 @@ sandbox::CpuSet set_of(const std::vector<int>& cpus) {
   return set;
 }
 
-}  // namespace
-
-class Worker::Impl {
+class ZygoteWorker final : public Worker {
  public:
-  explicit Impl(WorkerOptions options)
+  explicit ZygoteWorker(WorkerOptions options)
       : options_(std::move(options)),
         cpus_(set_of(options_.cpus)),
         ahead_(!near_cpus(options_.cpus, options_.spare_cpus).empty()),
@@ -83,7 +81,7 @@ class Worker::Impl {
   }
 
   absl::StatusOr<farm::TrialResult> run(const farm::Trial& trial, std::string_view candidate,
-                                        std::string_view reference, const std::stop_token& end) {
+                                        std::string_view reference, std::stop_token end) override {
     TF_RETURN_IF_ERROR(check_trial(trial, options_.longest_run_ns));
     TF_ASSIGN_OR_RETURN(LoadedArtifact loaded, load_artifact(candidate, trial.artifact_digest()));
     set_device(options_.device, &loaded.job);
@@ -122,24 +120,24 @@ class Worker::Impl {
     return result;
   }
 
-  bool has_reference(std::string_view digest, uint64_t seed) const {
+  bool has_reference(std::string_view digest, uint64_t seed) const override {
     std::lock_guard lock(answers_mutex_);
     return answers_.contains(digest, seed);
   }
 
-  absl::StatusOr<double> peak_gflops() {
+  absl::StatusOr<double> peak_gflops() override {
     std::lock_guard lock(peak_mutex_);
     if (peak_gflops_ == 0) TF_RETURN_IF_ERROR(measure_peak().status());
     return peak_gflops_;
   }
 
-  void cancel() {
+  void cancel() override {
     cancelled_ = true;
     std::lock_guard lock(zygote_mutex_);
     for (auto& zygote : zygotes_) zygote->kill();
   }
 
-  absl::Status renew_sandbox() {
+  absl::Status renew_sandbox() override {
     std::lock_guard one(renewing_mutex_);  // who takes all of them
     std::vector<Zygote*> taken;
     for (size_t i = 0; i < zygotes_.size(); ++i) taken.push_back(&take_zygote());
@@ -151,11 +149,11 @@ class Worker::Impl {
     return status;
   }
 
-  CapabilitySet without_sandbox() const { return without_; }
+  CapabilitySet without_sandbox() const override { return without_; }
 
-  const std::vector<CapabilityState>& missing_layers() const { return missing_; }
+  const std::vector<CapabilityState>& missing_layers() const override { return missing_; }
 
-  farm::DeviceState device_state() const { return probe_.read(); }
+  farm::DeviceState device_state() const override { return probe_.read(); }
 
  private:
   using Zygote = std::unique_ptr<ZygoteClient>;
@@ -352,48 +350,14 @@ class Worker::Impl {
   Steadiness steadiness_;
 };
 
-Worker::Worker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Worker::~Worker() = default;
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Worker>> Worker::start(WorkerOptions options) {
   TF_RETURN_IF_ERROR(check_cpus(options.cpus));
   TF_RETURN_IF_ERROR(check_cpus(options.spare_cpus));
-  auto impl = std::make_unique<Impl>(std::move(options));
-  TF_RETURN_IF_ERROR(impl->start_zygotes());
-  return std::unique_ptr<Worker>(new Worker(std::move(impl)));
-}
-
-absl::StatusOr<farm::TrialResult> Worker::run(const farm::Trial& trial, std::string_view candidate,
-                                              std::string_view reference, std::stop_token end) {
-  return impl_->run(trial, candidate, reference, end);
-}
-
-bool Worker::has_reference(std::string_view reference_digest, uint64_t input_seed) const {
-  return impl_->has_reference(reference_digest, input_seed);
-}
-
-absl::Status Worker::renew_sandbox() {
-  return impl_->renew_sandbox();
-}
-
-void Worker::cancel() {
-  impl_->cancel();
-}
-
-CapabilitySet Worker::without_sandbox() const {
-  return impl_->without_sandbox();
-}
-
-const std::vector<CapabilityState>& Worker::missing_layers() const {
-  return impl_->missing_layers();
-}
-
-farm::DeviceState Worker::device_state() const {
-  return impl_->device_state();
-}
-
-absl::StatusOr<double> Worker::peak_gflops() {
-  return impl_->peak_gflops();
+  auto worker = std::make_unique<ZygoteWorker>(std::move(options));
+  TF_RETURN_IF_ERROR(worker->start_zygotes());
+  return worker;
 }
 
 }  // namespace tf::worker

@@ -47,9 +47,7 @@ class Worker {
   // Starts the helper. NOT_FOUND if the program is not there; FAILED_PRECONDITION if this machine lacks a
   // part of the sandbox that `options.sandbox` does not go without: one line that says which, and what to do.
   static absl::StatusOr<std::unique_ptr<Worker>> start(WorkerOptions options);
-  ~Worker();  // kills what still runs
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  virtual ~Worker() = default;  // kills what still runs
 
   // Runs one trial to its end, at most trial.limits.run_timeout_ns and as long for making its buffers (and
   // once a reference and seed, the same with the reference's own limit). `candidate` and `reference` are
@@ -59,36 +57,32 @@ class Worker {
   // asks to run for too long), FAILED_PRECONDITION (reference unknown or failing, other ABI), UNAVAILABLE
   // (the helper died; it is restarted, try again), RESOURCE_EXHAUSTED (this machine's memory or descriptors),
   // CANCELLED (`end` came first: all that ran is killed).
-  absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
-                                                      std::string_view candidate, std::string_view reference,
-                                                      std::stop_token end = {});
+  virtual absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
+                                                              std::string_view candidate,
+                                                              std::string_view reference,
+                                                              std::stop_token end = {}) = 0;
 
   // True if the answers of this reference for this seed are cached, so that run() does without its bytes.
-  bool has_reference(std::string_view reference_digest, uint64_t input_seed) const;
+  virtual bool has_reference(std::string_view reference_digest, uint64_t input_seed) const = 0;
 
   // New helpers for the trials from now on, in a new sandbox, once those that run have ended: no process of
   // an earlier one is left. Takes some 10 ms. Errors as start().
-  absl::Status renew_sandbox();
+  virtual absl::Status renew_sandbox() = 0;
 
   // Ends a running run() soon, and every later one at once, with CANCELLED. Thread-safe, not undone.
-  void cancel();
+  virtual void cancel() = 0;
 
   // The parts of the sandbox that it goes without, because it was told to or because they are missing.
-  CapabilitySet without_sandbox() const;
+  virtual CapabilitySet without_sandbox() const = 0;
 
   // The layers that this machine lacks beyond those that it was told to leave out, and why.
-  const std::vector<CapabilityState>& missing_layers() const;
+  virtual const std::vector<CapabilityState>& missing_layers() const = 0;
 
   // What the machine is like now.
-  tunefarm::farm::v1::DeviceState device_state() const;
+  virtual tunefarm::farm::v1::DeviceState device_state() const = 0;
 
   // Highest fp32 FMA rate of one thread seen so far, in GFLOP/s; measured on the first use (about 30 ms).
-  absl::StatusOr<double> peak_gflops();
-
- private:
-  class Impl;
-  explicit Worker(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  virtual absl::StatusOr<double> peak_gflops() = 0;
 };
 
 }  // namespace tf::worker
