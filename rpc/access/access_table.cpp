@@ -8,6 +8,8 @@ namespace {
 using enum Role;
 
 const std::vector<Role> kEveryRole = {kViewer, kUser, kTuner, kDeviceOwner, kAgent, kBuild, kAdmin};
+const std::vector<Role> kOwners = {kDeviceOwner, kAdmin};
+const std::vector<Role> kSubmitters = {kUser, kTuner, kDeviceOwner, kAdmin};
 const std::vector<Role> kPeople = {kViewer, kUser, kTuner, kDeviceOwner, kBuild, kAdmin};
 
 const std::vector<AccessRule>& rules() {
@@ -43,25 +45,17 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.farm.v1.Tuners/UploadArtifact", .roles = {kTuner, kBuild}},
       {.method = "/tunefarm.farm.v1.Tuners/Measure", .roles = {kTuner}},
       {.method = "/tunefarm.farm.v1.Operators/ListDevices", .roles = kPeople},
-      {.method = "/tunefarm.farm.v1.Operators/SetAdmission",
-       .roles = {kDeviceOwner, kAdmin},
-       .audited = "device_id"},
-      {.method = "/tunefarm.farm.v1.Operators/ReadmitDevice",
-       .roles = {kDeviceOwner, kAdmin},
-       .audited = "device_id"},
-      {.method = "/tunefarm.farm.v1.Operators/ForgetDevice",
-       .roles = {kDeviceOwner, kAdmin},
-       .audited = "device_id"},
+      {.method = "/tunefarm.farm.v1.Operators/SetAdmission", .roles = kOwners, .audited = "device_id"},
+      {.method = "/tunefarm.farm.v1.Operators/ReadmitDevice", .roles = kOwners, .audited = "device_id"},
+      {.method = "/tunefarm.farm.v1.Operators/ForgetDevice", .roles = kOwners, .audited = "device_id"},
       {.method = "/tunefarm.farm.v1.Operators/PardonCandidate",
-       .roles = {kDeviceOwner, kAdmin},
+       .roles = kOwners,
        .audited = "candidate_digest"},
-      {.method = "/tunefarm.farm.v1.Operators/Reserve", .roles = {kDeviceOwner, kAdmin}, .audited = "user"},
-      {.method = "/tunefarm.farm.v1.Operators/Unreserve", .roles = {kDeviceOwner, kAdmin}, .audited = "id"},
+      {.method = "/tunefarm.farm.v1.Operators/Reserve", .roles = kOwners, .audited = "user"},
+      {.method = "/tunefarm.farm.v1.Operators/Unreserve", .roles = kOwners, .audited = "id"},
       {.method = "/tunefarm.farm.v1.Operators/ListReservations", .roles = kPeople},
       {.method = "/tunefarm.farm.v1.Operators/ListWaiting", .roles = kPeople},
-      {.method = "/tunefarm.farm.v1.Operators/ForceRelease",
-       .roles = {kDeviceOwner, kAdmin},
-       .audited = "name"},
+      {.method = "/tunefarm.farm.v1.Operators/ForceRelease", .roles = kOwners, .audited = "name"},
 
       // The tuner's.
       {.method = "/tunefarm.tune.v1.Tuner/Submit",
@@ -71,15 +65,9 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.tune.v1.Tuner/ListJobs", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Tuner/WatchJob", .roles = kPeople},
       // Users and tuners: their own jobs only (tuner/service/jobs/job_access.h).
-      {.method = "/tunefarm.tune.v1.Tuner/CancelJob",
-       .roles = {kUser, kTuner, kDeviceOwner, kAdmin},
-       .audited = "job_id"},
-      {.method = "/tunefarm.tune.v1.Tuner/PauseJob",
-       .roles = {kUser, kTuner, kDeviceOwner, kAdmin},
-       .audited = "job_id"},
-      {.method = "/tunefarm.tune.v1.Tuner/ResumeJob",
-       .roles = {kUser, kTuner, kDeviceOwner, kAdmin},
-       .audited = "job_id"},
+      {.method = "/tunefarm.tune.v1.Tuner/CancelJob", .roles = kSubmitters, .audited = "job_id"},
+      {.method = "/tunefarm.tune.v1.Tuner/PauseJob", .roles = kSubmitters, .audited = "job_id"},
+      {.method = "/tunefarm.tune.v1.Tuner/ResumeJob", .roles = kSubmitters, .audited = "job_id"},
       {.method = "/tunefarm.tune.v1.Records/Best", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Records/FindWorkload", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Records/ListWorkloads", .roles = kPeople},
