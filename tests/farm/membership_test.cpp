@@ -17,6 +17,7 @@
 #include "rpc/connection/grpc_status.h"
 #include "tests/farm/agent_thread.h"
 #include "tests/farm/secured_farm.h"
+#include "tests/support/fake_clock.h"
 
 namespace tf::farm_test {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "tests/support/fake_clock.h"
 #include "tracker/farm.h"
 #include "tracker/leases/device_wire.h"
 #include "tracker/leases/matchmaker.h"

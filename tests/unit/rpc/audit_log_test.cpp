@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/full_disk.h"
 
 namespace tf::rpc {

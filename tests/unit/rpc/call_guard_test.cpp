@@ -11,6 +11,7 @@
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/access/audit_log.h"
+#include "tests/support/fake_clock.h"
 
 namespace tf::rpc {
 namespace {

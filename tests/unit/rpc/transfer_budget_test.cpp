@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/fake_clock.h"
+
 namespace tf::rpc {
 namespace {
 

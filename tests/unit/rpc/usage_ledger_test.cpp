@@ -2,6 +2,8 @@
 
 #include <numbers>
 
+#include "tests/support/fake_clock.h"
+
 namespace tf::rpc {
 namespace {
 

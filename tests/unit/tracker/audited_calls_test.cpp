@@ -3,6 +3,7 @@
 #include "base/files/temporary_folder.h"
 #include "rpc/access/audit_log.h"
 #include "rpc/access/call_guard.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/full_disk.h"
 #include "tracker/ca/authority.h"
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/farm/v1/farm.pb.h"
+#include "tests/support/fake_clock.h"
 #include "tracker/health/blocklist_wire.h"
 
 namespace tf::tracker {

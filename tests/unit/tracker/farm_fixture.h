@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/fake_clock.h"
 #include "tracker/farm.h"
 #include "tracker/state_store.h"
 

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "proto/farm/v1/farm.pb.h"
+#include "tests/support/fake_clock.h"
 #include "tracker/farm.h"
 #include "tracker/leases/device_wire.h"
 #include "tracker/state_store.h"

@@ -1,6 +1,7 @@
 // Tokens for several members, and the hosts that certificates carry.
 
 #include "base/files/temporary_folder.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/tracker/prepared_grpc.h"
 #include "tracker/ca/members.h"
 

@@ -1,5 +1,7 @@
 #include "tracker/leases/matchmaker.h"
 
+#include "tests/support/fake_clock.h"
+
 namespace tf::tracker {
 namespace {
 

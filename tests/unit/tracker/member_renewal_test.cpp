@@ -4,6 +4,7 @@
 
 #include "base/files/temporary_folder.h"
 #include "database/sqlite/sqlite_connection.h"
+#include "tests/support/fake_clock.h"
 #include "tracker/ca/members.h"
 
 namespace tf::tracker {

@@ -15,6 +15,7 @@
 #include "rpc/connection/grpc_status.h"
 #include "rpc/identity/artifact_signature.h"
 #include "rpc/identity/identity_folder.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/tracker/prepared_grpc.h"
 #include "tracker/ca/own_certificate.h"
 

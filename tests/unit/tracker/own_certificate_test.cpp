@@ -6,6 +6,7 @@
 
 #include "base/files/temporary_folder.h"
 #include "rpc/identity/identity_folder.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/tracker/prepared_grpc.h"
 #include "tracker/ca/authority.h"
 #include "tracker/ca/members.h"

@@ -7,6 +7,7 @@
 
 #include "base/files/file.h"
 #include "base/files/temporary_folder.h"
+#include "tests/support/fake_clock.h"
 
 namespace tf::tracker {
 namespace {

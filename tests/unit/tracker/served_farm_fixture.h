@@ -10,6 +10,7 @@
 #include "rpc/connection/call_pool.h"
 #include "rpc/connection/server.h"
 #include "rpc/transfer/artifact_store.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/tracker/farm_fixture.h"
 #include "tracker/service/services.h"
 

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "tests/support/fake_clock.h"
 #include "tracker/leases/matchmaker.h"
 
 namespace tf::tracker {

@@ -16,6 +16,7 @@
 #include "rpc/connection/channel.h"
 #include "rpc/connection/server.h"
 #include "rpc/transfer/artifact_store.h"
+#include "tests/support/fake_clock.h"
 
 namespace tf::agent {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "database/memory_store.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/service/jobs/job_queue.h"
 

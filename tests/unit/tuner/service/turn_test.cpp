@@ -1,5 +1,5 @@
-#include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
+#include "tests/support/fake_clock.h"
 #include "tuner/service/sharing/slot_shares.h"
 
 namespace tf::service {

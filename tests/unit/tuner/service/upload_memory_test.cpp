@@ -14,6 +14,7 @@
 #include "proto/tune/v1/tune.grpc.pb.h"
 #include "rpc/connection/channel.h"
 #include "rpc/transfer/transfer_budget.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/tuner/service/scripted_executor.h"
 #include "tuner/service/daemon.h"
 #include "tuner/service/grpc/job_client.h"
