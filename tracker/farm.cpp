@@ -110,11 +110,6 @@ Farm::Device* Farm::by_session(SessionId session) {
   return found == device_of_.end() ? nullptr : &devices_.at(found->second);
 }
 
-Farm::Stream* Farm::by_stream(SessionId stream) {
-  const auto found = lease_of_.find(stream);
-  return found == lease_of_.end() ? nullptr : &streams_.at(found->second);
-}
-
 void Farm::touch(Locked& lock, const SlotKey& slot) {
   const auto found = devices_.find(slot.device_id);
   if (found == devices_.end()) return;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
@@ -298,7 +299,6 @@ class Farm {
 
   // Operators. NOT_FOUND: no such device, lease or reservation. What they change is durable when the call
   // returns; UNAVAILABLE: it is changed, but cannot be written down yet.
-  std::vector<DeviceStatus> devices();
   // Looks at a bounded number of devices, of which it may return none.
   DevicePage page(const DeviceQuery& query);
   // At most so many, those first that are like `key`.
@@ -361,7 +361,6 @@ class Farm {
     std::set<SlotKey> golden;
     std::vector<LeaseId> ended;
     std::vector<Lease> leases;
-    std::vector<Match> matches;  // in step with `leases`
     std::map<uint64_t, std::optional<StoredReservation>> reservations;
     std::vector<std::promise<absl::Status>> awaited;
     bool empty() const;
@@ -372,7 +371,6 @@ class Farm {
   void take_over(Lease lease);
   absl::Status take_over(StoredReservation reservation);
   Device* by_session(SessionId session);
-  Stream* by_stream(SessionId stream);
   absl::StatusOr<Device*> by_id(const std::string& device_id);
   absl::Status nothing_called(const std::string& name, std::string_view what) const;
   std::optional<SlotKey> slot_called(const std::string& name) const;
@@ -403,7 +401,7 @@ class Farm {
   void offer(const Device& device);
   // Takes up what can be granted; it is granted once it is durable.
   void match(Locked& lock);
-  void finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved);
+  void finish(Locked& lock, const Lease& lease, const absl::Status& saved);
   bool still_offered(const PendingAcquire& pending, const Lease& lease) const;
   // A newer run of a holder ends what its older ones have, and want. ABORTED: it is itself an older one.
   absl::Status supersede(Locked& lock, const AcquireRequest& request);
@@ -417,8 +415,8 @@ class Farm {
   void saving_wanted();
   Changes changes_of(Unsaved& unsaved) const;
   void put_back(Unsaved unsaved);
-  // Hears how it went to write what has been brought up until now.
-  std::future<absl::Status> when_saved(Locked& lock);
+  // What an operator changes: done under the lock, and written down before this returns.
+  absl::Status change(absl::FunctionRef<absl::Status(Locked&)> change);
 
   // Health.
   void judge(Locked& lock, Device& device, const TrialOutcome& outcome);

@@ -37,8 +37,8 @@ std::string end_text(TrialEnd end) {
 
 void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   const std::string& id = device.info->id;
-  const Blocklist::Verdict verdict = blocklist_.observe(id, outcome);
-  if (verdict.is_blocked) {
+  const bool is_blocked = blocklist_.observe(id, outcome);
+  if (is_blocked) {
     const rpc::LogFields about({{"device", id}});
     spdlog::warn(absl::StrCat("candidate ", outcome.candidate, " ", end_text(outcome.end),
                               " on two boards and is blocked for ",
@@ -48,7 +48,7 @@ void Farm::judge(Locked& lock, Device& device, const TrialOutcome& outcome) {
   if (outcome.end == TrialEnd::kMeasured) {
     changed = device.health.candidate_measured();
   } else if (const size_t failures = blocklist_.failures_in_a_row(id);
-             outcome.end != TrialEnd::kOther && failures > 0 && !verdict.is_blocked &&
+             outcome.end != TrialEnd::kOther && failures > 0 && !is_blocked &&
              !blocklist_.blocked_candidate(outcome.candidate, outcome.run_timeout)) {
     changed = device.health.candidates_failed(failures, end_text(outcome.end));
   }

@@ -143,17 +143,17 @@ void Farm::match(Locked& lock) {
   while (std::optional<Match> match = matchmaker_.next()) {
     const WaitingRequest& request = match->request;
     const AcquireRequest& asked = pending_.at(match->id).request;
-    unsaved_.leases.push_back(leases_.propose({rpc::random_id()}, match->slot,
-                                              {.holder = request.holder,
+    unsaved_.leases.push_back(leases_.propose({.id = {rpc::random_id()},
+                                               .slot = match->slot,
+                                               .holder = request.holder,
                                                .holder_run = request.holder_run,
                                                .run_number = asked.run_number,
                                                .user = request.user,
+                                               .purpose = asked.purpose,
                                                .priority = request.priority,
                                                .certificate = asked.certificate,
-                                               .purpose = asked.purpose},
-                                              asked.term));
+                                               .term = asked.term}));
     promised_[match->slot] = match->id;
-    unsaved_.matches.push_back(*std::move(match));
     lock.save();
   }
 }
@@ -171,9 +171,8 @@ bool Farm::still_offered(const PendingAcquire& pending, const Lease& lease) cons
          unmet_requirement(info, *slot, pending.request.requirements).empty();
 }
 
-void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const absl::Status& saved) {
-  promised_.erase(lease.slot);
-  auto pending = pending_.extract(match.id);
+void Farm::finish(Locked& lock, const Lease& lease, const absl::Status& saved) {
+  auto pending = pending_.extract(promised_.extract(lease.slot).mapped());
   pending_of_.erase(pending.mapped().requester.get());
   if (saved.ok() && still_offered(pending.mapped(), lease)) {
     leases_.commit(lease);
@@ -206,8 +205,8 @@ void Farm::finish(Locked& lock, const Match& match, const Lease& lease, const ab
                 absl::UnavailableError(
                     absl::StrCat("the tracker cannot save the lease: ", std::string(saved.message()))));
   }
-  matchmaker_.end(match.slot, match.request.user);
-  const auto device = devices_.find(match.slot.device_id);
+  matchmaker_.end(lease.slot, lease.user);
+  const auto device = devices_.find(lease.slot.device_id);
   if (device != devices_.end()) offer(device->second);
 }
 
@@ -232,13 +231,7 @@ absl::Status Farm::may_renew(const Lease& lease) {
   }
   // Nobody could have the slot next.
   if (!may_lease(device)) return absl::OkStatus();
-  return matchmaker_.may_renew({.slot = lease.slot,
-                                .user = lease.user,
-                                .holder = lease.holder,
-                                .holder_run = lease.holder_run,
-                                .priority = lease.priority,
-                                .held = clock_.now() - lease.granted_at,
-                                .reserved_for = reserved_for});
+  return matchmaker_.may_renew(lease, reserved_for);
 }
 
 absl::StatusOr<Grant> Farm::renew(const LeaseId& id, uint64_t epoch, const std::string& certificate) {

@@ -64,17 +64,6 @@ DeviceStatus Farm::status_of(const Device& device, bool all_samples) const {
   return status;
 }
 
-std::vector<DeviceStatus> Farm::devices() {
-  std::vector<DeviceStatus> result;
-  DeviceQuery query;
-  do {
-    DevicePage part = page(query);
-    std::ranges::move(part.devices, std::back_inserter(result));
-    query.after = std::move(part.next);
-  } while (!query.after.empty());
-  return result;
-}
-
 DevicePage Farm::page(const DeviceQuery& query) {
   Locked lock(*this);
   DevicePage result;

@@ -18,12 +18,6 @@ namespace tf::tracker {
 
 namespace {
 
-absl::Status written(const absl::Status& saved) {
-  if (saved.ok()) return saved;
-  return absl::UnavailableError(absl::StrCat("done, but a restart of the tracker will undo it, because ",
-                                             "it cannot be saved: ", std::string(saved.message())));
-}
-
 std::string_view admission_text(Admission admission, uint32_t leases) {
   switch (admission) {
     case Admission::kCordoned:
@@ -69,9 +63,7 @@ std::optional<SlotKey> Farm::slot_called(const std::string& name) const {
 }
 
 absl::Status Farm::set_admission(const std::string& device_id, Admission admission) {
-  std::future<absl::Status> saved;
-  {
-    Locked lock(*this);
+  return change([&](Locked&) -> absl::Status {
     TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
     if (device->admission != admission) {
       const rpc::LogFields about({{"device", device_id}});
@@ -81,11 +73,9 @@ absl::Status Farm::set_admission(const std::string& device_id, Admission admissi
     }
     device->admission = admission;
     unsaved_.devices.insert(device_id);
-    saved = when_saved(lock);
     offer(*device);
-    match(lock);
-  }
-  return written(saved.get());
+    return absl::OkStatus();
+  });
 }
 
 uint32_t Farm::leases_on(const Device& device) const {
@@ -101,9 +91,7 @@ uint32_t Farm::leases_on(const std::string& device_id) {
 }
 
 absl::Status Farm::readmit(const std::string& device_id) {
-  std::future<absl::Status> saved;
-  {
-    Locked lock(*this);
+  return change([&](Locked& lock) -> absl::Status {
     TF_ASSIGN_OR_RETURN(Device * device, by_id(device_id));
     for (auto& [slot, trend] : device->golden) {
       trend.begin_anew();
@@ -112,10 +100,8 @@ absl::Status Farm::readmit(const std::string& device_id) {
     const rpc::LogFields about({{"device", device_id}});
     spdlog::info(absl::StrCat("device ", device_id, " is readmitted by an operator"));
     if (device->health.readmit()) health_changed(lock, *device);
-    saved = when_saved(lock);
-    match(lock);
-  }
-  return written(saved.get());
+    return absl::OkStatus();
+  });
 }
 
 // Nothing of it is left but its slots' epochs.
@@ -176,9 +162,7 @@ std::vector<std::string> Farm::forgettable(const std::string& name) const {
 }
 
 absl::Status Farm::forget(const std::string& name) {
-  std::future<absl::Status> saved;
-  {
-    Locked lock(*this);
+  return change([&](Locked& lock) -> absl::Status {
     const bool is_one = !name.ends_with("/*");
     if (is_one) TF_RETURN_IF_ERROR(by_id(name).status());
     const std::vector<std::string> ids = forgettable(name);
@@ -191,9 +175,8 @@ absl::Status Farm::forget(const std::string& name) {
           absl::StrCat("device ", name, " is online and would reappear at once: stop its agent first"));
     }
     for (const std::string& id : ids) drop(lock, id);
-    saved = when_saved(lock);
-  }
-  return written(saved.get());
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Farm::pardon(const std::string& candidate) {
@@ -204,15 +187,12 @@ absl::Status Farm::pardon(const std::string& candidate) {
 
 absl::StatusOr<std::vector<LeaseId>> Farm::force_release(const std::string& name) {
   std::vector<LeaseId> ids;
-  std::future<absl::Status> saved;
-  {
-    Locked lock(*this);
+  const absl::Status ended = change([&](Locked& lock) -> absl::Status {
     TF_ASSIGN_OR_RETURN(ids, leases_called(name));
     for (const LeaseId& id : ids) end_lease(lock, id, absl::NotFoundError("an operator ended it"));
-    saved = when_saved(lock);
-    match(lock);
-  }
-  TF_RETURN_IF_ERROR(written(saved.get()));
+    return absl::OkStatus();
+  });
+  if (!ended.ok()) return ended;
   return ids;
 }
 
@@ -263,49 +243,40 @@ absl::Status Farm::take_over(StoredReservation stored) {
 
 absl::StatusOr<ReservationStatus> Farm::reserve(const ReservationRequest& request) {
   TF_RETURN_IF_ERROR(ReservationBook::check_window(request.from, request.until, options_.wall_now()));
-  std::future<absl::Status> saved;
   ReservationStatus made;
-  {
-    Locked lock(*this);
+  const absl::Status changed = change([&](Locked& lock) -> absl::Status {
     if (reservations_.all().size() >= options_.most_reservations) {
       return absl::ResourceExhaustedError(absl::StrCat("there are ", reservations_.all().size(),
                                                        " reservations, which is the limit: end those ",
                                                        "that are not needed with `tracker unreserve`"));
     }
-    StoredReservation stored{.id = reservations_.next_id(),
-                             .user = request.user,
-                             .device_key = request.device_key,
-                             .selector = request.selector.text(),
-                             .from = request.from,
-                             .until = request.until};
-    const uint64_t id = stored.id;
+    const StoredReservation stored{.id = reservations_.next_id(),
+                                   .user = request.user,
+                                   .device_key = request.device_key,
+                                   .selector = request.selector.text(),
+                                   .from = request.from,
+                                   .until = request.until};
     TF_RETURN_IF_ERROR(take_over(stored));
-    unsaved_.reservations[id] = std::move(stored);
-    saved = when_saved(lock);
+    unsaved_.reservations[stored.id] = stored;
     reservations_change_ = clock_.now();
     tick_reservations(lock);
-    match(lock);
     lock.deadline_changed();
-    made = status_of(reservations_.all().at(id));
-  }
-  TF_RETURN_IF_ERROR(written(saved.get()));
+    made = status_of(reservations_.all().at(stored.id));
+    return absl::OkStatus();
+  });
+  if (!changed.ok()) return changed;
   return made;
 }
 
 absl::Status Farm::unreserve(uint64_t id) {
-  std::future<absl::Status> saved;
-  {
-    Locked lock(*this);
-    if (!reservations_.remove(id)) {
+  return change([&](Locked& lock) -> absl::Status {
+    if (!reservations_.remove(id))
       return absl::NotFoundError(absl::StrCat("no reservation ", id, ": see `tracker reservations`"));
-    }
     unsaved_.reservations[id] = std::nullopt;
-    saved = when_saved(lock);
     reservations_change_ = clock_.now();
     tick_reservations(lock);
-    match(lock);
-  }
-  return written(saved.get());
+    return absl::OkStatus();
+  });
 }
 
 // Time

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/remedy.h"
+#include "base/status.h"
 #include "tracker/farm_state.h"
 
 namespace tf::tracker {
@@ -74,14 +75,13 @@ absl::Status Farm::save() {
       Locked lock(*this, Locked::Saves::kLeft);
       saving_ = false;
       counts_.saving_time.add(took);
-      for (size_t i = 0; i < changes.begun.size(); ++i)
-        finish(lock, batch.matches[i], changes.begun[i], saved);
+      for (const Lease& lease : changes.begun) finish(lock, lease, saved);
       if (saved.ok()) {
         match(lock);  // a slot that was not granted after all is another's
       } else {
         put_back(std::move(batch));
       }
-      is_asked_for = !unsaved_.matches.empty() || !unsaved_.awaited.empty();
+      is_asked_for = !unsaved_.leases.empty() || !unsaved_.awaited.empty();
     }
     for (std::promise<absl::Status>& each : awaited) each.set_value(saved);
     if (!saved.ok() && !is_asked_for) return saved;
@@ -96,9 +96,19 @@ void Farm::saving_wanted() {
   }
 }
 
-std::future<absl::Status> Farm::when_saved(Locked& lock) {
-  lock.save();
-  return unsaved_.awaited.emplace_back().get_future();
+absl::Status Farm::change(absl::FunctionRef<absl::Status(Locked&)> change) {
+  std::future<absl::Status> saved;
+  {
+    Locked lock(*this);
+    TF_RETURN_IF_ERROR(change(lock));
+    lock.save();
+    saved = unsaved_.awaited.emplace_back().get_future();
+    match(lock);
+  }
+  const absl::Status written = saved.get();
+  if (written.ok()) return written;
+  return absl::UnavailableError(absl::StrCat("done, but a restart of the tracker will undo it, because ",
+                                             "it cannot be saved: ", std::string(written.message())));
 }
 
 }  // namespace tf::tracker

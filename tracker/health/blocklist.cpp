@@ -44,52 +44,48 @@ void Blocklist::fails_on(const std::string& device, const std::string& user, con
   if (failures < bounds_.open_failures) open[user].insert(candidate);
 }
 
-Blocklist::Verdict Blocklist::observe(const std::string& device, const TrialOutcome& outcome) {
-  Verdict verdict;
-  if (outcome.end == TrialEnd::kOther || outcome.candidate.empty()) return verdict;
+void Blocklist::block(Candidate& candidate, const TrialOutcome& outcome) {
+  const std::set<std::string> devices = std::exchange(candidate.failed_on, {});
+  for (const std::string& device : devices) {
+    const auto open = open_failures_.find(device);
+    if (open == open_failures_.end()) continue;
+    for (auto& [user, candidates] : open->second) candidates.erase(outcome.candidate);
+    std::erase_if(open->second, [](const auto& each) { return each.second.empty(); });
+    if (open->second.empty()) open_failures_.erase(open);
+  }
+  candidate.blocked_candidate = BlockedCandidate{.end = outcome.end,
+                                                 .devices = {devices.begin(), devices.end()},
+                                                 .run_timeout = outcome.run_timeout,
+                                                 .signal = outcome.signal,
+                                                 .detail = first_line(outcome.detail),
+                                                 .until = clock_.now() + kBlockedFor};
+}
+
+bool Blocklist::observe(const std::string& device, const TrialOutcome& outcome) {
+  if (outcome.end == TrialEnd::kOther || outcome.candidate.empty()) return false;
   if (outcome.end == TrialEnd::kMeasured) {
     open_failures_.erase(device);
     failing_.erase(outcome.user);
-    return verdict;
+    return false;
   }
   if (outcome.end == TrialEnd::kNotMeasured) {
     fails_on(device, "", outcome.candidate);  // says nothing of the candidate, or whose it is
-    return verdict;
+    return false;
   }
   Candidate& candidate = touch(outcome.candidate);
   if (candidate.blocked_candidate) {
-    if (outcome.end == TrialEnd::kTimedOut) {
-      absl::Duration& longest = candidate.blocked_candidate->run_timeout;
-      longest = std::max(longest, outcome.run_timeout);
-    }
-    return verdict;
+    absl::Duration& longest = candidate.blocked_candidate->run_timeout;
+    if (outcome.end == TrialEnd::kTimedOut) longest = std::max(longest, outcome.run_timeout);
+    return false;
   }
-  candidate.failed_on[device] = outcome.end;
+  candidate.failed_on.insert(device);
   if (!fails(outcome.user, device)) fails_on(device, outcome.user, outcome.candidate);
   // Devices of one board are one hand's word.
   const bool fails_elsewhere = std::ranges::any_of(
-      candidate.failed_on, [&](const auto& each) { return board_of(each.first) != board_of(device); });
-  if (fails_elsewhere) {
-    verdict.is_blocked = true;
-    candidate.blocked_candidate = BlockedCandidate{.end = outcome.end,
-                                                   .devices = {},
-                                                   .run_timeout = outcome.run_timeout,
-                                                   .signal = outcome.signal,
-                                                   .detail = first_line(outcome.detail),
-                                                   .until = clock_.now() + kBlockedFor};
-    for (const auto& [name, end] : std::exchange(candidate.failed_on, {})) {
-      candidate.blocked_candidate->devices.push_back(name);
-      const auto open = open_failures_.find(name);
-      if (open == open_failures_.end()) continue;
-      size_t erased = 0;
-      for (auto& [user, candidates] : open->second) erased += candidates.erase(outcome.candidate);
-      if (erased > 0) verdict.exonerated.push_back(name);
-      std::erase_if(open->second, [](const auto& each) { return each.second.empty(); });
-      if (open->second.empty()) open_failures_.erase(open);
-    }
-  }
+      candidate.failed_on, [&](const std::string& each) { return board_of(each) != board_of(device); });
+  if (fails_elsewhere) block(candidate, outcome);
   forget_oldest();
-  return verdict;
+  return fails_elsewhere;
 }
 
 const BlockedCandidate* Blocklist::blocked_candidate(const std::string& candidate,

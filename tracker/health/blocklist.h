@@ -71,11 +71,8 @@ class Blocklist {
   explicit Blocklist(BlocklistBounds bounds = {}, const rpc::Clock& clock = rpc::real_clock())
       : bounds_(bounds), clock_(clock) {}
 
-  struct Verdict {
-    bool is_blocked = false;              // the candidate, by this outcome
-    std::vector<std::string> exonerated;  // devices on which its failure counts no more
-  };
-  Verdict observe(const std::string& device, const TrialOutcome& outcome);
+  // True: the candidate is blocked, by this outcome; its failures count against no device any more.
+  bool observe(const std::string& device, const TrialOutcome& outcome);
 
   // Why a trial of this candidate need not be run; null: it must be.
   const BlockedCandidate* blocked_candidate(const std::string& candidate, absl::Duration run_timeout) const;
@@ -91,7 +88,7 @@ class Blocklist {
 
  private:
   struct Candidate {
-    std::map<std::string, TrialEnd> failed_on;  // by device, until blocked
+    std::set<std::string> failed_on;  // devices, until blocked
     std::optional<BlockedCandidate> blocked_candidate;
     std::list<std::string>::iterator recency;
   };
@@ -101,6 +98,7 @@ class Blocklist {
   Candidate& touch(const std::string& digest);
   void forget(std::map<std::string, Candidate>::iterator candidate);
   void forget_oldest();
+  void block(Candidate& candidate, const TrialOutcome& outcome);
   // Notes that a candidate of the user's failed there; true: he is at fault.
   bool fails(const std::string& user, const std::string& device);
   bool is_at_fault(const std::string& user) const;

@@ -46,32 +46,13 @@ absl::Status check_labels(const Labels& labels) {
 
 bool Selector::Term::holds(const Labels& labels) const {
   const auto found = labels.find(key);
-  const bool present = found != labels.end();
-  switch (op) {
-    case Operator::kEqual:
-      return present && found->second == value;
-    case Operator::kNotEqual:
-      return !present || found->second != value;
-    case Operator::kPresent:
-      return present;
-    case Operator::kAbsent:
-      return !present;
-  }
-  return false;
+  const bool is_there = found != labels.end() && (is_of_presence || found->second == value);
+  return is_there != is_negated;
 }
 
 std::string Selector::Term::text() const {
-  switch (op) {
-    case Operator::kEqual:
-      return absl::StrCat(key, "=", value);
-    case Operator::kNotEqual:
-      return absl::StrCat(key, "!=", value);
-    case Operator::kPresent:
-      return key;
-    case Operator::kAbsent:
-      return absl::StrCat("!", key);
-  }
-  return "";
+  if (is_of_presence) return absl::StrCat(is_negated ? "!" : "", key);
+  return absl::StrCat(key, is_negated ? "!=" : "=", value);
 }
 
 absl::StatusOr<Selector::Term> Selector::parse_term(std::string_view text) {
@@ -80,12 +61,11 @@ absl::StatusOr<Selector::Term> Selector::parse_term(std::string_view text) {
     const bool negated = sign > 0 && text[sign - 1] == '!';
     const bool doubled = sign + 1 < text.size() && text[sign + 1] == '=';
     term = {.key = std::string(trimmed(text.substr(0, negated ? sign - 1 : sign))),
-            .op = negated ? Operator::kNotEqual : Operator::kEqual,
+            .is_negated = negated,
             .value = std::string(trimmed(text.substr(sign + (doubled && !negated ? 2 : 1))))};
-  } else if (text.starts_with('!')) {
-    term = {.key = std::string(trimmed(text.substr(1))), .op = Operator::kAbsent, .value = ""};
   } else {
-    term = {.key = std::string(text), .op = Operator::kPresent, .value = ""};
+    term = {.key = std::string(text), .is_of_presence = true, .is_negated = text.starts_with('!')};
+    if (term.is_negated) term.key = std::string(trimmed(text.substr(1)));
   }
   if (!is_name(term.key)) return refuse("the selector's key", term.key);
   if (!term.value.empty() && !is_name(term.value)) return refuse("the selector's value", term.value);

@@ -36,10 +36,10 @@ class Selector {
   auto operator<=>(const Selector&) const = default;
 
  private:
-  enum class Operator { kEqual, kNotEqual, kPresent, kAbsent };
   struct Term {
     std::string key;
-    Operator op = Operator::kPresent;
+    bool is_of_presence = false;  // of the key, whatever its value
+    bool is_negated = false;
     std::string value;
     auto operator<=>(const Term&) const = default;
     bool holds(const Labels& labels) const;

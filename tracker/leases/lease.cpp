@@ -8,21 +8,13 @@
 
 namespace tf::tracker {
 
-Lease LeaseTable::propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, absl::Duration term) const {
-  TF_CHECK(!by_slot_.contains(slot)) << slot.device_id << "/" << slot.slot << " is already leased";
-  return {.id = std::move(id),
-          .slot = slot,
-          .epoch = epoch(slot) + 1,
-          .holder = std::move(holder.holder),
-          .holder_run = std::move(holder.holder_run),
-          .run_number = holder.run_number,
-          .user = std::move(holder.user),
-          .purpose = std::move(holder.purpose),
-          .priority = holder.priority,
-          .certificate = std::move(holder.certificate),
-          .term = term,
-          .granted_at = clock_.now(),
-          .expires_at = clock_.now() + term};
+Lease LeaseTable::propose(Lease lease) const {
+  TF_CHECK(!by_slot_.contains(lease.slot))
+      << lease.slot.device_id << "/" << lease.slot.slot << " is already leased";
+  lease.epoch = epoch(lease.slot) + 1;
+  lease.granted_at = clock_.now();
+  lease.expires_at = clock_.now() + lease.term;
+  return lease;
 }
 
 void LeaseTable::commit(const Lease& lease) {

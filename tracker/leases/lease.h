@@ -41,25 +41,15 @@ struct Lease {
   rpc::Instant expires_at;  // valid strictly before
 };
 
-// Who a lease is for.
-struct LeaseHolder {
-  std::string holder;
-  std::string holder_run;
-  uint64_t run_number = 0;
-  std::string user;
-  int priority = 0;
-  std::string certificate;
-  std::string purpose;
-};
-
 // Not thread-safe. No operation but of_certificates looks at all leases.
 class LeaseTable {
  public:
   // The clock must outlive the table.
   explicit LeaseTable(const rpc::Clock& clock) : clock_(clock) {}
 
-  // A free slot's next lease. Changes nothing: make it durable, then commit it.
-  Lease propose(LeaseId id, const SlotKey& slot, LeaseHolder holder, absl::Duration term) const;
+  // A free slot's next lease: the one given, with its epoch and its times. Changes nothing: make it durable,
+  // then commit it.
+  Lease propose(Lease lease) const;
   // The lease begins. Its slot must be free and its epoch above all earlier ones of the slot.
   void commit(const Lease& lease);
   // What was committed before a restart. A lease gets a full term again: the time the tracker was away is not

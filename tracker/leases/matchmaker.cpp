@@ -143,6 +143,10 @@ void Matchmaker::begin(const std::string& user) {
 void Matchmaker::end(const SlotKey& slot, const std::string& user) {
   usage_.end(user);
   changed_users_.insert(user);
+  forget_yielding(slot);
+}
+
+void Matchmaker::forget_yielding(const SlotKey& slot) {
   const auto yielding = yielding_.find(slot);
   if (yielding == yielding_.end()) return;
   const auto count = yielding_for_.find(yielding->second);
@@ -155,31 +159,27 @@ absl::Duration Matchmaker::slice_against(int priority, const WaitingRequest& wai
   return std::max(options_.shortest_slice, options_.slice / (int64_t{1} << steps));
 }
 
-absl::Status Matchmaker::may_renew(const Holding& holding) {
-  if (const auto told = yielding_.find(holding.slot); told != yielding_.end()) {
-    // Told before. Those for whom it was may have gone since.
-    const auto count = yielding_for_.find(told->second);
-    if (--count->second == 0) yielding_for_.erase(count);
-    yielding_.erase(told);
-  }
+absl::Status Matchmaker::may_renew(const Lease& lease, const std::string& reserved_for) {
+  const absl::Duration held = clock_.now() - lease.granted_at;
+  forget_yielding(lease.slot);  // those for whom it was told may have gone since
   // As if the holder asked again now: only who goes before that has a claim.
-  const Rank afresh = rank_of(virtual_arrival(clock_.now(), holding.priority, options_.rank),
-                              cost(holding.user), clock_.now(), options_.rank);
+  const Rank afresh = rank_of(virtual_arrival(clock_.now(), lease.priority, options_.rank), cost(lease.user),
+                              clock_.now(), options_.rank);
   const auto claims = [&](const WaitingRequest& waiting) {
-    if (waiting.holder == holding.holder && waiting.holder_run == holding.holder_run) return false;
+    if (waiting.holder == lease.holder && waiting.holder_run == lease.holder_run) return false;
     const auto yielding = yielding_for_.find(waiting.kind);
     const size_t served = yielding == yielding_for_.end() ? 0 : yielding->second;
-    return holding.held >= slice_against(holding.priority, waiting) && queue_.waiting(waiting.kind) > served;
+    return held >= slice_against(lease.priority, waiting) && queue_.waiting(waiting.kind) > served;
   };
   const std::optional<RequestId> claimant = queue_.best_before(
-      afresh, slots_.met_by(holding.slot),
-      [&](const std::string& user) { return cost_if_allowed(user, holding.reserved_for); }, claims);
+      afresh, slots_.met_by(lease.slot),
+      [&](const std::string& user) { return cost_if_allowed(user, reserved_for); }, claims);
   if (!claimant) return absl::OkStatus();
   const RequestKindId kind = queue_.at(*claimant).kind;
-  yielding_[holding.slot] = kind;
+  yielding_[lease.slot] = kind;
   ++yielding_for_[kind];
   return absl::AbortedError(absl::StrCat("the lease has been held for ",
-                                         absl::FormatDuration(absl::Trunc(holding.held, absl::Seconds(1))),
+                                         absl::FormatDuration(absl::Trunc(held, absl::Seconds(1))),
                                          " and others wait for its slot: release it and acquire another"));
 }
 

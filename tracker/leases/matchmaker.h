@@ -1,7 +1,7 @@
 #pragma once
 // Owns: which waiting request gets which free slot, and when a lease must make room: priorities, shares,
 // quotas and slices brought together. Invariant between two events: no request waits that could have a free
-// slot. Pure but for its clock. Does not know: leases' ids and terms, connections, files.
+// slot. Pure but for its clock. Does not know: when leases end, connections, files.
 
 #include <map>
 #include <memory>
@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "rpc/clock.h"
 #include "rpc/usage_ledger.h"
+#include "tracker/leases/lease.h"
 #include "tracker/leases/slot_index.h"
 #include "tracker/leases/user_policy.h"
 #include "tracker/leases/wait_queue.h"
@@ -45,17 +46,6 @@ struct Match {
   RequestId id = 0;
   WaitingRequest request;
   SlotKey slot;
-};
-
-// A lease that wants to go on.
-struct Holding {
-  SlotKey slot;
-  std::string user;
-  std::string holder;
-  std::string holder_run;
-  int priority = 0;
-  absl::Duration held;
-  std::string reserved_for;  // the user who alone could have the slot next; empty: anybody
 };
 
 // Not thread-safe.
@@ -89,8 +79,9 @@ class Matchmaker {
   // A slot is held no more (by the end of its lease, or because a match came to nothing). It stays taken
   // until set_free().
   void end(const SlotKey& slot, const std::string& user);
-  // OK, or ABORTED: the lease must make room for another.
-  absl::Status may_renew(const Holding& holding);
+  // OK, or ABORTED: the lease, which wants to go on, must make room for another. `reserved_for`: the user who
+  // alone could have its slot next; empty: anybody.
+  absl::Status may_renew(const Lease& lease, const std::string& reserved_for = "");
 
   const rpc::UsageLedger& usage() const { return usage_; }
   const UserPolicies& policies() const { return policies_; }
@@ -104,6 +95,8 @@ class Matchmaker {
   // Who should have the slot; nothing: nobody, or it is not free.
   std::optional<RequestId> best_for(const SlotKey& slot) const;
   void look_at_slots_for(const std::string& user);
+  // Nobody is told any more to leave the slot.
+  void forget_yielding(const SlotKey& slot);
   absl::Duration slice_against(int priority, const WaitingRequest& waiting) const;
 
   const rpc::Clock& clock_;

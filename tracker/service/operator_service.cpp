@@ -21,43 +21,18 @@ namespace {
 
 namespace pb = tunefarm::farm::v1;
 
-pb::Admission to_proto(Admission admission) {
-  switch (admission) {
-    case Admission::kOpen:
-      return pb::ADMISSION_OPEN;
-    case Admission::kCordoned:
-      return pb::ADMISSION_CORDONED;
-    case Admission::kDraining:
-      return pb::ADMISSION_DRAINING;
-  }
-  return pb::ADMISSION_UNSPECIFIED;
+// The messages' enumerators stand in the same order, behind UNSPECIFIED.
+template <typename Message, typename Enum>
+Message to_proto(Enum value) {
+  return static_cast<Message>(static_cast<int>(value) + 1);
 }
+static_assert(static_cast<int>(Admission::kDraining) + 1 == pb::ADMISSION_DRAINING);
+static_assert(static_cast<int>(Health::kProbation) + 1 == pb::HEALTH_PROBATION);
 
 absl::StatusOr<Admission> from_proto(pb::Admission admission) {
-  switch (admission) {
-    case pb::ADMISSION_OPEN:
-      return Admission::kOpen;
-    case pb::ADMISSION_CORDONED:
-      return Admission::kCordoned;
-    case pb::ADMISSION_DRAINING:
-      return Admission::kDraining;
-    default:
-      return absl::InvalidArgumentError("unknown kind of admission: upgrade this tracker");
-  }
-}
-
-pb::Health to_proto(Health health) {
-  switch (health) {
-    case Health::kHealthy:
-      return pb::HEALTH_HEALTHY;
-    case Health::kSuspect:
-      return pb::HEALTH_SUSPECT;
-    case Health::kQuarantined:
-      return pb::HEALTH_QUARANTINED;
-    case Health::kProbation:
-      return pb::HEALTH_PROBATION;
-  }
-  return pb::HEALTH_UNSPECIFIED;
+  if (admission < pb::ADMISSION_OPEN || admission > pb::ADMISSION_DRAINING)
+    return absl::InvalidArgumentError("unknown kind of admission: upgrade this tracker");
+  return static_cast<Admission>(admission - 1);
 }
 
 // The golden kernel's samples of one device that a message has room for.
@@ -108,8 +83,8 @@ void to_proto(const DeviceStatus& status, pb::Device& device) {
   device.set_device_key(status.info->key);
   device.set_online(status.online);
   device.set_stopping(status.stopping);
-  device.set_admission(to_proto(status.admission));
-  device.set_health(to_proto(status.health));
+  device.set_admission(to_proto<pb::Admission>(status.admission));
+  device.set_health(to_proto<pb::Health>(status.health));
   device.set_health_reason(status.health_reason);
   if (status.health_for) device.set_health_since_ms(absl::ToInt64Milliseconds(*status.health_for));
   device.set_reserved_for(status.reserved_for);

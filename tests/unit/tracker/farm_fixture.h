@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,18 @@
 #include "tracker/state_store.h"
 
 namespace tf::tracker {
+
+// All of them, in the order of their ids.
+inline std::vector<DeviceStatus> devices_of(Farm& farm) {
+  std::vector<DeviceStatus> all;
+  DeviceQuery query;
+  do {
+    DevicePage part = farm.page(query);
+    std::ranges::move(part.devices, std::back_inserter(all));
+    query.after = std::move(part.next);
+  } while (!query.after.empty());
+  return all;
+}
 
 class FakeLink final : public Link {
  public:

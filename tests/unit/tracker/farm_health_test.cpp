@@ -32,9 +32,9 @@ TEST_F(FarmHealthTest, CandidateThatCrashedOnTwoDevicesIsAnsweredWithoutBeingRun
   farm_->submit(*stream, 1, "trial", bad);
   EXPECT_GT(holder->wakes, wakes);
   EXPECT_EQ(farm_->take_replies(*stream).size(), 1u);
-  EXPECT_EQ(farm_->devices()[2].slots[0].unanswered, 0u);
+  EXPECT_EQ(devices_of(*farm_)[2].slots[0].unanswered, 0u);
   farm_->submit(*stream, 2, "trial", {.candidate = "other", .run_timeout = absl::Seconds(1)});
-  EXPECT_EQ(farm_->devices()[2].slots[0].unanswered, 1u);
+  EXPECT_EQ(devices_of(*farm_)[2].slots[0].unanswered, 1u);
 }
 
 TEST_F(FarmHealthTest, QuarantinedDeviceTellsSinceWhenAlsoAfterARestart) {
@@ -51,14 +51,14 @@ TEST_F(FarmHealthTest, QuarantinedDeviceTellsSinceWhenAlsoAfterARestart) {
   AgentReply crashed = reply(granted, 1);
   crashed.end = TrialEnd::kCrashed;
   farm_->report(session, {crashed}, false);
-  EXPECT_EQ(farm_->devices().at(0).health_for, absl::ZeroDuration());
+  EXPECT_EQ(devices_of(*farm_).at(0).health_for, absl::ZeroDuration());
   clock_.advance(absl::Minutes(3));
   wall += absl::Minutes(3);
   farm_->save().IgnoreError();
   wall += absl::Minutes(9);  // the tracker is away
   open();
-  EXPECT_EQ(farm_->devices().at(0).health, Health::kQuarantined);
-  EXPECT_EQ(farm_->devices().at(0).health_for, absl::Minutes(12));
+  EXPECT_EQ(devices_of(*farm_).at(0).health, Health::kQuarantined);
+  EXPECT_EQ(devices_of(*farm_).at(0).health_for, absl::Minutes(12));
 }
 
 TEST_F(FarmHealthTest, DeviceOnWhichManyCandidatesCrashIsQuarantinedUntilItsGoldenKernelIsInPlace) {
@@ -89,7 +89,7 @@ TEST_F(FarmHealthTest, DeviceOnWhichManyCandidatesCrashIsQuarantinedUntilItsGold
   const auto requester = acquire("box", absl::Minutes(5), "other");
   farm_->report_golden(
       session, {{.slot = 0, .kernel = "k", .time_ns = 1'000'000, .spread = 0.01, .taken_at = clock_.now()}});
-  EXPECT_EQ(farm_->devices()[0].health, Health::kProbation);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kProbation);
   EXPECT_TRUE(requester->grant && requester->grant->ok());
 }
 
@@ -106,7 +106,7 @@ TEST_F(FarmHealthTest, QuarantineEndsInTimeWhereNoGoldenKernelRuns) {
   EXPECT_EQ(farm_->tick(), clock_.now() + options_.health.shortest_quarantine);
   clock_.advance(options_.health.shortest_quarantine);
   farm_->tick();
-  EXPECT_EQ(farm_->devices()[0].health, Health::kProbation);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kProbation);
   EXPECT_TRUE(acquire("box")->grant->ok());
 }
 
@@ -142,7 +142,7 @@ class FarmLossTest : public FarmHealthTest {
   }
 
   Health health_of(const std::string& id) {
-    for (const DeviceStatus& device : farm_->devices())
+    for (const DeviceStatus& device : devices_of(*farm_))
       if (device.info->id == id) return device.health;
     return Health::kHealthy;
   }
@@ -195,7 +195,7 @@ TEST_F(FarmLossTest, OfTwoDevicesWithTheSameCandidateBlocksItNot) {
     pass(absl::Minutes(1));
   }
   measuring("c");
-  EXPECT_EQ(farm_->devices()[2].slots[0].unanswered, 1u);
+  EXPECT_EQ(devices_of(*farm_)[2].slots[0].unanswered, 1u);
 }
 
 TEST_F(FarmLossTest, OfADeviceThatWasAwayWhenItsTrialCameIsNone) {
@@ -253,11 +253,11 @@ TEST_F(FarmHealthTest, AUserWhoseCandidatesAllFailTakesNoDeviceOutThatItsGoldenK
     AgentReply late = reply(granted, i);
     late.end = TrialEnd::kTimedOut;
     farm_->report(session, {late}, false);
-    ASSERT_NE(farm_->devices()[0].health, Health::kQuarantined) << i;
+    ASSERT_NE(devices_of(*farm_)[0].health, Health::kQuarantined) << i;
     if (i % 10 != 0) continue;
-    EXPECT_EQ(farm_->devices()[0].health, Health::kSuspect);
+    EXPECT_EQ(devices_of(*farm_)[0].health, Health::kSuspect);
     golden();
-    EXPECT_EQ(farm_->devices()[0].health, Health::kHealthy);
+    EXPECT_EQ(devices_of(*farm_)[0].health, Health::kHealthy);
   }
   EXPECT_TRUE(holder->closed.ok());
 }
@@ -270,7 +270,7 @@ TEST_F(FarmHealthTest, SlotsThatAreOffAtTheSameMomentAreOneSuspicionWhichEachHas
     farm_->report_golden(
         session, {{.slot = slot, .kernel = "k", .time_ns = time_ns, .spread = 0, .taken_at = clock_.now()}});
   };
-  const auto health = [&] { return farm_->devices()[0].health; };
+  const auto health = [&] { return devices_of(*farm_)[0].health; };
   for (int i = 0; i < 5; ++i) {
     clock_.advance(absl::Minutes(5));
     for (const uint32_t slot : {0, 1}) report(slot, 1'000'000);
@@ -302,13 +302,13 @@ TEST_F(FarmHealthTest, ReadmittedDeviceIsJudgedByWhatItIsNow) {
   };
   for (int i = 0; i < 5; ++i) report(1'000'000);
   for (int i = 0; i < 2; ++i) report(1'500'000);
-  ASSERT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  ASSERT_EQ(devices_of(*farm_)[0].health, Health::kQuarantined);
   ASSERT_TRUE(farm_->readmit("a").ok());
   open();  // the old baseline is gone for good
   session = attach("a");
   for (int i = 0; i < 5; ++i) report(1'500'000);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kHealthy);
-  EXPECT_EQ(farm_->devices()[0].slots[0].golden.baseline().time_ns, 1.5e6);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kHealthy);
+  EXPECT_EQ(devices_of(*farm_)[0].slots[0].golden.baseline().time_ns, 1.5e6);
 }
 
 TEST_F(FarmHealthTest, GoldenBaselineSurvivesARestartAndTheDriftIsAgainstIt) {
@@ -321,14 +321,14 @@ TEST_F(FarmHealthTest, GoldenBaselineSurvivesARestartAndTheDriftIsAgainstIt) {
   open();
   session = attach("a");
   report(1'050'000);
-  EXPECT_NEAR(farm_->devices()[0].slots[0].golden.drift(), 0.05, 1e-9);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kHealthy);
+  EXPECT_NEAR(devices_of(*farm_)[0].slots[0].golden.drift(), 0.05, 1e-9);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kHealthy);
   report(1'500'000);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kSuspect);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kSuspect);
   report(1'500'000);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kQuarantined);
   ASSERT_TRUE(farm_->readmit("a").ok());
-  EXPECT_EQ(farm_->devices()[0].health, Health::kProbation);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kProbation);
   EXPECT_TRUE(absl::IsNotFound(farm_->readmit("nobody")));
 }
 
@@ -351,7 +351,7 @@ TEST_F(FarmHealthTest, UserWhoseCandidatesAllTimeOutTakesOutOneDeviceAtMost) {
     }
     farm_->release(granted.id, granted.epoch);
   }
-  const auto devices = farm_->devices();
+  const auto devices = devices_of(*farm_);
   EXPECT_EQ(std::ranges::count(devices, Health::kQuarantined, &DeviceStatus::health), 1);
   EXPECT_EQ(std::ranges::count(devices, Health::kHealthy, &DeviceStatus::health), 3);
 }
@@ -370,11 +370,11 @@ TEST_F(FarmHealthTest, QuarantineByTheGoldenKernelIsNotEndedByTimeAfterARestart)
       clock_.advance(absl::Minutes(1));
       farm_->report_golden(session, {{.slot = 0, .kernel = "k", .time_ns = 0, .taken_at = clock_.now()}});
     }
-    ASSERT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+    ASSERT_EQ(devices_of(*farm_)[0].health, Health::kQuarantined);
     open();  // while its agent is away
     clock_.advance(options_.health.longest_quarantine);
     farm_->tick();
-    EXPECT_EQ(farm_->devices()[0].health, says_so ? Health::kQuarantined : Health::kProbation);
+    EXPECT_EQ(devices_of(*farm_)[0].health, says_so ? Health::kQuarantined : Health::kProbation);
   }
 }
 
@@ -387,11 +387,11 @@ TEST_F(FarmHealthTest, TimesThatMeanNothingEndNoQuarantine) {
         {{.slot = 0, .kernel = "k", .time_ns = time_ns, .spread = spread, .taken_at = clock_.now()}});
   };
   for (int i = 0; i < 2; ++i) report(0, 0);
-  ASSERT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  ASSERT_EQ(devices_of(*farm_)[0].health, Health::kQuarantined);
   for (int i = 0; i < 6; ++i) report(3'000'000, 3);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kQuarantined);
   report(1'000'000, 0.01);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kProbation);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kProbation);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ class FarmDirectTest : public FarmOutcomeTest {
  protected:
   // Of the first device's first slot: unanswered, unacknowledged, answered.
   std::vector<uint64_t> shown() {
-    const SlotStatus slot = farm_->devices()[0].slots[0];
+    const SlotStatus slot = devices_of(*farm_)[0].slots[0];
     return {slot.unanswered, slot.unacknowledged, slot.answered};
   }
 
@@ -121,7 +121,7 @@ TEST_F(FarmOutcomeTest, ShowsNothingThatAnAgentSaysOfAnothersSlot) {
   say(b, "a", of_a, of_a.epoch);
   say(a, "a", of_a, of_a.epoch + 1);
   say(c, "c", of_c, of_c.epoch);
-  for (const DeviceStatus& device : farm_->devices()) {
+  for (const DeviceStatus& device : devices_of(*farm_)) {
     EXPECT_EQ(device.slots[0].unanswered, 0u) << device.info->id;
     EXPECT_EQ(device.slots[0].answered, 0u) << device.info->id;
   }
@@ -152,7 +152,7 @@ TEST_F(FarmOutcomeTest, CountsAsTheLeasesUsers) {
   const Lease of_b = lease("b");
   tell(a, of_a, sha256("1").hex(), TrialEnd::kTimedOut);
   for (int i = 2; i < 9; ++i) tell(b, of_b, sha256(std::to_string(i)).hex(), TrialEnd::kTimedOut);
-  EXPECT_EQ(farm_->devices()[1].health, Health::kHealthy) << "whose candidates failed on the other, too";
+  EXPECT_EQ(devices_of(*farm_)[1].health, Health::kHealthy) << "whose candidates failed on the other, too";
 }
 
 TEST_F(FarmOutcomeTest, OfOneBoardUnderTwoNamesBlocksNothing) {

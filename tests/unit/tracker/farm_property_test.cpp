@@ -101,7 +101,7 @@ class RandomFarm {
 
   void check() {
     take_answers();
-    const std::vector<DeviceStatus> devices = farm_->devices();
+    const std::vector<DeviceStatus> devices = farm_->page({}).devices;
     std::map<std::string, uint32_t> held;
     std::map<LeaseId, Lease> active;
     for (const DeviceStatus& device : devices) {

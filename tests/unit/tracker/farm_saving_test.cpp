@@ -40,15 +40,15 @@ TEST_F(FarmSavingTest, NothingIsWrittenUnderTheFarmsLock) {
   const auto session = attach("a");
   attach("b", "pi");
   go_bad(session);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kQuarantined);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kQuarantined);
   EXPECT_EQ(written_bytes(), before);
   EXPECT_GT(wanted_, 0);
   ASSERT_TRUE(farm_->save().ok());
   EXPECT_GT(written_bytes(), before);
   open();
-  ASSERT_EQ(farm_->devices().size(), 2u);
-  EXPECT_EQ(farm_->devices()[0].health, Health::kQuarantined);
-  EXPECT_EQ(farm_->devices()[0].slots[0].golden.baseline().time_ns, 1e6);
+  ASSERT_EQ(devices_of(*farm_).size(), 2u);
+  EXPECT_EQ(devices_of(*farm_)[0].health, Health::kQuarantined);
+  EXPECT_EQ(devices_of(*farm_)[0].slots[0].golden.baseline().time_ns, 1e6);
 }
 
 TEST_F(FarmSavingTest, WhatComesUpTogetherIsOneTransaction) {
@@ -80,7 +80,7 @@ TEST_F(FarmSavingTest, RestartOfAnAgentThatOffersTheSameWritesNothing) {
   // AgentHello.direct_endpoint = 8, and facts = 5 with peak_gflops = 17 (fixed64).
   info.hello += std::string("\x42\x03h:1", 5) + std::string("\x2a\x0a\x89\x01\0\0\0\0\0\0\x59\x40", 12);
   farm_->detach(*farm_->attach(info, "run 2", std::make_shared<FakeLink>()));
-  EXPECT_EQ(farm_->devices()[0].info->hello, info.hello) << "what is new is known";
+  EXPECT_EQ(devices_of(*farm_)[0].info->hello, info.hello) << "what is new is known";
   EXPECT_EQ(written_bytes(), before);
   info.labels["room"] = "lab3";
   info.hello += std::string("\x4a\x0c\x0a\x04room\x12\x04lab3", 14);  // labels = 9
@@ -167,12 +167,12 @@ TEST_F(FarmSavingTest, DevicesThatCouldNotBeWrittenAreWrittenLater) {
   const absl::Status cordoned = farm_->set_admission("a", Admission::kCordoned);
   EXPECT_TRUE(absl::IsUnavailable(cordoned)) << cordoned;
   EXPECT_THAT(std::string(cordoned.message()), HasSubstr("a restart of the tracker will undo it"));
-  EXPECT_EQ(farm_->devices()[0].admission, Admission::kCordoned);
+  EXPECT_EQ(devices_of(*farm_)[0].admission, Admission::kCordoned);
   faulty_disk::mend_disk();
   attach("b");
   open();
-  ASSERT_EQ(farm_->devices().size(), 2u);
-  EXPECT_EQ(farm_->devices()[0].admission, Admission::kCordoned);
+  ASSERT_EQ(devices_of(*farm_).size(), 2u);
+  EXPECT_EQ(devices_of(*farm_)[0].admission, Admission::kCordoned);
 }
 
 TEST_F(FarmSavingTest, RestartEndsTheLeaseOfADeviceInQuarantine) {
@@ -182,10 +182,10 @@ TEST_F(FarmSavingTest, RestartEndsTheLeaseOfADeviceInQuarantine) {
   device.health.health = Health::kQuarantined;
   ASSERT_TRUE(store_->save({.devices = {device}}).ok());
   open();
-  EXPECT_FALSE(farm_->devices()[0].slots[0].lease);
+  EXPECT_FALSE(devices_of(*farm_)[0].slots[0].lease);
   EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
   EXPECT_THAT(store_->load()->leases, IsEmpty());
-  EXPECT_EQ(farm_->devices()[0].slots[0].epoch, granted.epoch);
+  EXPECT_EQ(devices_of(*farm_)[0].slots[0].epoch, granted.epoch);
 }
 
 TEST_F(FarmSavingTest, LeaseOfADeviceThatNobodyKnowsIsNoneAfterARestart) {
@@ -228,11 +228,11 @@ TEST_F(FarmSavingTest, ForgottenDeviceLeavesItsEpochsAndNothingElse) {
   ASSERT_TRUE(farm_->forget("a").ok());
   EXPECT_TRUE(absl::IsNotFound(farm_->renew(granted.id, granted.epoch).status()));
   EXPECT_TRUE(absl::IsNotFound(acquire("box")->grant->status())) << "not: busy";
-  EXPECT_EQ(farm_->devices().size(), 1u);
+  EXPECT_EQ(devices_of(*farm_).size(), 1u);
   clock_.advance(absl::Hours(1));
   farm_->tick();
   open();
-  EXPECT_EQ(farm_->devices().size(), 1u);
+  EXPECT_EQ(devices_of(*farm_).size(), 1u);
   attach("a");
   EXPECT_EQ(lease().epoch, granted.epoch + 1);
 }
@@ -248,14 +248,14 @@ TEST_F(FarmSavingTest, DeviceThatIsAwayForAMonthIsForgottenUnlessAnOperatorHasHi
   clock_.advance(options_.forget_after - options_.agent_grace - absl::Seconds(1));
   farm_->tick();
   farm_->detach(attach("back"));
-  EXPECT_EQ(farm_->devices().size(), 4u);
+  EXPECT_EQ(devices_of(*farm_).size(), 4u);
   clock_.advance(absl::Seconds(1));
   farm_->tick();
   std::vector<std::string> left;
-  for (const DeviceStatus& device : farm_->devices()) left.push_back(device.info->id);
+  for (const DeviceStatus& device : devices_of(*farm_)) left.push_back(device.info->id);
   EXPECT_THAT(left, testing::ElementsAre("back", "busy", "cordoned"));
   open();
-  EXPECT_EQ(farm_->devices().size(), 3u);
+  EXPECT_EQ(devices_of(*farm_).size(), 3u);
 }
 
 TEST_F(FarmSavingTest, AbsenceGoesOnWhileTheTrackerIsRestartedEveryWeek) {
@@ -276,14 +276,14 @@ TEST_F(FarmSavingTest, AbsenceGoesOnWhileTheTrackerIsRestartedEveryWeek) {
     pass(absl::Hours(24 * 7));
     open();
     pass(options_.agent_grace);
-    EXPECT_EQ(farm_->devices().size(), 2u) << week;
+    EXPECT_EQ(devices_of(*farm_).size(), 2u) << week;
     if (week == 2) farm_->detach(attach("back"));
   }
   pass(absl::Hours(24 * 2));
-  ASSERT_EQ(farm_->devices().size(), 1u);
-  EXPECT_EQ(farm_->devices()[0].info->id, "back");
+  ASSERT_EQ(devices_of(*farm_).size(), 1u);
+  EXPECT_EQ(devices_of(*farm_)[0].info->id, "back");
   open();
-  EXPECT_EQ(farm_->devices().size(), 1u);
+  EXPECT_EQ(devices_of(*farm_).size(), 1u);
 }
 
 TEST_F(FarmSavingTest, ABoardTakesNoMorePlacesThanItMay) {
@@ -334,7 +334,7 @@ TEST_F(FarmSavingTest, GoldenSamplesOfSlotsThatADeviceDoesNotHaveAreNotKept) {
                          .taken_at = clock_.now() + absl::Seconds(10 * i)});
   farm_->report_golden(session, samples);
   EXPECT_EQ(store_->load()->golden.size(), 1u);
-  EXPECT_EQ(farm_->devices()[0].slots[0].golden.samples().size(), 6u);
+  EXPECT_EQ(devices_of(*farm_)[0].slots[0].golden.samples().size(), 6u);
 }
 
 }  // namespace

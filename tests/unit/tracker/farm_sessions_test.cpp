@@ -41,7 +41,7 @@ TEST_F(FarmSessionsTest, NewcomerIsRefusedWhileTheAgentWithItsIdAnswers) {
   farm_->tick();
   EXPECT_TRUE(farm_->is_attached(*first.session));
   EXPECT_TRUE(farm_->renew(granted.id, granted.epoch).ok()) << "the lease is not lost";
-  EXPECT_EQ(farm_->devices()[0].address, "10.0.0.1:5001");
+  EXPECT_EQ(devices_of(*farm_)[0].address, "10.0.0.1:5001");
 }
 
 TEST_F(FarmSessionsTest, NewcomerTakesOverFromAnAgentThatIsSilent) {
@@ -57,7 +57,7 @@ TEST_F(FarmSessionsTest, NewcomerTakesOverFromAnAgentThatIsSilent) {
   EXPECT_TRUE(absl::IsAlreadyExists(first.link->closed)) << first.link->closed;
   EXPECT_THAT(std::string(first.link->closed.message()), HasSubstr("at 10.0.0.1:5002 took over"));
   farm_->detach(*first.session);
-  EXPECT_TRUE(farm_->devices()[0].online);
+  EXPECT_TRUE(devices_of(*farm_)[0].online);
   EXPECT_EQ(farm_->take_desired(*second.session).size(), 1u);
 }
 
@@ -66,11 +66,11 @@ TEST_F(FarmSessionsTest, NewcomerTakesOverAtOnceWhenTheOldConnectionEnds) {
   const Agent second = attach_from("10.0.0.1:5002", "run 2");
   farm_->detach(*first.session);
   EXPECT_TRUE(farm_->is_attached(*second.session));
-  EXPECT_TRUE(farm_->devices()[0].online);
-  EXPECT_EQ(farm_->devices()[0].address, "10.0.0.1:5002");
+  EXPECT_TRUE(devices_of(*farm_)[0].online);
+  EXPECT_EQ(devices_of(*farm_)[0].address, "10.0.0.1:5002");
   clock_.advance(options_.agent_grace * 2);
   farm_->tick();
-  EXPECT_TRUE(farm_->devices()[0].online);
+  EXPECT_TRUE(devices_of(*farm_)[0].online);
 }
 
 TEST_F(FarmSessionsTest, AnAnswerToAnEarlierPingRefusesNoLaterNewcomer) {

@@ -63,7 +63,7 @@ TEST_F(FarmSharingTest, ReservedDeviceGoesToItsUserOnlyAndIsFreedInTime) {
   EXPECT_FALSE(waiting->grant);
   open();  // remembered
   attach("a");
-  EXPECT_EQ(farm_->devices()[0].reserved_for, "alice");
+  EXPECT_EQ(devices_of(*farm_)[0].reserved_for, "alice");
   const auto again = acquire("box", absl::Minutes(10), "bob:1", "r1");
   ASSERT_TRUE(farm_->tick());
   clock_.advance(*farm_->tick() - clock_.now());
@@ -93,7 +93,7 @@ TEST_F(FarmSharingTest, ReservationHoldsForThePersonOnWhoseBehalfATunerAsks) {
   const auto alice = acquire({.key = "box", .holder = "lab:1", .holder_run = "r", .user = "alice"});
   ASSERT_TRUE(alice->grant->ok()) << alice->grant->status();
   EXPECT_EQ((**alice->grant).lease.user, "alice");
-  EXPECT_EQ(farm_->devices()[0].slots[0].lease->holder, "lab:1");
+  EXPECT_EQ(devices_of(*farm_)[0].slots[0].lease->holder, "lab:1");
 }
 
 TEST_F(FarmSharingTest, QuotaAndShareArePersonsThoughOneTunerHoldsTheLeases) {

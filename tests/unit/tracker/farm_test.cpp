@@ -198,7 +198,7 @@ TEST_F(FarmTest, NewerStreamOfALeaseReplacesTheOlder) {
   farm_->submit(*first, 1, "from the dead");
   farm_->close_stream(*first);
   farm_->submit(*second, 1, "t1");
-  EXPECT_EQ(farm_->devices()[0].slots[0].unanswered, 1u);
+  EXPECT_EQ(devices_of(*farm_)[0].slots[0].unanswered, 1u);
 }
 
 TEST_F(FarmTest, NewStreamOfALeaseHasEverythingToldAgain) {
@@ -226,9 +226,9 @@ TEST_F(FarmTest, NewerSessionOfAnAgentEndsTheOlder) {
   EXPECT_TRUE(absl::IsAborted(old_link->closed));
   EXPECT_TRUE(farm_->is_attached(second));
   farm_->detach(first);
-  EXPECT_TRUE(farm_->devices()[0].online);
+  EXPECT_TRUE(devices_of(*farm_)[0].online);
   farm_->detach(second);
-  EXPECT_FALSE(farm_->devices()[0].online);
+  EXPECT_FALSE(devices_of(*farm_)[0].online);
 }
 
 TEST_F(FarmTest, AgentIsToldOnlyOfSlotsThatItOffersNow) {
@@ -351,7 +351,7 @@ TEST_F(FarmTest, HolderThatOnlySendsTrialsAndReadsNothingHoldsLittleMemoryAndThe
   while (holder->closed.ok()) {
     while (holder->closed.ok() && farm_->has_room(*stream))
       farm_->submit(*stream, ++sent, std::string(100, 't'));
-    const auto status = farm_->devices().front().slots.front();
+    const auto status = devices_of(*farm_).front().slots.front();
     most_unacknowledged = std::max<uint64_t>(most_unacknowledged, status.unacknowledged);
     for (const DesiredSlot& desired : farm_->take_desired(session)) {
       for (const QueuedTrial& trial : desired.window)

@@ -5,11 +5,21 @@
 namespace tf::tracker {
 namespace {
 
+Lease wanted(const std::string& id, const SlotKey& slot, const std::string& holder = "h",
+             const std::string& run = "r") {
+  return {.id = {id},
+          .slot = slot,
+          .holder = holder,
+          .holder_run = run,
+          .user = "user",
+          .term = absl::Seconds(60)};
+}
+
 class LeaseTest : public testing::Test {
  protected:
   Lease grant(const std::string& id, const SlotKey& slot, const std::string& holder = "h",
               const std::string& run = "r") {
-    const Lease lease = table_.propose({id}, slot, {holder, run, 0, "user", 0}, absl::Seconds(60));
+    const Lease lease = table_.propose(wanted(id, slot, holder, run));
     table_.commit(lease);
     return lease;
   }
@@ -67,7 +77,7 @@ TEST_F(LeaseTest, SlotThatWasNeverLeasedIsNotRemembered) {
 }
 
 TEST_F(LeaseTest, ProposalThatIsNotCommittedChangesNothing) {
-  table_.propose({"a"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60));
+  table_.propose(wanted("a", slot_));
   EXPECT_EQ(table_.epoch(slot_), 0u);
   EXPECT_EQ(table_.on(slot_), nullptr);
 }
@@ -80,7 +90,7 @@ TEST_F(LeaseTest, RestoredLeaseGetsAFullTermAndKeepsItsEpoch) {
   EXPECT_TRUE(after.find(lease.id, lease.epoch).ok());
   EXPECT_EQ(after.next_expiry(), clock_.now() + absl::Seconds(60));
   after.end(lease.id);
-  EXPECT_EQ(after.propose({"b"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60)).epoch, 2u);
+  EXPECT_EQ(after.propose(wanted("b", slot_)).epoch, 2u);
 }
 
 TEST_F(LeaseTest, GrantsAboveWhatTheAgentHasServed) {
@@ -110,7 +120,7 @@ TEST_F(LeaseTest, KnowsTheLeasesOfAllRunsOfAHolder) {
 
 TEST_F(LeaseTest, SecondLeaseOfALeasedSlotIsOurBug) {
   grant("a", slot_);
-  EXPECT_DEATH(table_.propose({"b"}, slot_, {"h", "r", 0, "user", 0}, absl::Seconds(60)), "already leased");
+  EXPECT_DEATH(table_.propose(wanted("b", slot_)), "already leased");
 }
 
 }  // namespace

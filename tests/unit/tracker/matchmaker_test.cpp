@@ -44,12 +44,11 @@ class MatchmakerTest : public testing::Test {
 
   absl::Status renew(const SlotKey& slot, const std::string& holder, absl::Duration held, int priority = 0) {
     return matchmaker_->may_renew({.slot = slot,
-                                   .user = user_of(holder),
                                    .holder = holder,
                                    .holder_run = "run",
+                                   .user = user_of(holder),
                                    .priority = priority,
-                                   .held = held,
-                                   .reserved_for = ""});
+                                   .granted_at = clock_.now() - held});
   }
 
   rpc::FakeClock clock_;

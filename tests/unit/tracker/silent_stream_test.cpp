@@ -65,8 +65,8 @@ TEST_F(SilentStreamTest, OneWithoutAHelloIsEndedAndOneWithAHelloIsNot) {
   EXPECT_EQ(tuner_ended.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(tuner_ended.error_message(), testing::HasSubstr("no data received for 20s"));
 
-  ASSERT_EQ(farm_->devices().size(), 1u);
-  EXPECT_TRUE(farm_->devices()[0].online);
+  ASSERT_EQ(devices_of(*farm_).size(), 1u);
+  EXPECT_TRUE(devices_of(*farm_)[0].online);
   greeted.TryCancel();
   while (agent->Read(&welcome)) {
   }

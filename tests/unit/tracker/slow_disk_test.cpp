@@ -72,7 +72,7 @@ class SlowDiskTest : public FarmTest {
 
   int cordoned() {
     int count = 0;
-    for (const DeviceStatus& status : farm_->devices()) count += status.admission == Admission::kCordoned;
+    for (const DeviceStatus& status : devices_of(*farm_)) count += status.admission == Admission::kCordoned;
     return count;
   }
 

@@ -124,12 +124,11 @@ TEST(Starvation, NobodyHoldsASlotForEverWhileOthersWait) {
       }
       if (holder && !matchmaker
                          .may_renew({.slot = holder->slot,
-                                     .user = holder->request.user,
                                      .holder = holder->request.holder,
                                      .holder_run = "run",
+                                     .user = holder->request.user,
                                      .priority = holder->request.priority,
-                                     .held = clock.now() - since,
-                                     .reserved_for = ""})
+                                     .granted_at = since})
                          .ok()) {
         matchmaker.end(holder->slot, holder->request.user);
         matchmaker.set_free(holder->slot, {});
