@@ -31,6 +31,8 @@ struct UserPolicies {
 
 // The member that holds a lease: the text before the first ':' of its holder. A request that names no other
 // user (AcquireLeaseRequest.on_behalf_of) counts against this member's share and quota.
-std::string user_of(const std::string& holder);
+inline std::string user_of(const std::string& holder) {
+  return holder.substr(0, holder.find(':'));
+}
 
 }  // namespace tf::tracker

@@ -107,49 +107,10 @@ absl::StatusOr<std::optional<uint32_t>> set_admission(const TrackerLink& tracker
   return reply.has_leases() ? std::optional<uint32_t>(reply.leases()) : std::nullopt;
 }
 
-absl::Status readmit_device(const TrackerLink& tracker, const std::string& device) {
-  pb::ReadmitDeviceRequest request;
-  request.set_device_id(device);
-  return call(tracker, request, &pb::Operators::Stub::ReadmitDevice).status();
-}
-
-absl::Status pardon_candidate(const TrackerLink& tracker, const std::string& digest) {
-  pb::PardonCandidateRequest request;
-  request.set_candidate_digest(digest);
-  return call(tracker, request, &pb::Operators::Stub::PardonCandidate).status();
-}
-
-absl::Status forget_device(const TrackerLink& tracker, const std::string& device) {
-  pb::ForgetDeviceRequest request;
-  request.set_device_id(device);
-  return call(tracker, request, &pb::Operators::Stub::ForgetDevice).status();
-}
-
-absl::StatusOr<MadeReservation> reserve(const TrackerLink& tracker, const ReserveOptions& options,
-                                        TextFormat format) {
-  pb::ReserveRequest request;
-  request.set_user(options.user);
-  request.set_device_key(options.key);
-  request.set_selector(options.selector);
-  request.set_from_unix_ms(absl::ToUnixMillis(options.from));
-  request.set_until_unix_ms(absl::ToUnixMillis(options.until));
-  TF_ASSIGN_OR_RETURN(const pb::Reservation made, call(tracker, request, &pb::Operators::Stub::Reserve));
-  return MadeReservation{
-      .id = made.id(),
-      .devices = made.devices(),
-      .text = format == TextFormat::kJson ? reservation_json(made) : absl::StrCat(made.id(), "\n")};
-}
-
 absl::StatusOr<bool> knows_user(const TrackerLink& tracker, const std::string& user) {
   TF_ASSIGN_OR_RETURN(const pb::ListWaitingReply waiting, all_waiting(tracker));
   return std::any_of(waiting.users().begin(), waiting.users().end(),
                      [&](const pb::UserUsage& each) { return each.user() == user; });
-}
-
-absl::Status unreserve(const TrackerLink& tracker, uint64_t id) {
-  pb::UnreserveRequest request;
-  request.set_id(id);
-  return call(tracker, request, &pb::Operators::Stub::Unreserve).status();
 }
 
 absl::StatusOr<std::vector<std::string>> force_release(const TrackerLink& tracker, const std::string& name) {

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what the operators' commands (`tracker devices`, `drain`, `reserve`, …) ask a running tracker. Does
-// not know: the command line.
+// Owns: what the operators' commands (`tracker devices`, `drain`, `reserve`, …) ask a running tracker beyond one
+// call. Does not know: the command line.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "tracker/leases/device.h"
 #include "tracker/operators/tracker_link.h"
 
@@ -42,34 +41,10 @@ absl::StatusOr<std::vector<std::string>> devices_called(const TrackerLink& track
 // How many leases the device has now; nothing: a tracker of before does not say. NOT_FOUND: no such device.
 absl::StatusOr<std::optional<uint32_t>> set_admission(const TrackerLink& tracker, const std::string& device,
                                                       Admission admission);
-absl::Status readmit_device(const TrackerLink& tracker, const std::string& device);
-// NOT_FOUND: the candidate is not known to be bad.
-absl::Status pardon_candidate(const TrackerLink& tracker, const std::string& digest);
-// NOT_FOUND: no such device. FAILED_PRECONDITION: it is online.
-absl::Status forget_device(const TrackerLink& tracker, const std::string& device);
 // The ids of the leases ended, none if what is called so has none. NOT_FOUND: neither a lease, a slot nor a
 // device.
 absl::StatusOr<std::vector<std::string>> force_release(const TrackerLink& tracker, const std::string& name);
-
-struct ReserveOptions {
-  std::string user;
-  std::string key;  // empty: any
-  std::string selector;
-  absl::Time from;
-  absl::Time until;
-};
-struct MadeReservation {
-  uint64_t id = 0;
-  uint32_t devices = 0;  // that it covers now
-  std::string text;      // its id, or with kJson all of it
-};
-// INVALID_ARGUMENT: no user, a window that is over or too long, no selector, or names that are too long.
-// RESOURCE_EXHAUSTED: there are as many as there may be.
-absl::StatusOr<MadeReservation> reserve(const TrackerLink& tracker, const ReserveOptions& options,
-                                        TextFormat format);
 // Whether a user of that name holds or waits for a slot, or has lately held one.
 absl::StatusOr<bool> knows_user(const TrackerLink& tracker, const std::string& user);
-// NOT_FOUND: no such reservation.
-absl::Status unreserve(const TrackerLink& tracker, uint64_t id);
 
 }  // namespace tf::tracker

@@ -19,9 +19,12 @@
 #include "base/status.h"
 #include "base/text/json_text.h"
 #include "base/text/printable.h"
+#include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/connection/default_endpoints.h"
+#include "tracker/operators/devices_text.h"
 #include "tracker/operators/durations.h"
 #include "tracker/operators/operator_client.h"
+#include "tracker/operators/tracker_call.h"
 
 namespace tf::tracker {
 namespace {
@@ -40,6 +43,16 @@ struct OperatorArguments {
   bool json = false;
   bool undo = false;
 };
+
+namespace pb = tunefarm::farm::v1;
+using Stub = pb::Operators::Stub;
+
+template <typename Request>
+Request about_device(const std::string& id) {
+  Request request;
+  request.set_device_id(id);
+  return request;
+}
 
 using Command = absl::Status (*)(const TrackerLink&, const OperatorArguments&);
 
@@ -134,7 +147,7 @@ absl::Status drain(const TrackerLink& tracker, const OperatorArguments& argument
 absl::Status readmit(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return for_each_device(tracker, arguments, Presence::kAny, [&](const std::string& id) {
     return say(
-        readmit_device(tracker, id),
+        call(tracker, about_device<pb::ReadmitDeviceRequest>(id), &Stub::ReadmitDevice).status(),
         absl::StrCat(device_text(id),
                      " is readmitted: it has left quarantine, and its golden kernel sets a new baseline"));
   });
@@ -142,12 +155,15 @@ absl::Status readmit(const TrackerLink& tracker, const OperatorArguments& argume
 
 absl::Status forget(const TrackerLink& tracker, const OperatorArguments& arguments) {
   return for_each_device(tracker, arguments, Presence::kAway, [&](const std::string& id) {
-    return say(forget_device(tracker, id), absl::StrCat(device_text(id), " is forgotten"));
+    return say(call(tracker, about_device<pb::ForgetDeviceRequest>(id), &Stub::ForgetDevice).status(),
+               absl::StrCat(device_text(id), " is forgotten"));
   });
 }
 
 absl::Status pardon(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  return say(pardon_candidate(tracker, arguments.name),
+  pb::PardonCandidateRequest request;
+  request.set_candidate_digest(arguments.name);
+  return say(call(tracker, request, &Stub::PardonCandidate).status(),
              absl::StrCat("candidate ", printable(arguments.name), " is unblocked: it can run again"));
 }
 
@@ -174,22 +190,22 @@ absl::Status release(const TrackerLink& tracker, const OperatorArguments& argume
 }
 
 absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  ReserveOptions options{.user = arguments.user,
-                         .key = arguments.key,
-                         .selector = arguments.selector,
-                         .from = absl::Now(),
-                         .until = {}};
+  absl::Time from = absl::Now();
   std::string error;
-  if (!arguments.from.empty() &&
-      !absl::ParseTime(absl::RFC3339_full, arguments.from, &options.from, &error)) {
+  if (!arguments.from.empty() && !absl::ParseTime(absl::RFC3339_full, arguments.from, &from, &error)) {
     return absl::InvalidArgumentError(absl::StrCat("--from ", printable(arguments.from),
                                                    " is not a time: write it as in 2026-05-01T09:00:00Z"));
   }
   TF_ASSIGN_OR_RETURN(const absl::Duration duration, parse_duration("--for", arguments.duration));
-  options.until = options.from + duration;
-  TF_ASSIGN_OR_RETURN(const MadeReservation made, tracker::reserve(tracker, options, format_of(arguments)));
-  std::fputs(made.text.c_str(), stdout);
-  if (arguments.json) return absl::OkStatus();
+  pb::ReserveRequest request;
+  request.set_user(arguments.user);
+  request.set_device_key(arguments.key);
+  request.set_selector(arguments.selector);
+  request.set_from_unix_ms(absl::ToUnixMillis(from));
+  request.set_until_unix_ms(absl::ToUnixMillis(from + duration));
+  TF_ASSIGN_OR_RETURN(const pb::Reservation made, call(tracker, request, &Stub::Reserve));
+  if (arguments.json) return print(reservation_json(made));
+  std::printf("%llu\n", static_cast<unsigned long long>(made.id()));
   // It is made all the same, for one who is yet to come; nor does it depend on this second call.
   if (!knows_user(tracker, arguments.user).value_or(true)) {
     std::fprintf(stderr,
@@ -197,17 +213,19 @@ absl::Status reserve(const TrackerLink& tracker, const OperatorArguments& argume
                  "user in `tracker waiting` for names of submitters and tuners\n",
                  printable(arguments.user).c_str());
   }
-  if (made.devices == 0) {
+  if (made.devices() == 0) {
     std::fprintf(stderr,
                  "tracker reserve: warning: no device matches the key and labels yet; reservation %llu "
                  "applies to matching devices that join later (`tracker unreserve %llu` ends it)\n",
-                 static_cast<unsigned long long>(made.id), static_cast<unsigned long long>(made.id));
+                 static_cast<unsigned long long>(made.id()), static_cast<unsigned long long>(made.id()));
   }
   return absl::OkStatus();
 }
 
 absl::Status unreserve(const TrackerLink& tracker, const OperatorArguments& arguments) {
-  return say(tracker::unreserve(tracker, arguments.id),
+  pb::UnreserveRequest request;
+  request.set_id(arguments.id);
+  return say(call(tracker, request, &Stub::Unreserve).status(),
              absl::StrCat("reservation ", arguments.id, " has ended"));
 }
 
