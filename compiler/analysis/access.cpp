@@ -38,4 +38,10 @@ bool contains_load(const Expr& expr) {
   return found;
 }
 
+int dimension_of(const tensor::Load& load, const VarNode* var) {
+  for (size_t dim = 0; dim < load.indices.size(); ++dim)
+    if (load.indices[dim].get() == var) return static_cast<int>(dim);
+  return -1;
+}
+
 }  // namespace tf::analysis

@@ -11,6 +11,9 @@ namespace tf::analysis {
 // of it.
 std::optional<int64_t> stride(const Expr& index, const VarNode* var, const RangeMap& ranges);
 
+// The dimension that is indexed by exactly this variable; -1 if none is.
+int dimension_of(const tensor::Load& load, const VarNode* var);
+
 // Whether the variable occurs in the expression.
 bool uses(const Expr& expr, const VarNode* var);
 

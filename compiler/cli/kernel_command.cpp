@@ -19,7 +19,7 @@
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/wire.h"
 #include "compiler/passes/lower.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/target/target.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
@@ -40,7 +40,11 @@ absl::StatusOr<std::string> default_schedule_text(const tensor::Workload& bound,
                                                   const target::Target& target,
                                                   const KernelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
-  return schedule::to_string(schedule::default_schedule(bound, ports, target, arguments.threads, allowed));
+  return schedule::to_string(recipes::default_schedule({.workload = bound,
+                                                        .ports = ports,
+                                                        .target = target,
+                                                        .threads = arguments.threads,
+                                                        .allowed = allowed}));
 }
 
 absl::Status in_file(const std::string& path, const absl::Status& mistake) {

@@ -25,7 +25,7 @@
 #include "compiler/driver/runtime_archive.h"
 #include "compiler/driver/wire.h"
 #include "compiler/graph/program/memory_plan.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
 namespace tf::driver {
@@ -101,8 +101,11 @@ class KernelBuilder {
     }
     const graph::Task& t = program_.tasks[task];
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.kernel.workload, t.kernel.binding));
-    const schedule::Schedule schedule = schedule::default_schedule(
-        bound, t.kernel.ports, options_.target, options_.threads, options_.allowed_numerics);
+    const schedule::Schedule schedule = recipes::default_schedule({.workload = bound,
+                                                                   .ports = t.kernel.ports,
+                                                                   .target = options_.target,
+                                                                   .threads = options_.threads,
+                                                                   .allowed = options_.allowed_numerics});
     TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
     if (built) return absl::OkStatus();
     return absl::InternalError(

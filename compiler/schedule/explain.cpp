@@ -7,7 +7,7 @@
 #include "compiler/schedule/explain_numbers.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/step_names.h"
-#include "compiler/schedule/steps/annotate.h"
+#include "compiler/schedule/steps/loops/annotate.h"
 
 namespace tf::schedule {
 namespace {

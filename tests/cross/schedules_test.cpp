@@ -11,15 +11,15 @@
 #include "absl/strings/str_replace.h"
 #include "compiler/backends/llvm/codegen.h"
 #include "compiler/passes/lower.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/schedule/numerics.h"
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
 #include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 #include "tuner/model/evaluator.h"
-#include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
+#include "tuner/space/space.h"
 
 namespace tf {
 namespace {
@@ -63,7 +63,8 @@ TEST_P(EveryOperator, AArch64CodeAgreesWithTheInterpreter) {
   const target::Target target = *target::parse_target(name);
   TF_SKIP_WITHOUT_EMULATOR(target);
   const tensor::Workload workload = test::build_small(GetParam());
-  check(workload, schedule::default_schedule(workload, {}, target, kThreads), {}, name);
+  check(workload, recipes::default_schedule({.workload = workload, .target = target, .threads = kThreads}),
+        {}, name);
   for (uint64_t seed = kFirstSeed; seed < kFirstSeed + kSeeds && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     check(workload, test::random_schedule(workload, seed), test::random_ports(workload, seed), name);
@@ -73,8 +74,8 @@ TEST_P(EveryOperator, AArch64CodeAgreesWithTheInterpreter) {
 TEST_P(EveryOperator, RiscVVectorCodeCompiles) {
   const target::Target target = *target::parse_target("riscv64:+v");
   const tensor::Workload workload = test::build_small(GetParam());
-  const absl::StatusOr<passes::Lowered> lowered =
-      passes::lower(workload, schedule::default_schedule(workload, {}, target, kThreads), {});
+  const absl::StatusOr<passes::Lowered> lowered = passes::lower(
+      workload, recipes::default_schedule({.workload = workload, .target = target, .threads = kThreads}), {});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   const absl::StatusOr<backends::KernelCode> code = backends::compile(lowered->function, target);
   ASSERT_TRUE(code.ok()) << code.status();
@@ -100,7 +101,8 @@ TEST_P(ArmV7Code, AgreesWithTheInterpreterForEveryOperator) {
   for (const SmallWorkload& small : test::small_workloads()) {
     SCOPED_TRACE(small.name);
     const tensor::Workload workload = test::build_small(small);
-    check(workload, schedule::default_schedule(workload, {}, target, kThreads), {}, GetParam());
+    check(workload, recipes::default_schedule({.workload = workload, .target = target, .threads = kThreads}),
+          {}, GetParam());
     check(workload, test::random_schedule(workload, kFirstSeed), test::random_ports(workload, kFirstSeed),
           GetParam());
   }

@@ -11,7 +11,7 @@
 #include "compiler/graph/passes/fold.h"
 #include "compiler/graph/program/evaluate.h"
 #include "compiler/passes/lower.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
@@ -47,8 +47,9 @@ absl::StatusOr<Values> run_kernel(const tensor::Workload& workload, const std::v
   const bool interpreted = engine == "interpreted";
   TF_ASSIGN_OR_RETURN(const target::Target target,
                       target::parse_target(interpreted ? "x86_64:cpu=haswell" : engine));
-  TF_ASSIGN_OR_RETURN(const passes::Lowered lowered,
-                      passes::lower(workload, schedule::default_schedule(workload, {}, target, 1), {}));
+  TF_ASSIGN_OR_RETURN(
+      const passes::Lowered lowered,
+      passes::lower(workload, recipes::default_schedule({.workload = workload, .target = target}), {}));
   const Element result = workload.outputs[0]->element;
   if (interpreted) {
     std::vector<Values> params = inputs;
@@ -136,7 +137,7 @@ absl::Status compile_function(const ElementFunction& function, Element element, 
   for (const graph::Group& group : graph::make_groups(graph)) {
     TF_ASSIGN_OR_RETURN(const graph::LoweredGroup lowered, graph::lower_group(graph, group));
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(lowered.workload, lowered.binding));
-    const schedule::Schedule schedule = schedule::default_schedule(bound, {}, parsed, 1);
+    const schedule::Schedule schedule = recipes::default_schedule({.workload = bound, .target = parsed});
     TF_ASSIGN_OR_RETURN(const passes::Lowered kernel, passes::lower(bound, schedule, {}));
     TF_RETURN_IF_ERROR(backends::compile(kernel.function, parsed).status());
   }

@@ -23,13 +23,12 @@ Value is_sensible(const Nest& nest, const target::Target& target) {
   return both(small, in_registers);
 }
 
-// The nest with the most arithmetic at one point of the sketch stands for it at all points.
+// The nest with the most arithmetic at the default point stands for it at all points.
 size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formulas& formulas) {
   std::vector<Value> arithmetic;
   for (const Nest& nest : nests) arithmetic.push_back(arithmetic_of(nest));
   const PointProgram program(sketch, formulas, arithmetic);
-  const space::Point point =
-      sketch.seeds.empty() ? space::Point(sketch.parameters.size(), 0) : sketch.seeds.front();
+  const space::Point point = sketch.default_point();
   const space::Point* const points[] = {&point};
   std::vector<double> results(nests.size());
   program.run(points, results);
@@ -66,7 +65,7 @@ Assessment assess(const schedule::State& state, const tensor::PortLayouts& ports
 std::optional<Assessment> assess(const space::Sketch& sketch, const tensor::PortLayouts& ports,
                                  const target::Target& target, const RooflineOptions& options,
                                  Formulas& formulas) {
-  schedule::State state(*sketch.workload, space::open_sizes(sketch));
+  schedule::State state(*sketch.workload, recipes::open_sizes(sketch));
   for (const schedule::Step& step : sketch.steps.steps)
     if (state.apply(step)) return std::nullopt;
   const Reading reading(sketch, state.data().open, formulas);

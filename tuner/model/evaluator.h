@@ -13,7 +13,7 @@
 #include "compiler/target/target.h"
 #include "tuner/model/learned/features.h"
 #include "tuner/model/roofline/measured_rates.h"
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::model {
 

@@ -107,13 +107,13 @@ class EvolutionarySearch final : public Search {
     keep_best(all.size(), [](const Individual& i) { return -i.fitness; });
   }
 
-  // Neighbours of a seed are worth more than samples from all over, even before the seed's time is known.
+  // Neighbours of a default are worth more than samples from all over, even before its time is known.
   void found(Population& population, int wanted) {
     std::vector<space::Candidate> candidates;
     for (size_t sketch = 0; sketch < space_.sketches.size(); ++sketch)
-      for (const space::Point& point : space_.sketches[sketch].seeds)
-        for (int i = 0; i < kParents; ++i)
-          candidates.push_back(neighbourhood_.mutate({static_cast<int>(sketch), point}, random_));
+      for (int i = 0; i < kParents; ++i)
+        candidates.push_back(neighbourhood_.mutate(
+            {static_cast<int>(sketch), space_.sketches[sketch].default_point()}, random_));
     add(population, std::move(candidates));
     for (int round = 0; round < 4 && static_cast<int>(population.individuals.size()) < wanted; ++round) {
       candidates.clear();

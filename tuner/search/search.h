@@ -14,7 +14,7 @@
 #include "tuner/model/evaluator.h"
 #include "tuner/model/learned/cost_model.h"
 #include "tuner/model/learned/xgboost_model.h"
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::search {
 

@@ -2,7 +2,7 @@
 // Owns: remembering what was proposed, so that no strategy proposes a candidate twice.
 
 #include "absl/container/flat_hash_set.h"
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::search {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "compiler/schedule/structure.h"
+#include "compiler/recipes/shape/structure.h"
 
 namespace tf::space {
 namespace {
@@ -30,7 +30,7 @@ double largest(const Parameter& parameter) {
 }
 
 const tensor::Stage& main_stage(const tensor::Workload& workload) {
-  const schedule::Structure structure = schedule::structure_of(workload);
+  const recipes::Structure structure = recipes::structure_of(workload);
   return workload.stages[static_cast<size_t>(structure.anchor.value_or(structure.output))];
 }
 
@@ -72,8 +72,8 @@ double distance(const Sketch& a, const Sketch& b) {
   const auto add = [&](const std::vector<tensor::Axis>& axes, const std::vector<tensor::Axis>& others) {
     if (axes.size() != others.size()) apart = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < std::min(axes.size(), others.size()); ++i)
-      apart += log_ratio(static_cast<double>(schedule::extent_of(axes[i])),
-                         static_cast<double>(schedule::extent_of(others[i])));
+      apart += log_ratio(static_cast<double>(recipes::extent_of(axes[i])),
+                         static_cast<double>(recipes::extent_of(others[i])));
   };
   add(one.axes, other.axes);
   add(one.reduce_axes, other.reduce_axes);

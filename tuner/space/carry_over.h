@@ -2,7 +2,7 @@
 // Owns: carrying a point of one problem's sketch over to the like sketch of another problem. Pure. Does not
 // know: which points are worth it, where they come from.
 
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::space {
 

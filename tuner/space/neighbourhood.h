@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tuner/space/sampling.h"
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::space {
 

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::space {
 

@@ -13,9 +13,9 @@
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/passes/lower.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/runtime/thread_pool.h"
-#include "compiler/schedule/default_schedule.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
 namespace tf {
@@ -65,12 +65,14 @@ const std::vector<Case>& cases() {
 }
 
 passes::Lowered lowered(const tensor::Workload& workload) {
-  schedule::Schedule schedule = schedule::default_schedule(workload, {}, target::host_target(), 1);
+  schedule::Schedule schedule =
+      recipes::default_schedule({.workload = workload, .target = target::host_target()});
   return *passes::lower(workload, schedule, {});
 }
 
 void lower(benchmark::State& state, const tensor::Workload* workload) {
-  schedule::Schedule schedule = schedule::default_schedule(*workload, {}, target::host_target(), 1);
+  schedule::Schedule schedule =
+      recipes::default_schedule({.workload = *workload, .target = target::host_target()});
   for (auto _ : state) benchmark::DoNotOptimize(passes::lower(*workload, schedule, {}));
 }
 

@@ -7,11 +7,11 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/driver/wire.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/layout.h"
 #include "compiler/runtime/thread_pool.h"
-#include "compiler/schedule/default_schedule.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/ir/host_memory.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
@@ -161,8 +161,11 @@ std::string list(const google::protobuf::RepeatedPtrField<std::string>& names) {
 
 NamedSchedule default_schedule_of(const session::Task& task, const target::Target& target, int threads,
                                   const std::vector<std::string>& allowed_numerics) {
-  const schedule::Schedule chosen =
-      schedule::default_schedule(task.kernel.workload, task.kernel.ports, target, threads, allowed_numerics);
+  const schedule::Schedule chosen = recipes::default_schedule({.workload = task.kernel.workload,
+                                                               .ports = task.kernel.ports,
+                                                               .target = target,
+                                                               .threads = threads,
+                                                               .allowed = allowed_numerics});
   return {.name = "default", .text = schedule::to_string(chosen)};
 }
 

@@ -30,9 +30,9 @@
 #include "tuner/model/learned/xgboost_model.h"
 #include "tuner/search/strategies.h"
 #include "tuner/service/farm/network_tasks.h"
-#include "tuner/space/generate.h"
 #include "tuner/space/neighbourhood.h"
 #include "tuner/space/sampling.h"
+#include "tuner/space/space.h"
 
 namespace tf {
 namespace {

@@ -16,7 +16,7 @@
 #include "compiler/ops/builder.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/tensor/workload.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -137,7 +137,9 @@ class ForeignAgent : public ::testing::TestWithParam<Board> {
     build.set_use(kernel::KERNEL_USE_DEVICE);
     build.set_entry(reference ? "reference" : "kernel");
     build.set_reference(reference);
-    if (!reference) build.set_schedule(schedule::to_string(schedule::default_schedule(what, {}, target, 1)));
+    if (!reference)
+      build.set_schedule(
+          schedule::to_string(recipes::default_schedule({.workload = what, .target = target})));
     const absl::StatusOr<kernel::BuildReply> reply = pool_->build(request);
     EXPECT_TRUE(reply.ok()) << reply.status();
     if (!reply.ok()) return {};

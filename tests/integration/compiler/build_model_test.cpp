@@ -16,7 +16,7 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/program/evaluate.h"
 #include "compiler/graph/text.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/schedule/numerics.h"
 #include "tests/support/onnx/model_writer.h"
 #include "tests/unit/compiler/graph/random_graph.h"
@@ -211,9 +211,12 @@ TEST_F(BuildModel, DoesNotTakeARecordsWordForItsNumerics) {
   std::vector<std::optional<ScheduleChoice>> choices;
   for (const graph::Task& task : program->tasks) {
     const tensor::Workload bound = *tensor::bind(task.kernel.workload, task.kernel.binding);
-    choices.push_back(ScheduleChoice{schedule::to_string(schedule::default_schedule(
-                                         bound, task.kernel.ports, target_, 1, {schedule::kWinograd})),
-                                     "abc", 1.0});
+    choices.push_back(
+        ScheduleChoice{schedule::to_string(recipes::default_schedule({.workload = bound,
+                                                                      .ports = task.kernel.ports,
+                                                                      .target = target_,
+                                                                      .allowed = {schedule::kWinograd}})),
+                       "abc", 1.0});
   }
   ASSERT_TRUE(std::ranges::any_of(
       choices, [](const auto& choice) { return choice->schedule.find("winograd") != std::string::npos; }));

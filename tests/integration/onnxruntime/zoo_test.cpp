@@ -19,8 +19,8 @@
 #include "compiler/graph/element_values.h"
 #include "tests/integration/onnxruntime/reference.h"
 #include "tuner/model/evaluator.h"
-#include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
+#include "tuner/space/space.h"
 
 namespace tf {
 namespace {

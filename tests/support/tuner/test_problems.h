@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "compiler/tensor/workload.h"
-#include "tuner/space/generate.h"
+#include "tuner/space/space.h"
 
 namespace tf::test {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tuner/model/formulas/value.h"
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::model {
 

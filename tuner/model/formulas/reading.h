@@ -6,7 +6,7 @@
 
 #include "compiler/schedule/schedule.h"
 #include "tuner/model/formulas/value.h"
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::model {
 

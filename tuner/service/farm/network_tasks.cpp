@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/graph/program/program.h"
-#include "compiler/schedule/structure.h"
+#include "compiler/recipes/shape/structure.h"
 #include "tuner/search/search.h"
 
 namespace tf::service {
@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
   for (graph::Task& task : program.tasks) {
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
                         tensor::bind(task.kernel.workload, task.kernel.binding));
-    if (schedule::computes_nothing(bound)) continue;  // one schedule, and no time
+    if (recipes::computes_nothing(bound)) continue;  // one schedule, and no time
     tuned.push_back({.label = std::move(task.label),
                      .kernel = std::move(task.kernel),
                      .weight = static_cast<double>(task.count)});

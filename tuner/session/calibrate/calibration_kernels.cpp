@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "compiler/recipes/emit/tiling.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/schedule/tiling.h"
 #include "tuner/model/roofline/rates.h"
 
 namespace tf::session {
@@ -41,16 +41,16 @@ int64_t turns(double wanted, double of_a_turn) {
 }
 
 // All of the output is one tile, whose sums are in registers.
-std::string in_registers(std::vector<schedule::AxisTile> axes, const target::Target& target) {
-  schedule::RegisterTile tile{.reduction = "t0.acc",
-                              .output = "t0",
-                              .vector_axis = static_cast<int>(axes.size()) - 1,
-                              .lanes = target.fp32_lanes(),
-                              .reduce_inner = {std::nullopt, std::nullopt},
-                              .parallel = false};
+std::string in_registers(std::vector<recipes::AxisTile> axes, const target::Target& target) {
+  recipes::RegisterTile tile{.reduction = "t0.acc",
+                             .output = "t0",
+                             .vector_axis = static_cast<int>(axes.size()) - 1,
+                             .lanes = target.fp32_lanes(),
+                             .reduce_inner = {std::nullopt, std::nullopt},
+                             .parallel = false};
   tile.axes = std::move(axes);
   schedule::Schedule schedule{{schedule::CacheWrite{"t0"}}};
-  schedule::append_register_tile(tile, schedule.steps);
+  recipes::append_register_tile(tile, schedule.steps);
   return schedule::to_string(schedule);
 }
 

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "compiler/passes/lower.h"
 #include "compiler/schedule/schedule.h"
-#include "tuner/space/generate.h"
+#include "tuner/space/space.h"
 
 namespace tf::session {
 
@@ -59,7 +59,7 @@ std::optional<space::Candidate> TaskSpace::candidate_of(const std::string& sketc
                                                         const std::string& schedule) const {
   for (size_t i = 0; i < hashes_.size(); ++i) {
     if (hashes_[i] != sketch_hash) continue;
-    std::optional<space::Point> point = space::point_of(space_->sketches[i], choices);
+    std::optional<space::Point> point = recipes::point_of(space_->sketches[i], choices);
     if (!point) return std::nullopt;
     space::Candidate candidate{static_cast<int>(i), *std::move(point)};
     if (schedule::to_string(space_->schedule_of(candidate)) != schedule) return std::nullopt;

@@ -12,7 +12,7 @@
 #include "database/record.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/session/task.h"
-#include "tuner/space/sketch.h"
+#include "tuner/space/space.h"
 
 namespace tf::session {
 

@@ -46,10 +46,8 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
   // what was good for the nearest other tasks, then each other way's (see next(): those that are the same are
   // measured once).
   const std::vector<space::Sketch>& sketches = space_.space().sketches;
-  for (size_t i = sketches.size(); i-- > 0;) {
-    for (const space::Point& seed : sketches[i].seeds) seeds_.push_back({static_cast<int>(i), seed});
-  }
-  if (seeds_.empty()) return;
+  for (size_t i = sketches.size(); i-- > 0;)
+    seeds_.push_back({static_cast<int>(i), sketches[i].default_point()});
   untuned_ = seeds_.back();
   untuned_loops_ = space_.loops_of(*untuned_);
   untuned_schedule_ = text_digest(space_.space().schedule_of(*untuned_));

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "tuner/model/nests/nest.h"
 #include "tuner/model/roofline/roofline.h"
-#include "tuner/space/generate.h"
+#include "tuner/space/space.h"
 
 namespace tf::replay {
 namespace {
@@ -31,7 +31,7 @@ std::vector<const Entry*> fastest_first(const Pool& pool) {
 // "template dense tile_m=2x14 unroll=64" of a record of one of the space's sketches; else its numbers.
 std::string choices_of(const space::DesignSpace& space, const Entry& entry) {
   const auto sketch = std::ranges::find_if(space.sketches, [&](const space::Sketch& each) {
-    return each.hash().hex() == entry.sketch_hash && space::point_of(each, entry.choices);
+    return each.hash().hex() == entry.sketch_hash && recipes::point_of(each, entry.choices);
   });
   if (sketch == space.sketches.end()) return absl::StrJoin(entry.choices, ",");
   std::string text = sketch->family;

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "tests/bench/search/replay/named_constants.h"
 #include "tests/bench/search/replay/quality.h"
-#include "tuner/space/generate.h"
+#include "tuner/space/space.h"
 
 namespace tf::replay {
 namespace {

@@ -7,8 +7,8 @@
 #include "compiler/schedule/schedule.h"
 #include "tests/bench/search/replay/named_constants.h"
 #include "tests/support/tuner/test_problems.h"
-#include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
+#include "tuner/space/space.h"
 
 namespace tf::replay {
 namespace {

@@ -8,7 +8,7 @@
 #include "compiler/backends/llvm/codegen.h"
 #include "compiler/backends/llvm/link.h"
 #include "compiler/passes/lower.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/tensor/workload.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
@@ -33,7 +33,8 @@ TEST_P(Board, LinksEveryOperatorAndItsReference) {
   for (const test::SmallWorkload& small : test::small_workloads()) {
     SCOPED_TRACE(small.name);
     const tensor::Workload workload = test::build_small(small);
-    expect_links(workload, schedule::default_schedule(workload, {}, target_, /*threads=*/2));
+    expect_links(workload,
+                 recipes::default_schedule({.workload = workload, .target = target_, .threads = 2}));
     expect_links(tensor::with_magnitudes(workload), {});
   }
 }

@@ -15,8 +15,8 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/passes/lower.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/runtime/layout.h"
-#include "compiler/schedule/default_schedule.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 
@@ -99,7 +99,10 @@ passes::Lowered lowered(const Case& c, const target::Target& target) {
     y = ops::matmul(b, x, b.constant("w", c.weights, {imm(24), imm(19)}));
   }
   const tensor::Workload workload = *b.finish({y});
-  return *passes::lower(workload, schedule::default_schedule(workload, ports, target, 2), ports);
+  return *passes::lower(
+      workload,
+      recipes::default_schedule({.workload = workload, .ports = ports, .target = target, .threads = 2}),
+      ports);
 }
 
 class DotsOfSchedules : public ::testing::TestWithParam<Case> {};
@@ -135,7 +138,7 @@ TEST(DotsOfSchedules, OfBFloat16StayWithinTheirErrorBound) {
   const tensor::Workload workload = *b.finish({ops::matmul(b, x, w)});
   const target::Target target = target::host_target();
   const passes::Lowered kernel =
-      *passes::lower(workload, schedule::default_schedule(workload, {}, target, 1), {});
+      *passes::lower(workload, recipes::default_schedule({.workload = workload, .target = target}), {});
   auto compiled = support::compile_for(kernel.function, target);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/passes/lower.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
 #include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
@@ -37,7 +37,10 @@ TEST_P(EveryOperator, CompiledCodeAgreesWithTheInterpreter) {
   std::vector<std::string> targets = runnable_targets();
   for (const std::string& target : targets) {
     check(workload, {}, {}, target);
-    check(workload, schedule::default_schedule(workload, {}, *target::parse_target(target), 2), {}, target);
+    check(workload,
+          recipes::default_schedule(
+              {.workload = workload, .target = *target::parse_target(target), .threads = 2}),
+          {}, target);
   }
   // TF_RANDOM_SCHEDULES=N runs N an operator instead, from TF_RANDOM_SEED.
   const char* count = std::getenv("TF_RANDOM_SCHEDULES");

@@ -19,7 +19,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/tensor/workload.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
@@ -295,8 +295,8 @@ TEST(BuildPool, BuildsACudaKernelWithItsLaunchPlanWithoutAGpu) {
   auto workers = pool();
   const tensor::Workload workload = matmul(100, 256, 32);
   const target::Target target = *target::parse_target("cuda:arch=sm_90");
-  proto::BuildRequest request =
-      kernel_request(workload, schedule::to_string(schedule::default_schedule(workload, {}, target, 1)));
+  proto::BuildRequest request = kernel_request(
+      workload, schedule::to_string(recipes::default_schedule({.workload = workload, .target = target})));
   request.mutable_kernel()->set_target(target.text());
   request.mutable_kernel()->set_use(proto::KERNEL_USE_MODEL);
   absl::StatusOr<proto::BuildReply> reply = workers->build(request);

@@ -7,7 +7,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/tensor/evaluate.h"
 #include "tests/support/ir/host_memory.h"
 #include "tests/unit/compiler/driver/relative_error.h"
@@ -42,7 +42,8 @@ class IntegerProducts : public ::testing::TestWithParam<Case> {
       const target::Target target = *target::parse_target(name);
       if (target.arch != target::host_target().arch) continue;
       for (const int threads : {1, 2}) {
-        const schedule::Schedule schedule = schedule::default_schedule(workload, ports, target, threads);
+        const schedule::Schedule schedule = recipes::default_schedule(
+            {.workload = workload, .ports = ports, .target = target, .threads = threads});
         EXPECT_EQ(test::answers(workload, schedule, ports, threads, target, inputs), (*want)[0])
             << name << ", " << threads << " threads\n"
             << schedule::to_string(schedule);

@@ -13,9 +13,9 @@
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/reduction.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/runtime/blob/model_blob.h"
 #include "compiler/runtime/model.h"
-#include "compiler/schedule/default_schedule.h"
 #include "compiler/tensor/workload.h"
 #include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/ir/host_memory.h"
@@ -103,7 +103,8 @@ class LinkedKernels : public ::testing::TestWithParam<const char*> {
     proto::BuildRequest request;
     proto::BuildKernelRequest& wanted = *request.mutable_kernel();
     wanted.set_workload(tensor::canonical_text(workload));
-    wanted.set_schedule(schedule::to_string(schedule::default_schedule(workload, {}, target_, kThreads)));
+    wanted.set_schedule(schedule::to_string(
+        recipes::default_schedule({.workload = workload, .target = target_, .threads = kThreads})));
     wanted.set_target(target_.text());
     wanted.set_entry(entry);
     wanted.set_use(proto::KERNEL_USE_DEVICE);

@@ -8,7 +8,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "tests/unit/compiler/driver/narrow_schedule.h"
 #include "tests/unit/compiler/driver/relative_error.h"
 
 namespace tf::driver {
@@ -46,12 +46,11 @@ TEST_P(NarrowError, OfProductsIsWithinTheTolerance) {
   for (const char* name : {"host", "x86_64:cpu=haswell", "x86_64:cpu=nehalem"}) {
     const target::Target target = *target::parse_target(name);
     if (target.arch != target::host_target().arch) continue;
-    for (const auto storage : {schedule::Storage::kBFloat16, schedule::Storage::kFloat16}) {
+    for (const char* numerics : {schedule::kBf16, schedule::kFp16}) {
+      const bool half = numerics == schedule::kFp16;
       const schedule::Schedule schedule =
-          schedule::anchored_schedule(workload, {}, target, c.threads, storage);
-      const bool half = storage == schedule::Storage::kFloat16;
-      EXPECT_EQ(schedule::numerics_of(schedule),
-                schedule::Numerics{half ? schedule::kFp16 : schedule::kBf16});
+          test::narrow_schedule({.workload = workload, .target = target, .threads = c.threads}, numerics);
+      EXPECT_EQ(schedule::numerics_of(schedule), schedule::Numerics{numerics});
       const double error = test::relative_error(workload, schedule, {}, c.threads, target);
       EXPECT_LE(error, tolerance(workload, schedule)) << name;
       const double unit = half ? 0x1p-11 : 0x1p-8;
@@ -85,11 +84,13 @@ TEST(NarrowError, OfConvolutionsIsWithinTheTolerance) {
     const tensor::Layout layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, target.fp32_lanes()}}};
     const tensor::PortLayouts ports{{channels % target.fp32_lanes() == 0 ? layout : tensor::Layout{}},
                                     {layout}};
-    for (const auto storage : {schedule::Storage::kBFloat16, schedule::Storage::kFloat16}) {
-      const schedule::Schedule schedule = schedule::anchored_schedule(workload, ports, target, 2, storage);
+    for (const char* numerics : {schedule::kBf16, schedule::kFp16}) {
+      const bool half = numerics == schedule::kFp16;
+      const schedule::Schedule schedule = test::narrow_schedule(
+          {.workload = workload, .ports = ports, .target = target, .threads = 2}, numerics);
       const double error = test::relative_error(workload, schedule, ports, 2);
       EXPECT_LE(error, tolerance(workload, schedule));
-      EXPECT_LE(error, storage == schedule::Storage::kFloat16 ? 0x1p-10 : 0x1p-7);
+      EXPECT_LE(error, half ? 0x1p-10 : 0x1p-7);
       EXPECT_GT(error, 0);
     }
   }

@@ -8,10 +8,11 @@
 
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/tensor/evaluate.h"
 #include "tests/support/ir/host_memory.h"
+#include "tests/unit/compiler/driver/narrow_schedule.h"
 #include "tests/unit/compiler/driver/relative_error.h"
 
 namespace tf::driver {
@@ -94,8 +95,11 @@ TEST_P(SpecialValues, PassThroughProductsOfBFloats) {
     if (target.arch != target::host_target().arch) continue;
     SCOPED_TRACE(name);
     for (const int threads : {1, 2})
-      expect_same_kinds(kernel, schedule::default_schedule(kernel.workload, kernel.ports, target, threads),
-                        threads, target);
+      expect_same_kinds(
+          kernel,
+          recipes::default_schedule(
+              {.workload = kernel.workload, .ports = kernel.ports, .target = target, .threads = threads}),
+          threads, target);
   }
 }
 
@@ -105,8 +109,8 @@ TEST_P(SpecialValues, PassThroughFactorsThatAreStoredAsBFloats) {
     const target::Target target = *target::parse_target(name);
     if (target.arch != target::host_target().arch) continue;
     SCOPED_TRACE(name);
-    const schedule::Schedule schedule =
-        schedule::anchored_schedule(kernel.workload, kernel.ports, target, 1, schedule::Storage::kBFloat16);
+    const schedule::Schedule schedule = test::narrow_schedule(
+        {.workload = kernel.workload, .ports = kernel.ports, .target = target}, schedule::kBf16);
     EXPECT_EQ(schedule::numerics_of(schedule), schedule::Numerics{schedule::kBf16});
     expect_same_kinds(kernel, schedule, 1, target);
   }

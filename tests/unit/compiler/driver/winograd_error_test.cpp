@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/driver/worker/compile.h"
 #include "compiler/ops/convolution.h"
-#include "compiler/schedule/winograd_tiling.h"
+#include "compiler/recipes/emit/winograd.h"
 #include "tests/unit/compiler/driver/relative_error.h"
 
 namespace tf::driver {
@@ -53,12 +53,12 @@ TEST_P(WinogradError, IsWithinTheToleranceOfItsTile) {
   const tensor::PortLayouts ports{{layout}, {layout}};
   for (int64_t tile : {2, 4, 6}) {
     const auto frame =
-        schedule::winograd_frame(workload, schedule::structure_of(workload), ports, target, tile);
+        recipes::winograd_frame({.workload = workload, .ports = ports, .target = target}, tile);
     EXPECT_EQ(frame.has_value(), tile + taps <= 9);
     if (!frame) continue;
     schedule::Schedule schedule;
-    schedule::append_winograd(*frame, schedule::default_winograd_tiling(*frame, target, threads),
-                              schedule.steps);
+    recipes::append_winograd(*frame, recipes::default_winograd_tiling(*frame, target, threads),
+                             schedule.steps);
     const double error = test::relative_error(workload, schedule, ports, threads);
     RecordProperty("F" + std::to_string(tile) + std::to_string(taps), std::to_string(error * 0x1p24));
     EXPECT_LE(error, tolerance(workload, schedule)) << "F(" << tile << "," << taps << ")";

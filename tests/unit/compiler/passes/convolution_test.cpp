@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ops/builder.h"
 #include "compiler/ops/elementwise.h"
-#include "compiler/schedule/default_schedule.h"
-#include "compiler/schedule/winograd_tiling.h"
+#include "compiler/recipes/emit/winograd.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 
 namespace tf::test {
@@ -50,7 +50,8 @@ TEST_P(DefaultConvolution, AgreesWithItsDefinition) {
     const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, target.fp32_lanes()}}};
     for (int threads : {1, 2}) {
       const tensor::PortLayouts ports{{blocked}, {blocked}};
-      const schedule::Schedule schedule = schedule::default_schedule(workload, ports, target, threads);
+      const schedule::Schedule schedule = recipes::default_schedule(
+          {.workload = workload, .ports = ports, .target = target, .threads = threads});
       const std::string steps = schedule::to_string(schedule);
       EXPECT_EQ(absl::StrContains(steps, "rfactor"), convolution.sums_parts) << steps;
       check_schedule(workload, schedule, ports, 1, absl::StrCat(text, ", ", threads, " threads"));
@@ -102,12 +103,12 @@ TEST(GroupedWinograd, AgreesWithItsDefinition) {
     const tensor::PortLayouts ports{{blocked}, {blocked}};
     for (const int64_t tile : {2, 4}) {
       const auto frame =
-          schedule::winograd_frame(workload, schedule::structure_of(workload), ports, target, tile);
+          recipes::winograd_frame({.workload = workload, .ports = ports, .target = target}, tile);
       ASSERT_TRUE(frame);
       for (const int threads : {1, 2}) {
         schedule::Schedule schedule;
-        schedule::append_winograd(*frame, schedule::default_winograd_tiling(*frame, target, threads),
-                                  schedule.steps);
+        recipes::append_winograd(*frame, recipes::default_winograd_tiling(*frame, target, threads),
+                                 schedule.steps);
         check_schedule(workload, schedule, ports, 1, absl::StrCat(height, "x", width, ", F(", tile, ",3)"));
       }
     }

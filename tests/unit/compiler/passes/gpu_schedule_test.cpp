@@ -1,12 +1,12 @@
 // Schedules for GPUs, lowered and interpreted (the threads of a block side by side), against the workload's
 // definition in double precision.
 
-#include "compiler/schedule/gpu_schedule.h"
-
 #include <random>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/print.h"
+#include "compiler/recipes/gpu/product.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
@@ -22,6 +22,19 @@ tensor::Workload matmul(int64_t m, int64_t n, int64_t k, bool epilogue = false) 
   return *b.finish({y});
 }
 
+const target::Target kGpu = *target::parse_target("cuda:arch=sm_90");
+
+schedule::Schedule gpu_schedule(const tensor::Workload& workload) {
+  return recipes::default_schedule({.workload = workload, .target = kGpu});
+}
+
+// The product with that tile, where it has threads.
+schedule::Schedule tiled(const tensor::Workload& workload, const recipes::GpuTile& tile) {
+  for (const recipes::Sketch& sketch : recipes::product_on_gpu({.workload = workload, .target = kGpu}, tile))
+    if (schedule::apply(workload, sketch.steps).ok()) return sketch.steps;
+  return gpu_schedule(workload);
+}
+
 void check_on_gpu(const tensor::Workload& workload, const schedule::Schedule& schedule, uint64_t seed,
                   const std::string& context) {
   check_schedule(workload, schedule, {}, seed, context, passes::gpu_pipeline());
@@ -35,11 +48,11 @@ std::string ir_of(const tensor::Workload& workload, const schedule::Schedule& sc
 
 TEST(GpuSchedule, TilesAProductOverBlocksThreadsAndSharedMemory) {
   const tensor::Workload workload = matmul(128, 64, 32);
-  const std::string text = ir_of(workload, schedule::gpu_schedule(workload));
+  const std::string text = ir_of(workload, gpu_schedule(workload));
   for (const char* part : {"grid_y", "thread_x", "thread_y", "p0.pack: f32[1024] shared",
                            "p1.pack: f32[1024] shared", "t0.acc: f32[16] register", "barrier"})
     EXPECT_THAT(text, HasSubstr(part));
-  check_on_gpu(workload, schedule::gpu_schedule(workload), 1, "128x64x32");
+  check_on_gpu(workload, gpu_schedule(workload), 1, "128x64x32");
 }
 
 TEST(GpuSchedule, GivesProductsOfAnySizeAndTile) {
@@ -52,13 +65,13 @@ TEST(GpuSchedule, GivesProductsOfAnySizeAndTile) {
   };
   for (const auto& size : sizes) {
     for (int i = 0; i < 4 && !::testing::Test::HasFatalFailure(); ++i) {
-      const schedule::GpuTile tile{.threads_m = pick({1, 2, 4, 8}),
-                                   .threads_n = pick({1, 3, 8, 16}),
-                                   .rows = pick({1, 2, 4}),
-                                   .columns = pick({1, 3, 4}),
-                                   .reduce = pick({1, 4, 7, 16})};
+      const recipes::GpuTile tile{.threads_m = pick({1, 2, 4, 8}),
+                                  .threads_n = pick({1, 3, 8, 16}),
+                                  .rows = pick({1, 2, 4}),
+                                  .columns = pick({1, 3, 4}),
+                                  .reduce = pick({1, 4, 7, 16})};
       const tensor::Workload workload = matmul(size.m, size.n, size.k, i % 2 == 1);
-      check_on_gpu(workload, schedule::gpu_schedule(workload, tile), static_cast<uint64_t>(i),
+      check_on_gpu(workload, tiled(workload, tile), static_cast<uint64_t>(i),
                    absl::StrCat(size.m, "x", size.n, "x", size.k, ", ", i));
     }
   }
@@ -68,14 +81,14 @@ TEST(GpuSchedule, GivesBatchesOfProducts) {
   ops::Builder b;
   const tensor::Buffer y = ops::matmul(b, f32_input(b, {3, 20, 9}), f32_input(b, {3, 9, 33}));
   const tensor::Workload workload = *b.finish({y});
-  EXPECT_THAT(ir_of(workload, schedule::gpu_schedule(workload)), HasSubstr("grid_z"));
-  check_on_gpu(workload, schedule::gpu_schedule(workload), 1, "batch");
+  EXPECT_THAT(ir_of(workload, gpu_schedule(workload)), HasSubstr("grid_z"));
+  check_on_gpu(workload, gpu_schedule(workload), 1, "batch");
 }
 
 TEST(GpuSchedule, GivesEveryOperator) {
   for (const SmallWorkload& small : small_workloads()) {
     const tensor::Workload workload = build_small(small);
-    check_on_gpu(workload, schedule::gpu_schedule(workload), 1, small.name);
+    check_on_gpu(workload, gpu_schedule(workload), 1, small.name);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 
 namespace tf::test {
@@ -54,7 +54,8 @@ TEST_P(MatrixProduct, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
   for (const char* text : {"x86_64:cpu=znver4,l2=1K", "x86_64:cpu=haswell,l2=1K"}) {
     const target::Target target = target::parse_target(text).value();
     for (int threads : {1, 2}) {
-      const schedule::Schedule schedule = schedule::default_schedule(workload, {}, target, threads);
+      const schedule::Schedule schedule =
+          recipes::default_schedule({.workload = workload, .target = target, .threads = threads});
       const std::string steps = schedule::to_string(schedule);
       EXPECT_EQ(absl::StrContains(steps, "cache_read p1 "), product.packs) << steps;
       EXPECT_EQ(absl::StrContains(steps, "rfactor"), product.sums_parts) << steps;
@@ -68,8 +69,8 @@ TEST(ParallelSplitK, AgreeWithTheirDefinition) {
   for (const bool bias : {false, true}) {
     const tensor::Workload workload =
         workload_of({.name = "", .batch = 0, .m = 6, .n = 63, .k = 1400, .constant = true, .bias = bias});
-    const schedule::Schedule schedule =
-        schedule::default_schedule(workload, {}, target::parse_target("x86_64:cpu=znver4").value(), 16);
+    const schedule::Schedule schedule = recipes::default_schedule(
+        {.workload = workload, .target = target::parse_target("x86_64:cpu=znver4").value(), .threads = 16});
     const std::string steps = schedule::to_string(schedule);
     EXPECT_TRUE(absl::StrContains(steps, "cache_write t0.rf")) << steps;
     EXPECT_TRUE(absl::StrContains(steps, "parallel")) << steps;
@@ -117,8 +118,8 @@ TEST(RowMajorConvolution, IsAProductOfFiltersByPixels) {
         *b.finish({ops::relu(b, ops::conv(b, x, w, {.pads_begin = pads, .pads_end = pads}))});
     for (const char* text : {"x86_64:cpu=znver4,l2=1K", "x86_64:cpu=haswell", "aarch64:cpu=cortex-a72"}) {
       for (int threads : {1, 2}) {
-        const schedule::Schedule schedule =
-            schedule::default_schedule(workload, {}, target::parse_target(text).value(), threads);
+        const schedule::Schedule schedule = recipes::default_schedule(
+            {.workload = workload, .target = target::parse_target(text).value(), .threads = threads});
         const std::string steps = schedule::to_string(schedule);
         if (c.filters > 20) {  // several filters a tile, one row of pixels
           EXPECT_THAT(steps, ::testing::ContainsRegex("i1 [0-9]+,([2-9]|[1-9][0-9])+ guard")) << text;
@@ -161,7 +162,7 @@ TEST_P(NarrowMatrixProduct, IsPackedAndSummedInPartsLikeAnyOther) {
     const tensor::Workload workload = *builder.finish({sum});
     for (const char* text : {"x86_64:cpu=znver4,l2=1K", "x86_64:cpu=haswell,l2=1K"}) {
       const schedule::Schedule schedule =
-          schedule::default_schedule(workload, {}, target::parse_target(text).value(), 1);
+          recipes::default_schedule({.workload = workload, .target = target::parse_target(text).value()});
       const std::string steps = schedule::to_string(schedule);
       // For dot products, which these elements have on the first of them, a copy always pays.
       const bool dots = absl::StrContains(text, "znver4") && product.a != tensor::Element::kFloat16;

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/schedule/default_schedule.h"
-#include "compiler/schedule/winograd_tiling.h"
+#include "compiler/recipes/emit/winograd.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
@@ -24,7 +24,8 @@ TEST_P(EveryOperator, AgreesWithItsDefinitionUnderTheDefaultSchedule) {
     const target::Target target = target::parse_target(text).value();
     for (uint64_t seed : {0, 1, 2}) {
       const tensor::PortLayouts ports = seed == 0 ? tensor::PortLayouts{} : random_ports(workload, seed);
-      const schedule::Schedule schedule = schedule::default_schedule(workload, ports, target, 2);
+      const schedule::Schedule schedule =
+          recipes::default_schedule({.workload = workload, .ports = ports, .target = target, .threads = 2});
       check_schedule(workload, schedule, ports, seed, absl::StrCat("default for ", text, ", seed ", seed));
     }
   }
@@ -49,8 +50,10 @@ TEST(Depthwise, AgreesWithItsDefinitionWithChannelsInnermost) {
                                  }};
     const tensor::Workload workload = build_small(small);
     for (int threads : {1, 2})
-      check_schedule(workload, schedule::default_schedule(workload, ports, target, threads), ports, 1,
-                     "default schedule");
+      check_schedule(workload,
+                     recipes::default_schedule(
+                         {.workload = workload, .ports = ports, .target = target, .threads = threads}),
+                     ports, 1, "default schedule");
   }
 }
 
@@ -78,15 +81,15 @@ TEST(Winograd, AgreesWithItsDefinition) {
     const tensor::Workload workload = build_small(small);
     for (int64_t tile : {2, 4, 6}) {
       const auto frame =
-          schedule::winograd_frame(workload, schedule::structure_of(workload), ports, target, tile);
+          recipes::winograd_frame({.workload = workload, .ports = ports, .target = target}, tile);
       EXPECT_EQ(frame.has_value(), tile + s.kernel <= 9);
       if (!frame) continue;
       for (int threads : {1, 2}) {
-        schedule::WinogradTiling tiling = schedule::default_winograd_tiling(*frame, target, threads);
+        recipes::WinogradTiling tiling = recipes::default_winograd_tiling(*frame, target, threads);
         for (bool whole_input : {false, true}) {
           tiling.whole_input = whole_input;
           schedule::Schedule schedule;
-          schedule::append_winograd(*frame, tiling, schedule.steps);
+          recipes::append_winograd(*frame, tiling, schedule.steps);
           check_schedule(workload, schedule, ports, static_cast<uint64_t>(tile),
                          absl::StrCat("F(", tile, ",", s.kernel, ")"));
         }

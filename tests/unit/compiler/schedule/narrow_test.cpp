@@ -7,7 +7,9 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
+#include "compiler/recipes/shape/structure.h"
+#include "compiler/schedule/numerics.h"
 #include "tests/support/schedule/examples.h"
 
 namespace tf::schedule {
@@ -37,7 +39,8 @@ tensor::Workload convolution(int64_t channels, int64_t extent, int64_t out) {
 
 std::string default_text(const tensor::Workload& workload, const char* target, const Numerics& allowed,
                          const tensor::PortLayouts& ports = {}) {
-  return to_string(default_schedule(workload, ports, *target::parse_target(target), 1, allowed));
+  return to_string(recipes::default_schedule(
+      {.workload = workload, .ports = ports, .target = *target::parse_target(target), .allowed = allowed}));
 }
 
 std::optional<Illegal> reason_of(const tensor::Workload& workload, const Narrow& step) {
@@ -76,7 +79,7 @@ TEST(Narrow, IsLegalForF32ConstantsAndStoredElementwiseStages) {
   EXPECT_EQ(reason_of(workload, {"t0", Element::kBFloat16}), Illegal::kNotNarrow);  // sums stay f32
   EXPECT_EQ(reason_of(workload, {"p9", Element::kBFloat16}), Illegal::kUnknownStage);
   const int output = static_cast<int>(workload.stages.size()) - 1;
-  EXPECT_EQ(reason_of(workload, {stage_name(output), Element::kBFloat16}), Illegal::kIsOutput);
+  EXPECT_EQ(reason_of(workload, {recipes::stage_name(output), Element::kBFloat16}), Illegal::kIsOutput);
   State transformed(convolution(16, 8, 16));
   ASSERT_FALSE(transformed.apply(Winograd{"t1", 4}));
   EXPECT_EQ(transformed.apply(Narrow{"p1", Element::kBFloat16})->reason, Illegal::kNotNarrow);

@@ -7,7 +7,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/schedule/stage_loops.h"
 
 namespace tf::schedule {
@@ -32,7 +32,8 @@ tensor::Workload product(const Factors& f) {
 }
 
 std::string default_text(const tensor::Workload& workload, const char* target) {
-  return to_string(default_schedule(workload, {}, *target::parse_target(target), 1));
+  return to_string(
+      recipes::default_schedule({.workload = workload, .target = *target::parse_target(target)}));
 }
 
 std::optional<Illegal> reason_of(const tensor::Workload& workload, const Offset& step) {

@@ -1,5 +1,7 @@
 // Winograd convolutions: the matrices, the step, the schedules made with it, and their errors.
 
+#include "compiler/recipes/emit/winograd.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,9 +11,9 @@
 #include "compiler/ops/builder.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/schedule/cook_toom.h"
-#include "compiler/schedule/default_schedule.h"
-#include "compiler/schedule/winograd_tiling.h"
+#include "compiler/schedule/numerics.h"
 #include "tests/support/schedule/examples.h"
 
 namespace tf::schedule {
@@ -111,13 +113,20 @@ TEST(Winograd, SaysWhichTileIsLegalForTheFilter) {
 TEST(DefaultSchedule, TakesWinogradOnlyIfAllowedAndWorthIt) {
   const tensor::Workload worth = convolution({.in = 64, .height = 56, .width = 56, .out = 64});
   const tensor::PortLayouts ports = channels_innermost(16);
-  EXPECT_TRUE(numerics_of(default_schedule(worth, ports, znver4(), 1)).empty());
-  EXPECT_EQ(numerics_of(default_schedule(worth, ports, znver4(), 1, {kWinograd})), Numerics{kWinograd});
+  EXPECT_TRUE(numerics_of(recipes::default_schedule({.workload = worth, .ports = ports, .target = znver4()}))
+                  .empty());
+  EXPECT_EQ(numerics_of(recipes::default_schedule(
+                {.workload = worth, .ports = ports, .target = znver4(), .allowed = {kWinograd}})),
+            Numerics{kWinograd});
   // Two pixels: transforms of whole tiles for little.
   const tensor::Workload tiny = convolution({.in = 64, .height = 1, .width = 2, .out = 64});
-  EXPECT_TRUE(numerics_of(default_schedule(tiny, ports, znver4(), 1, {kWinograd})).empty());
+  EXPECT_TRUE(numerics_of(recipes::default_schedule(
+                              {.workload = tiny, .ports = ports, .target = znver4(), .allowed = {kWinograd}}))
+                  .empty());
   // Rows innermost: channels are no vectors.
-  EXPECT_TRUE(numerics_of(default_schedule(worth, {}, znver4(), 1, {kWinograd})).empty());
+  EXPECT_TRUE(
+      numerics_of(recipes::default_schedule({.workload = worth, .target = znver4(), .allowed = {kWinograd}}))
+          .empty());
 }
 
 TEST(Numerics, KnowsTheNamesThatUsersMayAllow) {
@@ -128,10 +137,10 @@ TEST(Numerics, KnowsTheNamesThatUsersMayAllow) {
 
 TEST(DefaultWinogradTiling, ReadsWeightsBeyondL2OnceIfL2HasRoomForAllTiles) {
   const tensor::Workload workload = convolution({.in = 512, .height = 7, .width = 7, .out = 512});
-  const std::optional<WinogradFrame> frame =
-      winograd_frame(workload, structure_of(workload), channels_innermost(16), znver4(), 2);
+  const std::optional<recipes::WinogradFrame> frame =
+      recipes::winograd_frame({.workload = workload, .ports = channels_innermost(16), .target = znver4()}, 2);
   ASSERT_TRUE(frame);
-  const WinogradTiling tiling = default_winograd_tiling(*frame, znver4(), 1);
+  const recipes::WinogradTiling tiling = recipes::default_winograd_tiling(*frame, znver4(), 1);
   EXPECT_GE(tiling.block_h.value, frame->tiles_h);
   EXPECT_GE(tiling.block_w.value, frame->tiles_w);
   EXPECT_GE(tiling.rows_h.value * tiling.rows_w.value, 8) << "weights pass by once a register tile";
@@ -140,9 +149,10 @@ TEST(DefaultWinogradTiling, ReadsWeightsBeyondL2OnceIfL2HasRoomForAllTiles) {
 TEST(WinogradFrame, TakesGroupsOfWholeVectors) {
   auto frame_of = [](const Shape& shape) {
     const tensor::Workload workload = convolution(shape);
-    return winograd_frame(workload, structure_of(workload), channels_innermost(16), znver4(), 4);
+    return recipes::winograd_frame(
+        {.workload = workload, .ports = channels_innermost(16), .target = znver4()}, 4);
   };
-  const std::optional<WinogradFrame> frame = frame_of({.in = 64, .out = 96, .groups = 2});
+  const std::optional<recipes::WinogradFrame> frame = frame_of({.in = 64, .out = 96, .groups = 2});
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->in_channels, 32);
   EXPECT_EQ(frame->all_in_channels, 64);

@@ -12,10 +12,11 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/pooling.h"
 #include "compiler/ops/reduction.h"
+#include "compiler/schedule/numerics.h"
 #include "tests/support/schedule/examples.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
-#include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
+#include "tuner/space/space.h"
 
 namespace tf::model {
 namespace {
@@ -145,7 +146,7 @@ class EverySketch : public ::testing::TestWithParam<SmallWorkload> {
       space::Candidate candidate{static_cast<int>(number), {}};
       for (const space::Parameter& parameter : sketch.parameters)
         candidate.point.push_back(static_cast<uint32_t>(space::below(random, parameter.choices.size())));
-      SCOPED_TRACE(space::to_string(candidate.point));
+      SCOPED_TRACE(recipes::to_string(candidate.point));
       legal += compare(space, candidate, evaluator, target, threads, compiled->main_nest);
     }
     return legal;

@@ -9,8 +9,8 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
-#include "compiler/schedule/default_schedule.h"
-#include "compiler/schedule/winograd_tiling.h"
+#include "compiler/recipes/emit/winograd.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/support/schedule/examples.h"
 #include "tuner/model/nests/nest.h"
 
@@ -31,11 +31,10 @@ tensor::Workload convolution(int64_t channels, int64_t extent) {
 }
 
 schedule::Schedule winograd(const tensor::Workload& workload, int64_t tile) {
-  const schedule::Structure structure = schedule::structure_of(workload);
-  const schedule::WinogradFrame frame =
-      *schedule::winograd_frame(workload, structure, channels_innermost(16), znver4(), tile);
+  const recipes::WinogradFrame frame = *recipes::winograd_frame(
+      {.workload = workload, .ports = channels_innermost(16), .target = znver4()}, tile);
   schedule::Schedule result;
-  schedule::append_winograd(frame, schedule::default_winograd_tiling(frame, znver4(), 1), result.steps);
+  recipes::append_winograd(frame, recipes::default_winograd_tiling(frame, znver4(), 1), result.steps);
   return result;
 }
 
@@ -259,8 +258,10 @@ std::vector<Nest> streaming_nests() {
   auto x = b.input("x", Element::kFloat32, {imm(1), imm(2048)});
   auto w = b.constant("w", Element::kFloat32, {imm(2048), imm(1024)});
   const tensor::Workload workload = *b.finish({ops::matmul(b, x, w)});
-  return summarize(schedule::apply(workload, schedule::default_schedule(workload, {}, znver4(), 1)).value(),
-                   {}, znver4());
+  return summarize(
+      schedule::apply(workload, recipes::default_schedule({.workload = workload, .target = znver4()}))
+          .value(),
+      {}, znver4());
 }
 
 TEST(Roofline, TakesConstantsFromMemoryOnlyWhereANetworkReadsTooMuchInBetween) {
@@ -362,8 +363,8 @@ TEST(Traffic, OfACacheIsByItsOwnRoom) {
 TEST(Roofline, RanksWinogradBeforeTheDefinitionWhereItTakesAThirdOfTheProducts) {
   for (const auto& [channels, extent] : {std::pair<int64_t, int64_t>(64, 56), {128, 28}, {256, 14}}) {
     const tensor::Workload workload = convolution(channels, extent);
-    const schedule::Schedule direct =
-        schedule::default_schedule(workload, channels_innermost(16), znver4(), 1);
+    const schedule::Schedule direct = recipes::default_schedule(
+        {.workload = workload, .ports = channels_innermost(16), .target = znver4()});
     EXPECT_LT(roofline_of(nests_of(workload, winograd(workload, 4)), znver4()).seconds.constant(),
               roofline_of(nests_of(workload, direct), znver4()).seconds.constant())
         << channels;

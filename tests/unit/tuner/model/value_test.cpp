@@ -14,7 +14,7 @@ namespace tf::model {
 namespace {
 
 space::Sketch two_parameters() {
-  space::Sketch sketch;
+  space::Sketch sketch("two parameters", {});
   sketch.parameters = {{"a", {{1, 7}, {2, 5}, {4, 3}, {8, 9}}}, {"b", {{3}, {6}, {10}}}};
   return sketch;
 }

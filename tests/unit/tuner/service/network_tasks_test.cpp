@@ -10,7 +10,7 @@
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/zoo/zoo.h"
 #include "compiler/graph/program/program.h"
-#include "compiler/schedule/structure.h"
+#include "compiler/recipes/shape/structure.h"
 
 namespace tf::service {
 namespace {
@@ -68,7 +68,7 @@ TEST_F(NetworkTasksTest, LeaveOutKernelsThatComputeNothing) {
   read(model.SerializeAsString());
 
   const graph::Task& first = program_.tasks.at(0);
-  ASSERT_TRUE(schedule::computes_nothing(*tensor::bind(first.kernel.workload, first.kernel.binding)));
+  ASSERT_TRUE(recipes::computes_nothing(*tensor::bind(first.kernel.workload, first.kernel.binding)));
   ASSERT_EQ(network_.size(), program_.tasks.size() + program_.alternatives.size() - 1);
   EXPECT_EQ(network_.front().label, program_.tasks.at(1).label);
 }

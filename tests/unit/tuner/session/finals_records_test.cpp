@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "compiler/driver/wire.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
 #include "tuner/session/finals/finals.h"
 #include "tuner/session/finals/finals_run.h"
@@ -398,8 +398,8 @@ class FinalsRun : public TuneTest {
   using BuildRequest = tunefarm::kernel::v1::BuildRequest;
   const Finalist finalist_{.request = std::make_shared<const BuildRequest>(driver::kernel_request(
                                tasks_[0].kernel, target_,
-                               schedule::to_string(schedule::default_schedule(tasks_[0].kernel.workload, {},
-                                                                              options_.target, 1))))};
+                               schedule::to_string(recipes::default_schedule(
+                                   {.workload = tasks_[0].kernel.workload, .target = options_.target}))))};
   const std::vector<TaskFinals> all_finals_ = {{.task = 0, .finalists = {finalist_, finalist_}}};
   Throttling throttling_;
   static constexpr uint64_t kFirstTicket = 100;

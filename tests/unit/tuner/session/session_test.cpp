@@ -9,13 +9,13 @@
 
 #include "compiler/ir/equal.h"
 #include "compiler/passes/lower.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "database/memory_store.h"
 #include "tests/support/database/forwarding_store.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
-#include "tuner/space/generate.h"
 #include "tuner/space/sampling.h"
+#include "tuner/space/space.h"
 
 namespace tf::session {
 namespace {
@@ -140,7 +140,7 @@ TEST_F(TuneTest, MeasuresTheUntunedScheduleOfEachTaskFirstWhateverTheStrategy) {
     ASSERT_TRUE(run().ok());
     for (const Task& task : tasks_) {
       const schedule::Schedule untuned =
-          schedule::default_schedule(task.kernel.workload, {}, options_.target, 1);
+          recipes::default_schedule({.workload = task.kernel.workload, .target = options_.target});
       bool found = false;
       std::vector<std::string> schedules;
       for (const auto& record : records()) {

@@ -39,9 +39,7 @@ class TransferLearningTest : public testing::Test {
   void add(int64_t m, int64_t n, int64_t k) { add(m, n, k, &model_, 8 + own_.size()); }
   // Tries all seeds of a task and its first proposal, which becomes its best.
   static space::Candidate try_some(TaskState& task) {
-    const size_t seeds =
-        std::accumulate(task.space().space().sketches.begin(), task.space().space().sketches.end(), size_t{0},
-                        [](size_t sum, const space::Sketch& sketch) { return sum + sketch.seeds.size(); });
+    const size_t seeds = task.space().space().sketches.size();
     space::Candidate last;
     for (size_t i = 0; i <= seeds; ++i) {
       last = task.next().value();

@@ -1,3 +1,5 @@
+#include "tuner/space/space.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,10 +9,9 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/movement.h"
 #include "compiler/ops/reduction.h"
-#include "compiler/schedule/default_schedule.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/schedule/schedule.h"
 #include "tests/support/tuner/test_problems.h"
-#include "tuner/space/generate.h"
 #include "tuner/space/neighbourhood.h"
 #include "tuner/space/sampling.h"
 
@@ -39,15 +40,13 @@ TEST(GenerateSpace, OffersMostlyLegalPoints) {
   EXPECT_GT(legal, 150);
 }
 
-TEST(GenerateSpace, SeedsEachTiledSketchWithTheDefaultSchedule) {
+TEST(GenerateSpace, StartsEachTiledSketchAtTheDefaultSchedule) {
   const tensor::KernelSpec problem = test::matmul_problem(56, 96, 64);
   const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 1));
-  const schedule::Schedule fallback = schedule::default_schedule(problem.workload, {}, avx512(), 1);
+  const schedule::Schedule fallback =
+      recipes::default_schedule({.workload = problem.workload, .target = avx512()});
   for (const Sketch& sketch : space.sketches) {
-    ASSERT_EQ(sketch.seeds.size(), 1u) << sketch.family;
-    schedule::Schedule seed = instantiate(sketch, sketch.seeds[0]);
-    ASSERT_TRUE(std::holds_alternative<schedule::Pragma>(seed.steps.back()));
-    seed.steps.pop_back();  // the default leaves unrolling to the back end
+    const schedule::Schedule seed = recipes::instantiate(sketch, sketch.default_point());
     EXPECT_EQ(schedule::to_string(seed), schedule::to_string(fallback)) << sketch.family;
   }
 }
@@ -60,7 +59,8 @@ TEST(GenerateSpace, GivesASoftmaxRows) {
   ASSERT_EQ(space.sketches.size(), 1u);
   EXPECT_EQ(space.sketches[0].family, "generated rows");
   for (uint32_t partials = 0; partials < space.sketches[0].parameters[1].choices.size(); ++partials)
-    EXPECT_TRUE(schedule::apply(problem.workload, instantiate(space.sketches[0], {1, partials, 0})).ok());
+    EXPECT_TRUE(
+        schedule::apply(problem.workload, recipes::instantiate(space.sketches[0], {1, partials, 0})).ok());
 }
 
 // a[m, k] * b[k, n], both given at run time.
@@ -70,15 +70,16 @@ tensor::KernelSpec product_problem(int64_t m, int64_t n, int64_t k) {
   return problem;
 }
 
-TEST(GenerateSpace, SeedsTheFormOfAProductThatTheDefaultScheduleTakes) {
+TEST(GenerateSpace, StartsAtTheFormOfAProductThatTheDefaultScheduleTakes) {
   for (const tensor::KernelSpec& problem :
        {product_problem(1024, 1024, 1024), product_problem(64, 64, 64), product_problem(1, 4096, 4096),
         product_problem(512, 512, 8192)}) {
     const DesignSpace space = generate_space(tensor::for_target(problem, avx512(), 1));
-    schedule::Schedule seed = instantiate(space.sketches[0], space.sketches[0].seeds[0]);
-    seed.steps.pop_back();  // the default leaves unrolling to the back end
-    EXPECT_EQ(schedule::to_string(seed),
-              schedule::to_string(schedule::default_schedule(problem.workload, {}, avx512(), 1)));
+    const schedule::Schedule seed =
+        recipes::instantiate(space.sketches[0], space.sketches[0].default_point());
+    EXPECT_EQ(
+        schedule::to_string(seed),
+        schedule::to_string(recipes::default_schedule({.workload = problem.workload, .target = avx512()})));
   }
 }
 
@@ -100,7 +101,7 @@ TEST(GenerateSpace, OffersAProductPackedColumnsAndPartialSums) {
   std::set<std::string> families;
   for (const Sketch& sketch : space.sketches) {
     families.insert(sketch.family);
-    EXPECT_TRUE(schedule::apply(*sketch.workload, instantiate(sketch, sketch.seeds[0])).ok())
+    EXPECT_TRUE(schedule::apply(*sketch.workload, recipes::instantiate(sketch, sketch.default_point())).ok())
         << sketch.family;
   }
   EXPECT_EQ(families, (std::set<std::string>{"template dense", "template dense, packed",
@@ -108,7 +109,7 @@ TEST(GenerateSpace, OffersAProductPackedColumnsAndPartialSums) {
                                              "template dense, partial sums", "generated tiled-reduction"}));
 }
 
-TEST(GenerateSpace, OffersAConvolutionPartialSumsAndSeedsTheDefaultsForm) {
+TEST(GenerateSpace, OffersAConvolutionPartialSumsAndStartsAtTheDefaultsForm) {
   for (const int64_t extent : {7, 1}) {  // one place: nothing to read weights for twice
     ops::Builder b;
     auto x = b.input("x", tensor::Element::kFloat32,
@@ -123,15 +124,17 @@ TEST(GenerateSpace, OffersAConvolutionPartialSumsAndSeedsTheDefaultsForm) {
     std::set<std::string> families;
     for (const Sketch& sketch : space.sketches) {
       families.insert(sketch.family);
-      EXPECT_TRUE(schedule::apply(*sketch.workload, instantiate(sketch, sketch.seeds[0])).ok())
+      EXPECT_TRUE(
+          schedule::apply(*sketch.workload, recipes::instantiate(sketch, sketch.default_point())).ok())
           << sketch.family;
     }
     EXPECT_TRUE(families.contains("template conv2d")) << extent;
     EXPECT_TRUE(families.contains("template conv2d, partial sums")) << extent;
-    schedule::Schedule seed = instantiate(space.sketches[0], space.sketches[0].seeds[0]);
-    seed.steps.pop_back();  // the default leaves unrolling to the back end
-    EXPECT_EQ(schedule::to_string(seed), schedule::to_string(schedule::default_schedule(
-                                             problem.workload, {{blocked}, {blocked}}, avx512(), 1)));
+    const schedule::Schedule seed =
+        recipes::instantiate(space.sketches[0], space.sketches[0].default_point());
+    EXPECT_EQ(schedule::to_string(seed),
+              schedule::to_string(recipes::default_schedule(
+                  {.workload = problem.workload, .ports = {{blocked}, {blocked}}, .target = avx512()})));
   }
 }
 
@@ -147,7 +150,7 @@ TEST(GenerateSpace, MovesElementsInSquaresInsteadOfGatheringThem) {
   ASSERT_EQ(flat->parameters.size(), 1u);
   EXPECT_EQ(flat->parameters[0].name, "side_t0");
   for (uint32_t choice = 0; choice < flat->parameters[0].choices.size(); ++choice) {
-    const schedule::Schedule schedule = instantiate(*flat, Point{choice});
+    const schedule::Schedule schedule = recipes::instantiate(*flat, Point{choice});
     EXPECT_TRUE(schedule::apply(problem.workload, schedule).ok());
     EXPECT_EQ(schedule::to_string(schedule).find("vectorize"), std::string::npos);
   }
@@ -207,7 +210,7 @@ TEST(Mutate, ChangesOneOrTwoParametersAndStaysInRange) {
 }
 
 TEST(Neighbourhood, HoldsTheNextSmallerAndLargerPartsAndMovedFactors) {
-  Sketch sketch;
+  Sketch sketch("tiles", {});
   sketch.parameters = {{"tile", {{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {4, 1}}}};
   DesignSpace space;
   space.sketches = {sketch};

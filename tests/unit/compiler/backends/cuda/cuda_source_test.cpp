@@ -15,7 +15,7 @@
 #include "compiler/ir/physical.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/lower.h"
-#include "compiler/schedule/gpu_schedule.h"
+#include "compiler/recipes/gpu/product.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf::backends {
@@ -36,9 +36,10 @@ tensor::Workload matmul(int64_t m, int64_t n, int64_t k, bool epilogue) {
 }
 
 ir::Function lowered(const tensor::Workload& workload, const std::string& name,
-                     const schedule::GpuTile& tile = {}) {
-  const auto result = passes::lower(workload, schedule::gpu_schedule(workload, tile), {},
-                                    {.name = name, .pipeline = passes::gpu_pipeline(), .verify_each = true});
+                     const recipes::GpuTile& tile = {}) {
+  const auto result =
+      passes::lower(workload, recipes::product_on_gpu({.workload = workload}, tile).at(0).steps, {},
+                    {.name = name, .pipeline = passes::gpu_pipeline(), .verify_each = true});
   EXPECT_TRUE(result.ok()) << result.status();
   return result->function;
 }
@@ -97,7 +98,7 @@ struct Case {
 std::vector<Case> cases() {
   std::vector<std::pair<std::string, ir::Function>> functions;
   const auto add = [&](const std::string& name, const tensor::Workload& workload,
-                       const schedule::GpuTile& tile) {
+                       const recipes::GpuTile& tile) {
     functions.emplace_back(name, lowered(workload, absl::StrCat("kernel_", functions.size()), tile));
   };
   for (const test::SmallWorkload& small : test::small_workloads())

@@ -1,0 +1,26 @@
+#include "compiler/recipes/gpu/loops.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/recipes/shape/structure.h"
+
+namespace tf::recipes {
+
+using namespace schedule;  // NOLINT: the language being written
+
+std::string axis_name(size_t axis) {
+  return absl::StrCat("i", axis);
+}
+
+void append_inlining(const std::vector<int>& stages, Steps& steps) {
+  for (const int stage : stages) steps.push_back(Inline{stage_name(stage)});
+}
+
+std::string append_fuse(const std::string& stage, size_t rank, Steps& steps) {
+  std::vector<std::string> loops;
+  for (size_t axis = 0; axis < rank; ++axis) loops.push_back(axis_name(axis));
+  if (rank > 1) steps.push_back(Fuse{stage, loops});
+  return absl::StrJoin(loops, "*");
+}
+
+}  // namespace tf::recipes

@@ -1,0 +1,25 @@
+#pragma once
+// Owns: the recipe of products on GPUs: tiled over blocks, threads and registers, operands staged in shared memory.
+// Does not know: CUDA, OpenCL.
+
+#include <vector>
+
+#include "compiler/recipes/sketch.h"
+
+namespace tf::recipes {
+
+// Of one product y[…, m, n] = Σ over k of a · b. A block computes threads_m * rows by threads_n * columns
+// elements with threads_m * threads_n threads, `reduce` steps of k from one filling of shared memory to the
+// next.
+struct GpuTile {
+  int64_t threads_m = 16, threads_n = 16;
+  int64_t rows = 4, columns = 4;  // of one thread, in registers
+  int64_t reduce = 16;
+};
+
+// Of kernels with one reduction over one axis, two output axes or more, and element-wise stages around it; with no more
+// threads than these need.
+std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTile& tile);
+std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel);  // with the tile above
+
+}  // namespace tf::recipes

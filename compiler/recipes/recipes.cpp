@@ -1,0 +1,81 @@
+#include "compiler/recipes/recipes.h"
+
+#include <limits>
+
+#include "compiler/recipes/cpu/attention.h"
+#include "compiler/recipes/cpu/conv2d.h"
+#include "compiler/recipes/cpu/dense.h"
+#include "compiler/recipes/cpu/depthwise.h"
+#include "compiler/recipes/cpu/flat.h"
+#include "compiler/recipes/cpu/reduction.h"
+#include "compiler/recipes/cpu/rows.h"
+#include "compiler/recipes/cpu/winograd.h"
+#include "compiler/recipes/gpu/elements.h"
+#include "compiler/recipes/gpu/product.h"
+#include "compiler/recipes/shape/structure.h"
+
+namespace tf::recipes {
+namespace {
+
+// Loops as the workload defines them: always legal.
+std::vector<Sketch> plain_loops(const tensor::KernelSpec& kernel) {
+  return {Sketch("plain loops", kernel)};
+}
+
+constexpr bool kLastResort = true;
+
+constexpr Recipe kPlain = {"plain loops", plain_loops, kLastResort};
+
+const Recipe kCpu[] = {
+    {"attention", attention},
+    {"rows", rows},
+    {"winograd, faster by estimate", faster_winograd},
+    {"conv2d", conv2d},
+    {"depthwise", depthwise},
+    {"dense", dense},
+    {"reduction", reduction},
+    {"winograd, slower by estimate", slower_winograd},
+    {"flat", flat, kLastResort},
+    kPlain,
+};
+
+const Recipe kGpu[] = {
+    {"product", product_on_gpu},
+    {"elements", elements_on_gpu, kLastResort},
+    kPlain,
+};
+
+bool is_legal(const Sketch& sketch) {
+  return schedule::apply(*sketch.workload, instantiate(sketch, sketch.default_point())).ok();
+}
+
+// The first legal ones, at most so many.
+std::vector<Sketch> legal_sketches(const tensor::KernelSpec& kernel, size_t most) {
+  if (computes_nothing(kernel.workload)) return plain_loops(kernel);
+  std::vector<Sketch> sketches;
+  for (const Recipe& recipe : recipes_for(kernel.target)) {
+    if (recipe.last_resort && !sketches.empty()) continue;
+    for (Sketch& sketch : recipe.match(kernel)) {
+      if (sketches.size() == most) return sketches;
+      if (is_legal(sketch)) sketches.push_back(std::move(sketch));
+    }
+  }
+  return sketches;
+}
+
+}  // namespace
+
+std::span<const Recipe> recipes_for(const target::Target& target) {
+  return target.gpu.block_threads > 0 ? std::span<const Recipe>(kGpu) : kCpu;
+}
+
+std::vector<Sketch> sketches_of(const tensor::KernelSpec& kernel) {
+  return legal_sketches(kernel, std::numeric_limits<size_t>::max());
+}
+
+schedule::Schedule default_schedule(const tensor::KernelSpec& kernel) {
+  const Sketch first = legal_sketches(kernel, 1).front();
+  return instantiate(first, first.default_point());
+}
+
+}  // namespace tf::recipes

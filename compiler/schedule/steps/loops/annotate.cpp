@@ -1,0 +1,73 @@
+#include "compiler/schedule/steps/loops/annotate.h"
+
+#include <algorithm>
+
+namespace tf::schedule {
+namespace {
+
+std::optional<Illegal> check_parallel(const StageState& stage, const Loop& loop) {
+  if (loop.reduce) return Illegal::kReductionParallel;
+  if (stage.place != StageState::Place::kRoot) return Illegal::kNestedParallel;
+  const bool taken = std::ranges::any_of(stage.loops, [&](const Loop& other) {
+    return &other != &loop && other.annotation == Annotation::kParallel;
+  });
+  return taken ? std::optional(Illegal::kNestedParallel) : std::nullopt;
+}
+
+// A stage that is computed inside another shares its threads: the loop runs over those around it, as many as
+// it has iterations.
+std::optional<Illegal> check_thread(StateData& data, const StageState& stage, int index,
+                                    Annotation annotation) {
+  const Loop& loop = stage.loops[static_cast<size_t>(index)];
+  if (loop.reduce) return Illegal::kReductionParallel;
+  if (data.deepest_held_loop(stage) >= index) return Illegal::kHoldsStages;  // of regions for one thread
+  if (stage.place != StageState::Place::kAt) return std::nullopt;
+  const auto around = data.thread_around(stage, annotation);
+  if (!around) return Illegal::kNestedParallel;
+  const SymInt threads = around->stage->loops[static_cast<size_t>(around->loop)].extent;
+  return data.require(tensor::less_equal(loop.extent, threads)) ? std::nullopt
+                                                                : std::optional(Illegal::kBadFactor);
+}
+
+}  // namespace
+
+std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
+  StageState* stage = data.find_stage(step.stage);
+  if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
+  const int index = stage->find_loop(step.loop);
+  if (index < 0) return Illegal::kUnknownLoop;
+  Loop& loop = stage->loops[static_cast<size_t>(index)];
+  if (is_thread(loop.annotation) && data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
+  switch (step.annotation) {
+    case Annotation::kSerial:
+      break;
+    case Annotation::kParallel:
+      if (auto reason = check_parallel(*stage, loop)) return reason;
+      break;
+    case Annotation::kVectorize:
+      // Folding lanes is for combiners that the loop IR has a fold for.
+      if (loop.reduce && stage->stage.combiner == tensor::Combiner::kProd) return Illegal::kReductionParallel;
+      if (index + 1 != static_cast<int>(stage->loops.size())) return Illegal::kNotInnermost;
+      if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
+      if (!data.require(tensor::less_equal(loop.extent, kMaxVectorLanes))) return Illegal::kVectorExtent;
+      break;
+    case Annotation::kUnroll:
+      if (!data.require(tensor::less_equal(loop.extent, kMaxUnrollExtent))) return Illegal::kBadFactor;
+      break;
+    case Annotation::kGridX:
+    case Annotation::kGridY:
+    case Annotation::kGridZ:
+      if (loop.reduce) return Illegal::kReductionParallel;
+      if (stage->place != StageState::Place::kRoot) return Illegal::kNestedParallel;
+      break;
+    case Annotation::kThreadX:
+    case Annotation::kThreadY:
+    case Annotation::kThreadZ:
+      if (auto reason = check_thread(data, *stage, index, step.annotation)) return reason;
+      break;
+  }
+  loop.annotation = step.annotation;
+  return std::nullopt;
+}
+
+}  // namespace tf::schedule

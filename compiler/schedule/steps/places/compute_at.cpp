@@ -1,0 +1,65 @@
+#include "compiler/schedule/steps/places/compute_at.h"
+
+#include <algorithm>
+
+#include "compiler/schedule/needed_region.h"
+#include "compiler/schedule/stage_loops.h"
+
+namespace tf::schedule {
+namespace {
+
+bool any_annotated(const StageState& stage, Annotation annotation) {
+  return std::ranges::any_of(stage.loops, [&](const Loop& loop) { return loop.annotation == annotation; });
+}
+
+bool fits(StateData& data, const Region& region, tensor::Element element, tensor::Scope scope) {
+  if (scope == tensor::Scope::kGlobal) return true;
+  if (scope == tensor::Scope::kFragment) return false;
+  const int64_t most = scope == tensor::Scope::kRegister ? kMaxRegisterBytes : kMaxSharedBytes;
+  SymInt bytes = tensor::element_bytes(element);
+  for (const SymInt& extent : region.extents) {
+    bytes *= extent;
+    if (!bytes.is_open() && bytes > most) return false;  // before it can overflow
+  }
+  return data.require(tensor::less_equal(bytes, most));
+}
+
+}  // namespace
+
+std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
+  StageState* stage = data.find_stage(step.stage);
+  const StageState* consumer = data.find_stage(step.consumer);
+  if (!stage || !consumer || consumer->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
+  if (stage->place != StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
+  if (data.is_output(*stage)) return Illegal::kIsOutput;
+  if (stage->reshaped) return Illegal::kAlreadySplit;
+  if (consumer <= stage) return Illegal::kCyclicConsumer;  // stages stand in topological order
+  const int loop = consumer->find_loop(step.loop);
+  if (loop < 0) return Illegal::kUnknownLoop;
+  if (consumer->loops[static_cast<size_t>(loop)].annotation == Annotation::kVectorize)
+    return Illegal::kNotInnermost;
+  if (data.deepest_held_loop(*stage) >= 0) return Illegal::kHoldsStages;
+  if (any_annotated(*stage, Annotation::kParallel)) return Illegal::kNestedParallel;
+
+  const std::vector<const StageState*> readers = data.readers(stage->stage.output.get());
+  if (readers.empty()) return Illegal::kNoConsumer;
+  for (const StageState* reader : readers)
+    if (reader != consumer && !data.is_inside(*reader, *consumer, loop)) return Illegal::kNoConsumer;
+
+  Region region = needed_region(data, *stage, *consumer, loop, step.scope);
+  if (!fits(data, region, stage->stage.output->element, step.scope)) return Illegal::kBadScope;
+  stage->place = StageState::Place::kAt;
+  stage->consumer = step.consumer;
+  stage->consumer_loop = step.loop;
+  stage->scope = step.scope;
+  const std::vector<Loop> old = stage->loops;
+  reset_loops(*stage, std::move(region.origin), std::move(region.extents));
+  for (size_t i = 0; i < old.size(); ++i) {
+    const bool too_long = old[i].annotation == Annotation::kVectorize &&
+                          !data.require(tensor::less_equal(stage->loops[i].extent, old[i].extent));
+    stage->loops[i].annotation = too_long ? Annotation::kSerial : old[i].annotation;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tf::schedule
