@@ -1,10 +1,9 @@
-#include "compiler/graph/passes/fold_affine.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/passes/rewrite.h"
 
 namespace tf::graph {

@@ -4,10 +4,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/passes/fold.h"
-#include "compiler/graph/passes/fold_affine.h"
 #include "compiler/graph/passes/rewrite.h"
-#include "compiler/graph/passes/share_concats.h"
-#include "compiler/graph/passes/simplify.h"
 #include "compiler/graph/verify.h"
 
 namespace tf::graph {

@@ -1,5 +1,6 @@
 #pragma once
-// Owns: the table of passes that every network goes through before it is cut into kernels.
+// Owns: the passes that every network goes through before it is cut into kernels, and their table. Does not know:
+// folding of constants (fold.h), dead code (rewrite.h).
 
 #include <functional>
 #include <span>
@@ -8,6 +9,37 @@
 #include "compiler/graph/graph.h"
 
 namespace tf::graph {
+
+// Pass. Before → after:
+//   identity(x)                       → x
+//   reshape(reshape(x))               → one reshape
+//   reshape to x's own extents        → x
+//   transpose by 0, 1, 2, …           → x
+//   slice that takes everything       → x
+//   pad by 0                          → x
+//   expand to x's own extents         → x
+//   cast to x's own element           → x
+Graph remove_identities(const Graph& graph);
+
+// Pass. batch_norm(x, scale, bias, mean, variance) → x * s + (bias - mean * s) with s = scale / sqrt(variance
+// + eps), s and the shift of shape [C, 1, …], which constant folding turns into constants.
+Graph expand_batch_norms(const Graph& graph);
+
+// Pass. div(x, c) → mul(x, 1/c) where that is exact: constants whose elements are powers of two.
+Graph multiply_by_reciprocals(const Graph& graph);
+
+// Pass. Where the weights are constant and nothing else reads the product:
+//   mul(conv(x, w, b), s), s constant, one value or one a channel → conv(x, w * s, b * s)
+//   add(conv(x, w, b), t), t likewise                             → conv(x, w, b + t)
+//   mul(matmul(x, w), s), s constant, one value or one a column   → matmul(x, w * s)
+// Weights are rounded to their element type once.
+Graph fold_affine(const Graph& graph);
+
+// Pass. If the first operands of a concatenation are already joined by another one, it takes that one's result in
+// their place. Each operand is then part of one concatenation and can be made in place there. Dense blocks need
+// this: every layer reads all layers before it.
+//   c = concat(a, b), d = concat(a, b, x)   →   c = concat(a, b), d = concat(c, x)
+Graph share_concats(const Graph& graph);
 
 struct Pass {
   const char* name;

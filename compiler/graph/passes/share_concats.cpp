@@ -1,7 +1,6 @@
-#include "compiler/graph/passes/share_concats.h"
-
 #include <map>
 
+#include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/passes/rewrite.h"
 
 namespace tf::graph {

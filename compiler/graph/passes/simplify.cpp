@@ -1,7 +1,6 @@
-#include "compiler/graph/passes/simplify.h"
-
 #include <algorithm>
 
+#include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/passes/rewrite.h"
 
 namespace tf::graph {

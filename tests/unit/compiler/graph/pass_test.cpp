@@ -1,8 +1,5 @@
 #include "compiler/graph/passes/fold.h"
-#include "compiler/graph/passes/fold_affine.h"
 #include "compiler/graph/passes/optimize.h"
-#include "compiler/graph/passes/share_concats.h"
-#include "compiler/graph/passes/simplify.h"
 #include "compiler/graph/program/evaluate.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
