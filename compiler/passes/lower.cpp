@@ -6,7 +6,7 @@
 #include "compiler/ir/hash.h"
 #include "compiler/ir/physical.h"
 #include "compiler/passes/loops/build_loops.h"
-#include "compiler/passes/loops/merge_unrolled.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

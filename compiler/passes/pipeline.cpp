@@ -1,16 +1,7 @@
 #include "compiler/passes/pipeline.h"
 
 #include "compiler/analysis/simplify.h"
-#include "compiler/passes/loops/partition_loops.h"
-#include "compiler/passes/loops/unroll.h"
-#include "compiler/passes/math/expand_math.h"
-#include "compiler/passes/memory/flatten.h"
-#include "compiler/passes/memory/guard_memory.h"
-#include "compiler/passes/memory/hoist_loads.h"
-#include "compiler/passes/memory/split_loads.h"
-#include "compiler/passes/vectors/form_dots.h"
-#include "compiler/passes/vectors/narrow_vectors.h"
-#include "compiler/passes/vectors/vectorize.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

@@ -1,7 +1,5 @@
-#include "compiler/passes/loops/merge_unrolled.h"
-
 #include "compiler/analysis/simplify.h"
-#include "compiler/passes/loops/unroll.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

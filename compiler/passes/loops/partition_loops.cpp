@@ -1,5 +1,3 @@
-#include "compiler/passes/loops/partition_loops.h"
-
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "compiler/analysis/simplifier.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/fresh_variables.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

@@ -1,6 +1,5 @@
-#include "compiler/passes/loops/unroll.h"
-
 #include "compiler/passes/fresh_variables.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

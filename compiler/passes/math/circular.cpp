@@ -1,7 +1,7 @@
-#include "compiler/passes/math/circular.h"
-
 #include <span>
 #include <vector>
+
+#include "compiler/passes/math/functions.h"
 
 namespace tf::passes {
 namespace {
@@ -131,7 +131,7 @@ Reduced reduce_f64(const Expr& x, const Bind& bind) {
 
 Expr sin_reduced(const Expr& r, const Bind& bind) {
   const Expr z = bind(r * r);
-  if (r->type().element == Element::kFloat64)
+  if (is_double(r))
     return polynomial(z, {0x1.5e10c280dcea7p-33, -0x1.ae601e913750bp-26, 0x1.71de37af35646p-19,
                           -0x1.a01a019e9f08cp-13, 0x1.1111111110c7ap-7, -0x1.5555555555555p-3}) *
                (z * r) +
@@ -140,7 +140,7 @@ Expr sin_reduced(const Expr& r, const Bind& bind) {
 }
 Expr cos_reduced(const Expr& r, const Bind& bind) {
   const Expr z = bind(r * r);
-  if (r->type().element == Element::kFloat64)
+  if (is_double(r))
     return polynomial(z, {-0x1.90737ce5676b4p-37, 0x1.1eeb57c9019b6p-29, -0x1.27e4fa02dc336p-22,
                           0x1.a01a019f38357p-16, -0x1.6c16c16c168cap-10, 0x1.5555555555555p-5}) *
                (z * z) +
@@ -149,10 +149,9 @@ Expr cos_reduced(const Expr& r, const Bind& bind) {
   return fma(p, z * z, fma(z, -0.5, number(r, 1)));
 }
 
-}  // namespace
-
+enum class Circular { kSin, kCos };
 Expr circular(Circular function, const Expr& x, const Bind& bind) {
-  const bool wide = x->type().element == Element::kFloat64;
+  const bool wide = is_double(x);
   Reduced r = wide ? reduce_f64(x, bind) : reduce_f32(x, bind);
   if (!wide)
     r = {tensor::cast({Element::kFloat32, 1}, r.angle), tensor::cast({Element::kFloat32, 1}, r.quadrant)};
@@ -169,6 +168,16 @@ Expr circular(Circular function, const Expr& x, const Bind& bind) {
   const Expr of_size = tensor::select(negative, -value, value);
   if (is_cos) return of_size;
   return bind(of_size) * copysign(number(x, 1), x);  // sin(-x) = -sin(x), of zeros too
+}
+
+}  // namespace
+
+Expr sin(const Expr& x, const Bind& bind) {
+  return circular(Circular::kSin, x, bind);
+}
+
+Expr cos(const Expr& x, const Bind& bind) {
+  return circular(Circular::kCos, x, bind);
 }
 
 }  // namespace tf::passes

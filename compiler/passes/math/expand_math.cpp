@@ -1,12 +1,9 @@
-#include "compiler/passes/math/expand_math.h"
-
+#include <algorithm>
 #include <vector>
 
-#include "compiler/passes/math/circular.h"
-#include "compiler/passes/math/integer_power.h"
-#include "compiler/passes/math/polynomials.h"
-#include "compiler/passes/math/power.h"
+#include "compiler/passes/math/functions.h"
 #include "compiler/passes/naming_rewriter.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {
@@ -16,36 +13,20 @@ using ir::Element;
 using ir::Expr;
 using ir::Intrinsic;
 
-bool is_expanded(Intrinsic function) {
-  switch (function) {
-    case Intrinsic::kExp:
-    case Intrinsic::kExpm1:
-    case Intrinsic::kLog:
-    case Intrinsic::kLog1p:
-    case Intrinsic::kTanh:
-    case Intrinsic::kErf:
-    case Intrinsic::kSigmoid:
-    case Intrinsic::kPow:
-    case Intrinsic::kSin:
-    case Intrinsic::kCos:
-      return true;
-    case Intrinsic::kSqrt:
-    case Intrinsic::kRsqrt:
-    case Intrinsic::kFloor:
-    case Intrinsic::kCeil:
-    case Intrinsic::kRound:
-    case Intrinsic::kFma:
-    case Intrinsic::kCopysign:
-    case Intrinsic::kLdexp:
-    case Intrinsic::kLogb:
-    case Intrinsic::kSignificand:
-    case Intrinsic::kReduceAdd:
-    case Intrinsic::kReduceMax:
-    case Intrinsic::kReduceMin:
-    case Intrinsic::kDot:
-      return false;
-  }
-  __builtin_unreachable();
+// The functions of one argument that no back end has.
+struct Formula {
+  Intrinsic function;
+  Expr (*of)(const Expr& x, const Bind& bind);
+};
+constexpr Formula kFormulas[] = {
+    {Intrinsic::kExp, exp},         {Intrinsic::kExpm1, expm1}, {Intrinsic::kLog, log},
+    {Intrinsic::kLog1p, log1p},     {Intrinsic::kTanh, tanh},   {Intrinsic::kErf, erf},
+    {Intrinsic::kSigmoid, sigmoid}, {Intrinsic::kSin, sin},     {Intrinsic::kCos, cos},
+};
+
+const Formula* find_formula(Intrinsic function) {
+  const auto* found = std::ranges::find(kFormulas, function, &Formula::function);
+  return found == std::end(kFormulas) ? nullptr : found;
 }
 
 // The values that replacements use more than once are named.
@@ -54,7 +35,9 @@ class MathExpander final : public NamingRewriter {
   Expr expression(const Expr& expr) override {
     return tensor::rewrite(expr, [&](const Expr& e) -> Expr {
       const auto* call = as<ir::Call>(e);
-      return call && is_expanded(call->function) ? replacement(*call) : e;
+      if (!call) return e;
+      const Formula* formula = find_formula(call->function);
+      return formula || call->function == Intrinsic::kPow ? replacement(*call, formula) : e;
     });
   }
 
@@ -65,71 +48,16 @@ class MathExpander final : public NamingRewriter {
     return named(value);
   }
 
-  // Halves go through f32.
-  Expr replacement(const ir::Call& call) {
+  // Halves go through f32. Without a formula it is a power.
+  Expr replacement(const ir::Call& call, const Formula* formula) {
     const Element element = call.type().element;
     const Bind binder = [this](const Expr& value) { return bind(value); };
-    if (!tensor::is_float(element))  // a power
-      return integer_power(bind(call.args[0]), bind(call.args[1]), binder);
+    if (!tensor::is_float(element)) return integer_power(bind(call.args[0]), bind(call.args[1]), binder);
     const Element inner = element == Element::kFloat64 ? element : Element::kFloat32;
     std::vector<Expr> args;
     for (const Expr& arg : call.args) args.push_back(bind(tensor::cast({inner, 1}, arg)));
-    const Expr result = inner == Element::kFloat64 ? of_f64(call.function, args, binder)
-                                                   : of_f32(call.function, args, binder);
+    const Expr result = formula ? formula->of(args[0], binder) : power(args[0], args[1], binder);
     return tensor::cast({element, 1}, bind(result));
-  }
-
-  static Expr of_f32(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
-    switch (function) {
-      case Intrinsic::kExp:
-        return exp_f32(args[0], binder);
-      case Intrinsic::kExpm1:
-        return expm1_f32(args[0], binder);
-      case Intrinsic::kLog:
-        return log_f32(args[0], binder);
-      case Intrinsic::kLog1p:
-        return log1p_f32(args[0], binder);
-      case Intrinsic::kTanh:
-        return tanh_f32(args[0], binder);
-      case Intrinsic::kErf:
-        return erf_f32(args[0], binder);
-      case Intrinsic::kSigmoid:
-        return sigmoid_f32(args[0], binder);
-      default:
-        return of_either(function, args, binder);
-    }
-  }
-
-  static Expr of_f64(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
-    switch (function) {
-      case Intrinsic::kExp:
-        return exp_f64(args[0], binder);
-      case Intrinsic::kExpm1:
-        return expm1_f64(args[0], binder);
-      case Intrinsic::kLog:
-        return log_f64(args[0], binder);
-      case Intrinsic::kLog1p:
-        return log1p_f64(args[0], binder);
-      case Intrinsic::kTanh:
-        return tanh_f64(args[0], binder);
-      case Intrinsic::kErf:
-        return erf_f64(args[0], binder);
-      case Intrinsic::kSigmoid:
-        return sigmoid_f64(args[0], binder);
-      default:
-        return of_either(function, args, binder);
-    }
-  }
-
-  static Expr of_either(Intrinsic function, const std::vector<Expr>& args, const Bind& binder) {
-    switch (function) {
-      case Intrinsic::kSin:
-        return circular(Circular::kSin, args[0], binder);
-      case Intrinsic::kCos:
-        return circular(Circular::kCos, args[0], binder);
-      default:
-        return power(args[0], args[1], binder);
-    }
   }
 };
 

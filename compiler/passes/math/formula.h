@@ -52,14 +52,20 @@ inline Expr copysign(const Expr& magnitude, const Expr& sign) {
 inline Expr clamped(const Expr& x, double low, double high) {
   return tensor::min(tensor::max(x, number(x, low)), number(x, high));
 }
-// Horner's scheme, the highest coefficient first. f32 takes fused steps, so that every CPU gives the same
-// bits; f64 takes them where the CPU has them, because emulating them is slow.
+inline bool is_double(const Expr& x) {
+  return x->type().element == Element::kFloat64;
+}
+// a * b + c. f32 takes fused steps, so that every CPU gives the same bits; f64 takes them where the CPU has them,
+// because emulating them is slow.
+inline Expr multiply_add(const Expr& a, const Expr& b, const Expr& c) {
+  return is_double(a) ? a * b + c : fma(a, b, c);
+}
+// Horner's scheme, the highest coefficient first.
 inline Expr polynomial(const Expr& x, std::initializer_list<double> coefficients) {
-  const bool fused = x->type().element != Element::kFloat64;
   Expr sum;
   for (const double c : coefficients) {
     const Expr next = number(x, c);
-    sum = !sum ? next : fused ? fma(sum, x, next) : sum * x + next;
+    sum = sum ? multiply_add(sum, x, next) : next;
   }
   return sum;
 }
@@ -79,10 +85,10 @@ inline Decomposed decompose(const Expr& x, const Bind& bind) {
 }
 // The same of a positive x that may be denormal.
 inline Decomposed decompose_any(const Expr& x, const Bind& bind) {
-  const bool is_double = x->type().element == Element::kFloat64;
-  const double shift = is_double ? 54 : 24;
-  const double smallest = is_double ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
-  const double scale = is_double ? 0x1p54 : 0x1p24;
+  const bool wide = is_double(x);
+  const double shift = wide ? 54 : 24;
+  const double smallest = wide ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  const double scale = wide ? 0x1p54 : 0x1p24;
   const Expr tiny = bind(x < number(x, smallest));
   const Decomposed d = decompose(bind(tensor::select(tiny, x * number(x, scale), x)), bind);
   return {bind(d.exponent - tensor::select(tiny, number(x, shift), number(x, 0))), d.fraction};

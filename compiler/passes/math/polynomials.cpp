@@ -1,11 +1,34 @@
-// The functions of f32. Coefficients of exp and log are those of Cephes (S. L. Moshier, single precision);
-// those of erf are minimax ones.
-#include "compiler/passes/math/polynomials.h"
+// Coefficients of exp and log of f32 are those of Cephes (S. L. Moshier, single precision); the others are minimax
+// ones. The form of the logarithm of f64 is that of fdlibm (Sun Microsystems).
+#include "compiler/passes/math/functions.h"
 
 namespace tf::passes {
 namespace {
 
 using namespace formula;  // NOLINT(google-build-using-namespace): these files speak of little else.
+
+// ln(2) in two parts, of which the first has so few bits that its products with exponents are exact.
+constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
+
+// Beyond these exp of that element is 0 or infinity.
+struct Range {
+  double low, high;
+};
+Range range_of_exp(const Expr& x) {
+  return is_double(x) ? Range{-746, 710} : Range{-104, 89};
+}
+Expr clamped_for_exp(const Expr& x) {
+  return clamped(x, range_of_exp(x).low, range_of_exp(x).high);
+}
+
+// exp(r) - 1 for |r| <= ln(2)/2.
+Expr expm1_reduced_f64(const Expr& r, const Bind& bind) {
+  const Expr tail = polynomial(
+      r, {0x1.1f32e86a4932bp-29, 0x1.af4eb35b74ab1p-26, 0x1.27e500e20f753p-22, 0x1.71de01b8495c5p-19,
+          0x1.a01a0197bc746p-16, 0x1.a01a01ac1a7cdp-13, 0x1.6c16c16c18932p-10, 0x1.1111111110056p-7,
+          0x1.5555555555552p-5, 0x1.5555555555557p-3, 0.5});
+  return bind(r * r) * tail + r;
+}
 
 // x = n * ln(2) + r with |r| <= ln(2)/2, and exp(r) - 1.
 struct ReducedExp {
@@ -13,13 +36,17 @@ struct ReducedExp {
 };
 ReducedExp reduce_exp(const Expr& x, const Bind& bind) {
   const Expr n = bind(nearest(x * number(x, 1.44269504088896341)));
+  if (is_double(x)) {
+    const Expr r = bind((x - n * number(x, kLn2High)) - n * number(x, kLn2Low));
+    return {n, expm1_reduced_f64(r, bind)};
+  }
   const Expr r = bind(fma(n, 2.12194440e-4, fma(n, -0.693359375, x)));
   const Expr tail = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
                                    1.6666665459e-1, 5.0000001201e-1});
   return {n, fma(tail, r * r, r)};
 }
 
-// exp of x from -104 to 89: beyond these it is 0 or infinity in f32.
+// exp of an x in the range.
 Expr exp_in_range(const Expr& x, const Bind& bind) {
   const ReducedExp reduced = reduce_exp(x, bind);
   return ldexp(reduced.expm1 + number(x, 1), reduced.n);
@@ -29,11 +56,10 @@ Expr exp_in_range(const Expr& x, const Bind& bind) {
 Expr expm1_in_range(const Expr& x, const Bind& bind) {
   const ReducedExp reduced = reduce_exp(x, bind);
   const Expr scale = bind(power_of_two(bind(reduced.n - number(x, 1))));
-  return fma(reduced.expm1, scale, scale - number(x, 0.5)) * number(x, 2);
+  return multiply_add(reduced.expm1, scale, scale - number(x, 0.5)) * number(x, 2);
 }
 
-// exponent * ln(2) + log(1 + fraction).
-Expr log_of(const Decomposed& d, const Bind& bind) {
+Expr log_of_f32(const Decomposed& d, const Bind& bind) {
   const Expr& f = d.fraction;
   const Expr square = bind(f * f);
   const Expr p =
@@ -43,40 +69,31 @@ Expr log_of(const Decomposed& d, const Bind& bind) {
   return fma(d.exponent, 0.693359375, f + tail);
 }
 
-}  // namespace
-
-Expr exp_f32(const Expr& x, const Bind& bind) {
-  return exp_in_range(bind(clamped(x, -104, 89)), bind);
+// exponent * ln(2) + log(1 + f), the latter as f - (f²/2 - s * (f²/2 + R(s²))) with s = f / (2 + f).
+Expr log_of_f64(const Decomposed& d, const Bind& bind) {
+  const Expr& f = d.fraction;
+  const Expr s = bind(f / (f + number(f, 2)));
+  const Expr square = bind(s * s);
+  const Expr rest =
+      square * polynomial(square, {0x1.2b5949cfe9c75p-3, 0x1.39fe4eb5b695ap-3, 0x1.7462b50a97c71p-3,
+                                   0x1.c71c62e541c4ep-3, 0x1.2492492defb07p-2, 0x1.999999999531cp-2,
+                                   0x1.5555555555558p-1});
+  const Expr half = bind(f * f * number(f, 0.5));
+  const Expr tail = half - (s * (half + rest) + d.exponent * number(f, kLn2Low));
+  return d.exponent * number(f, kLn2High) - (tail - f);
 }
 
-Expr expm1_f32(const Expr& x, const Bind& bind) {
-  return copysign(expm1_in_range(bind(clamped(x, -104, 89)), bind), x);  // -0 stays -0
+// exponent * ln(2) + log(1 + fraction).
+Expr log_of(const Decomposed& d, const Bind& bind) {
+  return is_double(d.fraction) ? log_of_f64(d, bind) : log_of_f32(d, bind);
 }
 
-Expr log_f32(const Expr& x, const Bind& bind) {
-  const Expr regular = log_of(decompose_any(x, bind), bind);
-  const Expr below = tensor::select(tensor::equal(x, number(x, 0)), number(x, -kInfinity), number(x, kNaN));
+// What a logarithm of x is, if `regular` is that of a positive, finite argument.
+Expr log_with_ends(const Expr& x, const Expr& argument, const Expr& regular) {
+  const Expr below =
+      tensor::select(tensor::equal(argument, number(x, 0)), number(x, -kInfinity), number(x, kNaN));
   const Expr above = tensor::select(x < number(x, kInfinity), regular, x);
-  return tensor::select(number(x, 0) < x, above, below);
-}
-
-// 1 + x = 2^k * (1 + f) with f = x * 2^-k + (2^-k - 1), which is rounded once, however near to 0 it is.
-Expr log1p_f32(const Expr& x, const Bind& bind) {
-  const Expr sum = bind(x + number(x, 1));
-  const Expr k = decompose(sum, bind).exponent;
-  const Expr scale = bind(power_of_two(-k));
-  const Expr f = bind(fma(x, scale, scale - number(x, 1)));
-  const Expr regular = copysign(log_of({k, f}, bind), x);
-  const Expr below = tensor::select(tensor::equal(sum, number(x, 0)), number(x, -kInfinity), number(x, kNaN));
-  const Expr above = tensor::select(x < number(x, kInfinity), regular, x);
-  return tensor::select(number(x, 0) < sum, above, below);
-}
-
-// t / (t + 2) with t = exp(2|x|) - 1; beyond 10 it is 1 in f32.
-Expr tanh_f32(const Expr& x, const Bind& bind) {
-  const Expr size = bind(tensor::min(tensor::abs(x), number(x, 10)));
-  const Expr t = bind(expm1_in_range(bind(size + size), bind));
-  return copysign(t / (t + number(x, 2)), x);
+  return tensor::select(number(x, 0) < argument, above, below);
 }
 
 // An odd polynomial below 1; above, 1 - h^4 with a polynomial h near to the fourth root of erfc, so that the
@@ -94,9 +111,68 @@ Expr erf_f32(const Expr& x, const Bind& bind) {
   return copysign(tensor::select(size < number(x, 1), fma(p, size, size), large), x);
 }
 
+// As erf_f32, with the sixteenth root of erfc. From 6 on erf is 1.
+Expr erf_f64(const Expr& x, const Bind& bind) {
+  const Expr size = bind(tensor::min(tensor::abs(x), number(x, 6.02)));
+  const Expr p =
+      polynomial(bind(size * size), {6.7636730526513318e-11, -1.1877050412463726e-9, 1.4798478798892824e-8,
+                                     -1.6372388793014335e-7, 1.6463248766611732e-6, -1.4925748260975606e-5,
+                                     1.2055338164247337e-4, -8.5483271994193986e-4, 5.2239776292463680e-3,
+                                     -2.6866170645631932e-2, 1.1283791670958783e-1, -3.7612638903183876e-1,
+                                     1.2837916709551259e-1});
+  const Expr h = bind(polynomial(
+      size, {5.372656998950798e-14, -2.5192811812468922e-12, 5.530362962103211e-11, -7.545874228342362e-10,
+             7.1576534125336795e-9, -4.991295607574326e-8, 2.627581042967893e-7, -1.0456879062049445e-6,
+             3.030872346640159e-6, -5.510362675592139e-6, 9.227289910036458e-7, 3.677453159219463e-5,
+             -1.6119293887683687e-4, 1.1910015513967534e-4, 2.3390503602781334e-3, -3.6740701147681314e-3,
+             -3.73025147265361e-2, -7.05235738814918e-2, 9.999999876208404e-1}));
+  const Expr second = bind(h * h), fourth = bind(second * second), eighth = bind(fourth * fourth);
+  const Expr large = number(x, 1) - eighth * eighth;
+  return copysign(tensor::select(size < number(x, 1), p * size + size, large), x);
+}
+
+}  // namespace
+
+Expr exp_reduced_f64(const Expr& r, const Bind& bind) {
+  return expm1_reduced_f64(r, bind) + number(r, 1);
+}
+
+Expr exp(const Expr& x, const Bind& bind) {
+  return exp_in_range(bind(clamped_for_exp(x)), bind);
+}
+
+Expr expm1(const Expr& x, const Bind& bind) {
+  return copysign(expm1_in_range(bind(clamped_for_exp(x)), bind), x);  // -0 stays -0
+}
+
+Expr log(const Expr& x, const Bind& bind) {
+  return log_with_ends(x, x, log_of(decompose_any(x, bind), bind));
+}
+
+// 1 + x = 2^k * (1 + f) with f = x * 2^-k + (2^-k - 1), which is rounded once, however near to 0 it is.
+Expr log1p(const Expr& x, const Bind& bind) {
+  const Expr sum = bind(x + number(x, 1));
+  const Expr k = decompose(sum, bind).exponent;
+  const Expr scale = bind(power_of_two(-k));
+  const Expr f = bind(multiply_add(x, scale, scale - number(x, 1)));
+  return log_with_ends(x, sum, copysign(log_of({k, f}, bind), x));
+}
+
+// t / (t + 2) with t = exp(2|x|) - 1; beyond 10 it is 1 in f32, beyond 22 in f64.
+Expr tanh(const Expr& x, const Bind& bind) {
+  const Expr size = bind(tensor::min(tensor::abs(x), number(x, is_double(x) ? 22 : 10)));
+  const Expr t = bind(expm1_in_range(bind(size + size), bind));
+  return copysign(t / (t + number(x, 2)), x);
+}
+
+Expr erf(const Expr& x, const Bind& bind) {
+  return is_double(x) ? erf_f64(x, bind) : erf_f32(x, bind);
+}
+
 // 1 / (1 + t) or t / (1 + t) with t = exp(-|x|), which cannot overflow.
-Expr sigmoid_f32(const Expr& x, const Bind& bind) {
-  const Expr t = bind(exp_in_range(bind(tensor::max(-tensor::abs(x), number(x, -104))), bind));
+Expr sigmoid(const Expr& x, const Bind& bind) {
+  const Expr least = number(x, range_of_exp(x).low);
+  const Expr t = bind(exp_in_range(bind(tensor::max(-tensor::abs(x), least)), bind));
   return tensor::select(x < number(x, 0), t, number(x, 1)) / (t + number(x, 1));
 }
 

@@ -1,11 +1,9 @@
-#include "compiler/passes/memory/flatten.h"
-
 #include <algorithm>
 #include <map>
 
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
-#include "compiler/passes/memory/guard_memory.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

@@ -1,5 +1,3 @@
-#include "compiler/passes/memory/guard_memory.h"
-
 #include <cmath>
 #include <set>
 #include <utility>
@@ -8,6 +6,7 @@
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

@@ -1,9 +1,8 @@
-#include "compiler/passes/memory/hoist_loads.h"
-
 #include <vector>
 
 #include "compiler/analysis/simplifier.h"
 #include "compiler/passes/naming_rewriter.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

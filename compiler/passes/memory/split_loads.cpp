@@ -1,9 +1,8 @@
-#include "compiler/passes/memory/split_loads.h"
-
 #include <algorithm>
 #include <optional>
 
 #include "compiler/analysis/simplifier.h"
+#include "compiler/passes/passes.h"
 #include "compiler/passes/vectors/constant_lanes.h"
 
 namespace tf::passes {

@@ -1,9 +1,8 @@
-#include "compiler/passes/vectors/form_dots.h"
-
 #include <optional>
 
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

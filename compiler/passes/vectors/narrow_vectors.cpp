@@ -1,9 +1,8 @@
-#include "compiler/passes/vectors/narrow_vectors.h"
-
 #include <algorithm>
 #include <map>
 
 #include "compiler/analysis/simplify.h"
+#include "compiler/passes/passes.h"
 #include "compiler/passes/vectors/constant_lanes.h"
 
 namespace tf::passes {

@@ -1,8 +1,7 @@
-#include "compiler/passes/vectors/vectorize.h"
-
 #include <algorithm>
 #include <optional>
 
+#include "compiler/passes/passes.h"
 #include "compiler/tensor/rebuild.h"
 
 namespace tf::passes {

@@ -17,7 +17,7 @@
 #include "compiler/ir/parse.h"
 #include "compiler/ir/physical.h"
 #include "compiler/ir/print.h"
-#include "compiler/passes/memory/hoist_loads.h"
+#include "compiler/passes/passes.h"
 #include "tests/support/foreign_code/foreign_code.h"
 #include "tests/support/loaded_kernel/loaded_kernel.h"
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "compiler/backends/llvm/codegen.h"
 #include "compiler/ir/parse.h"
-#include "compiler/passes/memory/hoist_loads.h"
+#include "compiler/passes/passes.h"
 #include "tests/support/interpreter_oracle/interpreter_oracle.h"
 
 namespace tf::tensor {

@@ -1,11 +1,10 @@
-#include "compiler/passes/vectors/form_dots.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
 #include "compiler/ir/parse.h"
 #include "compiler/ir/print.h"
+#include "compiler/passes/passes.h"
 
 namespace tf::passes {
 namespace {

@@ -1,9 +1,8 @@
-#include "compiler/passes/vectors/narrow_vectors.h"
-
 #include <gtest/gtest.h>
 
 #include "compiler/ir/parse.h"
 #include "compiler/ir/print.h"
+#include "compiler/passes/passes.h"
 #include "tests/unit/compiler/passes/canonical.h"
 
 namespace tf::passes {

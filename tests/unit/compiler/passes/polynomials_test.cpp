@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "compiler/passes/math/expand_math.h"
+#include "compiler/passes/passes.h"
 #include "tests/support/ir/host_memory.h"
 
 namespace tf::passes {
