@@ -3,9 +3,9 @@
 #include <bit>
 #include <type_traits>
 
-#include "base/check.h"
 #include "compiler/ir/machine.h"
 #include "compiler/ir/machine_lanes.h"
+#include "compiler/tensor/arithmetic.h"
 
 namespace tf::ir::machine {
 namespace {
@@ -113,54 +113,6 @@ void run_unary(Machine& m, const Instruction& i) {
   }
 }
 
-// Without overflow, so that it is right where the result is denormal.
-double sigmoid(double x) {
-  const double t = std::exp(-std::fabs(x));
-  return (x < 0 ? t : 1) / (1 + t);
-}
-
-double evaluate(Intrinsic function, double x, double y) {
-  switch (function) {
-    case Intrinsic::kExp:
-      return std::exp(x);
-    case Intrinsic::kExpm1:
-      return std::expm1(x);
-    case Intrinsic::kLog:
-      return std::log(x);
-    case Intrinsic::kLog1p:
-      return std::log1p(x);
-    case Intrinsic::kSqrt:
-      return std::sqrt(x);
-    case Intrinsic::kRsqrt:
-      return 1 / std::sqrt(x);
-    case Intrinsic::kTanh:
-      return std::tanh(x);
-    case Intrinsic::kErf:
-      return std::erf(x);
-    case Intrinsic::kSigmoid:
-      return sigmoid(x);
-    case Intrinsic::kPow:
-      return std::pow(x, y);
-    case Intrinsic::kFloor:
-      return std::floor(x);
-    case Intrinsic::kCeil:
-      return std::ceil(x);
-    case Intrinsic::kRound:
-      return std::nearbyint(x);
-    case Intrinsic::kSin:
-      return std::sin(x);
-    case Intrinsic::kCos:
-      return std::cos(x);
-    case Intrinsic::kCopysign:
-      return std::copysign(x, y);
-    case Intrinsic::kLdexp:
-      return std::isnan(y) ? y : std::ldexp(x, static_cast<int>(y));
-    default:
-      TF_UNREACHABLE();
-      return 0;
-  }
-}
-
 // The exponent field without its bias.
 template <typename T>
 T exponent_of(T x) {
@@ -202,7 +154,7 @@ void run_call(Machine& m, const Instruction& i) {
   const T* b = m.at<T>(kTakesTwo ? i.b : i.a);
   T* out = m.at<T>(i.target);
   for (int32_t l = 0; l < i.lanes; ++l) {
-    const double value = evaluate(kFunction, static_cast<double>(a[l]), static_cast<double>(b[l]));
+    const double value = tensor::value_of(kFunction, static_cast<double>(a[l]), static_cast<double>(b[l]));
     if constexpr (L::kElement == Element::kFloat16 || L::kElement == Element::kBFloat16)
       out[l] = L::finish(value);
     else

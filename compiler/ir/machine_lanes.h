@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "compiler/tensor/half.h"
+#include "compiler/tensor/saturate.h"
 #include "compiler/tensor/type.h"
 
 namespace tf::ir::machine {
@@ -87,11 +87,7 @@ typename To::Lane convert(typename From::Lane value) {
   if constexpr (To::kElement == Element::kBool) {
     return value != 0;
   } else if constexpr (From::kIsFloat && !To::kIsFloat) {
-    if (std::isnan(value)) return 0;
-    const double whole = std::trunc(static_cast<double>(value));
-    if (whole <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-    if (whole >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-    return static_cast<T>(whole);
+    return tensor::saturate<T>(static_cast<double>(value));
   } else if constexpr (To::kElement == Element::kFloat16 || To::kElement == Element::kBFloat16) {
     return To::finish(static_cast<double>(value));
   } else {

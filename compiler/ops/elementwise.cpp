@@ -6,61 +6,32 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "compiler/ops/operations.h"
+#include "compiler/tensor/rebuild.h"
 
 namespace tf::ops {
 namespace {
 
-using tensor::Intrinsic;
-
 Expr number(const Expr& like, double value) {
   return tensor::imm(like->type(), value);
 }
-Expr apply(Intrinsic function, const Expr& x) {
-  return tensor::call(function, {x});
-}
 
 Expr unary_value(UnaryKind kind, const Expr& x) {
+  if (const auto function = intrinsic_of(kind)) return tensor::call(*function, {x});
   switch (kind) {
-    case UnaryKind::kIdentity:
-      return x;
     case UnaryKind::kNeg:
       return -x;
     case UnaryKind::kAbs:
       return abs(x);
     case UnaryKind::kRelu:
       return max(x, number(x, 0));
-    case UnaryKind::kSigmoid:
-      return apply(Intrinsic::kSigmoid, x);
-    case UnaryKind::kTanh:
-      return apply(Intrinsic::kTanh, x);
-    case UnaryKind::kErf:
-      return apply(Intrinsic::kErf, x);
-    case UnaryKind::kExp:
-      return apply(Intrinsic::kExp, x);
-    case UnaryKind::kExpm1:
-      return apply(Intrinsic::kExpm1, x);
-    case UnaryKind::kLog:
-      return apply(Intrinsic::kLog, x);
-    case UnaryKind::kLog1p:
-      return apply(Intrinsic::kLog1p, x);
-    case UnaryKind::kSqrt:
-      return apply(Intrinsic::kSqrt, x);
     case UnaryKind::kReciprocal:
       return number(x, 1) / x;
-    case UnaryKind::kFloor:
-      return apply(Intrinsic::kFloor, x);
-    case UnaryKind::kCeil:
-      return apply(Intrinsic::kCeil, x);
-    case UnaryKind::kRound:
-      return apply(Intrinsic::kRound, x);
-    case UnaryKind::kSin:
-      return apply(Intrinsic::kSin, x);
-    case UnaryKind::kCos:
-      return apply(Intrinsic::kCos, x);
     case UnaryKind::kNot:
       return tensor::logical_not(x);
+    default:
+      return x;  // kIdentity
   }
-  __builtin_unreachable();
 }
 
 bool unary_takes(UnaryKind kind, Element element) {
@@ -98,41 +69,16 @@ bool binary_takes(BinaryKind kind, Element element) {
 Expr power(const Expr& x, const Expr& y) {
   if (!tensor::is_float(x->type().element)) {
     const Type wide{Element::kInt64, 1};
-    return cast(x->type(), tensor::call(Intrinsic::kPow, {cast(wide, x), cast(wide, y)}));
+    return cast(x->type(), tensor::call(tensor::Intrinsic::kPow, {cast(wide, x), cast(wide, y)}));
   }
   const auto* exponent = tensor::as<tensor::FloatImm>(y);
   if (exponent && exponent->value == 2) return x * x;
-  return tensor::call(Intrinsic::kPow, {x, y});
+  return tensor::call(tensor::Intrinsic::kPow, {x, y});
 }
 
 Expr binary_value(BinaryKind kind, const Expr& x, const Expr& y) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return x + y;
-    case BinaryKind::kSub:
-      return x - y;
-    case BinaryKind::kMul:
-      return x * y;
-    case BinaryKind::kDiv:
-      return quotient(x, y);
-    case BinaryKind::kPow:
-      return power(x, y);
-    case BinaryKind::kMin:
-      return min(x, y);
-    case BinaryKind::kMax:
-      return max(x, y);
-    case BinaryKind::kEqual:
-      return equal(x, y);
-    case BinaryKind::kLess:
-      return x < y;
-    case BinaryKind::kLessEqual:
-      return x <= y;
-    case BinaryKind::kAnd:
-      return logical_and(x, y);
-    case BinaryKind::kOr:
-      return logical_or(x, y);
-  }
-  __builtin_unreachable();
+  if (const auto operation = operation_of(kind)) return tensor::binary(*operation, x, y);
+  return kind == BinaryKind::kDiv ? quotient(x, y) : power(x, y);
 }
 
 // What an element can be; of floats, anything.

@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "base/whole_division.h"
-#include "compiler/tensor/expr.h"
+#include "compiler/tensor/arithmetic.h"
 #include "compiler/tensor/rebuild.h"
 #include "compiler/tensor/saturate.h"
 #include "compiler/tensor/text.h"
@@ -40,58 +39,28 @@ std::optional<int64_t> fold_int(BinaryOp op, int64_t a, int64_t b) {
       return __builtin_mul_overflow(a, b, &r) ? std::nullopt : std::optional(r);
     case BinaryOp::kFloorDiv:
       if (b == 0 || (a == std::numeric_limits<int64_t>::min() && b == -1)) return std::nullopt;
-      return floor_quotient(a, b);
+      break;
     case BinaryOp::kFloorMod:
-      if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<int64_t>(0);
-      return floor_remainder(a, b);
-    case BinaryOp::kMin:
-      return std::min(a, b);
-    case BinaryOp::kMax:
-      return std::max(a, b);
-    case BinaryOp::kEq:
-      return a == b;
-    case BinaryOp::kNe:
-      return a != b;
-    case BinaryOp::kLt:
-      return a < b;
-    case BinaryOp::kLe:
-      return a <= b;
-    case BinaryOp::kAnd:
-      return (a != 0) && (b != 0);
-    case BinaryOp::kOr:
-      return (a != 0) || (b != 0);
-    case BinaryOp::kDiv:
-      return std::nullopt;
+      if (b == 0) return std::nullopt;
+      break;
+    default:
+      break;
   }
-  return std::nullopt;
+  return value_of(op, a, b);
 }
 
 Expr fold_float(BinaryOp op, const Type& type, double a, double b) {
-  const Type boolean{Element::kBool, type.lanes};
-  const bool nan = std::isnan(a) || std::isnan(b);
   switch (op) {
-    case BinaryOp::kAdd:
-      return float_imm(type, a + b);
-    case BinaryOp::kSub:
-      return float_imm(type, a - b);
-    case BinaryOp::kMul:
-      return float_imm(type, a * b);
-    case BinaryOp::kDiv:
-      return float_imm(type, a / b);
-    case BinaryOp::kMin:
-      return float_imm(type, nan ? std::nan("") : std::min(a, b));
-    case BinaryOp::kMax:
-      return float_imm(type, nan ? std::nan("") : std::max(a, b));
     case BinaryOp::kEq:
-      return int_imm(boolean, a == b);
     case BinaryOp::kNe:
-      return int_imm(boolean, a != b);
     case BinaryOp::kLt:
-      return int_imm(boolean, a < b);
     case BinaryOp::kLe:
-      return int_imm(boolean, a <= b);
-    default:
+      return int_imm({Element::kBool, type.lanes}, value_of(op, a, b) != 0);
+    case BinaryOp::kAnd:
+    case BinaryOp::kOr:
       return nullptr;
+    default:
+      return float_imm(type, value_of(op, a, b));
   }
 }
 

@@ -7,7 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "base/whole_division.h"
+#include "compiler/tensor/arithmetic.h"
+#include "compiler/tensor/rebuild.h"
 #include "compiler/tensor/saturate.h"
 
 namespace tf::tensor {
@@ -37,18 +38,6 @@ double significand(double x) {
   return std::isfinite(x) && x != 0 ? std::fabs(x) / std::exp2(std::logb(x)) : 1;
 }
 
-// Without overflow, so that it is right where the result is denormal.
-double sigmoid(double x) {
-  const double t = std::exp(-std::fabs(x));
-  return (x < 0 ? t : 1) / (1 + t);
-}
-
-// a + b, a - b or a * b modulo 2^64, as signed arithmetic of C++ does not promise.
-int64_t wrapped(BinaryOp op, int64_t a, int64_t b) {
-  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-  return static_cast<int64_t>(op == BinaryOp::kAdd ? x + y : op == BinaryOp::kSub ? x - y : x * y);
-}
-
 // Walks expressions with the current values of a stage's variables.
 class Evaluator {
  public:
@@ -73,73 +62,13 @@ class Evaluator {
     if (node.op == UnaryOp::kNot) return {0, a.integer == 0};
     if (holds_real(node.a)) return real(node.op == UnaryOp::kNeg ? -a.real : std::fabs(a.real));
     const bool turns = node.op == UnaryOp::kNeg || a.integer < 0;
-    return integer(node.type(), turns ? wrapped(BinaryOp::kSub, 0, a.integer) : a.integer);
+    return integer(node.type(), turns ? value_of(BinaryOp::kSub, int64_t{0}, a.integer) : a.integer);
   }
   Value eval(const Binary& node) {
     const Value a = (*this)(node.a), b = (*this)(node.b);
-    return holds_real(node.a) ? of_reals(node.op, a.real, b.real)
-                              : of_integers(node.op, node.type(), a.integer, b.integer);
-  }
-  static Value of_reals(BinaryOp op, double a, double b) {
-    const bool nan = std::isnan(a) || std::isnan(b);
-    switch (op) {
-      case BinaryOp::kAdd:
-        return real(a + b);
-      case BinaryOp::kSub:
-        return real(a - b);
-      case BinaryOp::kMul:
-        return real(a * b);
-      case BinaryOp::kDiv:
-        return real(a / b);
-      case BinaryOp::kMin:
-        return real(nan ? std::nan("") : std::min(a, b));
-      case BinaryOp::kMax:
-        return real(nan ? std::nan("") : std::max(a, b));
-      case BinaryOp::kEq:
-        return {0, a == b};
-      case BinaryOp::kNe:
-        return {0, a != b};
-      case BinaryOp::kLt:
-        return {0, a < b};
-      case BinaryOp::kLe:
-        return {0, a <= b};
-      default:
-        TF_CHECK(false) << "no operation of floats";
-        return {};
-    }
-  }
-  static Value of_integers(BinaryOp op, const Type& type, int64_t a, int64_t b) {
-    switch (op) {
-      case BinaryOp::kAdd:
-      case BinaryOp::kSub:
-      case BinaryOp::kMul:
-        return integer(type, wrapped(op, a, b));
-      case BinaryOp::kFloorDiv:
-        if (b == -1) return integer(type, wrapped(BinaryOp::kSub, 0, a));
-        return integer(type, b == 0 ? a : floor_quotient(a, b));
-      case BinaryOp::kFloorMod:
-        return integer(type, b == 0 || b == -1 ? 0 : floor_remainder(a, b));
-      case BinaryOp::kMin:
-        return {0, std::min(a, b)};
-      case BinaryOp::kMax:
-        return {0, std::max(a, b)};
-      case BinaryOp::kEq:
-        return {0, a == b};
-      case BinaryOp::kNe:
-        return {0, a != b};
-      case BinaryOp::kLt:
-        return {0, a < b};
-      case BinaryOp::kLe:
-        return {0, a <= b};
-      case BinaryOp::kAnd:
-        return {0, a != 0 && b != 0};
-      case BinaryOp::kOr:
-        return {0, a != 0 || b != 0};
-      case BinaryOp::kDiv:
-        break;
-    }
-    TF_CHECK(false) << "no operation of integers";
-    return {};
+    if (!holds_real(node.a)) return integer(node.type(), value_of(node.op, a.integer, b.integer));
+    const double value = value_of(node.op, a.real, b.real);
+    return node.type().element == Element::kBool ? Value{0, value != 0} : real(value);
   }
   Value eval(const Select& node) {
     return (*this)(node.condition).integer != 0 ? (*this)(node.if_true) : (*this)(node.if_false);
@@ -158,49 +87,14 @@ class Evaluator {
     std::vector<double> x;
     for (const Expr& arg : node.args) x.push_back((*this)(arg).real);
     switch (node.function) {
-      case Intrinsic::kExp:
-        return real(std::exp(x[0]));
-      case Intrinsic::kExpm1:
-        return real(std::expm1(x[0]));
-      case Intrinsic::kLog:
-        return real(std::log(x[0]));
-      case Intrinsic::kLog1p:
-        return real(std::log1p(x[0]));
-      case Intrinsic::kSqrt:
-        return real(std::sqrt(x[0]));
-      case Intrinsic::kRsqrt:
-        return real(1 / std::sqrt(x[0]));
-      case Intrinsic::kTanh:
-        return real(std::tanh(x[0]));
-      case Intrinsic::kErf:
-        return real(std::erf(x[0]));
-      case Intrinsic::kSigmoid:
-        return real(sigmoid(x[0]));
-      case Intrinsic::kPow:
-        return real(std::pow(x[0], x[1]));
-      case Intrinsic::kFloor:
-        return real(std::floor(x[0]));
-      case Intrinsic::kCeil:
-        return real(std::ceil(x[0]));
-      case Intrinsic::kRound:
-        return real(std::nearbyint(x[0]));  // ties to even
-      case Intrinsic::kSin:
-        return real(std::sin(x[0]));
-      case Intrinsic::kCos:
-        return real(std::cos(x[0]));
       case Intrinsic::kFma:
         return real(std::fma(x[0], x[1], x[2]));
-      case Intrinsic::kCopysign:
-        return real(std::copysign(x[0], x[1]));
-      case Intrinsic::kLdexp:
-        return real(std::ldexp(x[0], static_cast<int>(x[1])));
       case Intrinsic::kLogb:
         return real(exponent_field(node.type().element, x[0]));
       case Intrinsic::kSignificand:
         return real(significand(x[0]));
       default:
-        TF_CHECK(false) << "vectors belong to loop IR";
-        return {};
+        return real(value_of(node.function, x[0], x.size() > 1 ? x[1] : 0));
     }
   }
   Value eval(const Load& node) {
@@ -257,22 +151,9 @@ bool is_empty(const std::vector<int64_t>& extents) {
 }
 
 Value combine_values(Combiner combiner, const Type& type, const Value& a, const Value& b) {
-  const bool whole = !is_float(type.element);
-  const bool nan = std::isnan(a.real) || std::isnan(b.real);
-  const auto wrap = [&](BinaryOp op) {
-    return Value{0, wrap_to_element(type.element, wrapped(op, a.integer, b.integer))};
-  };
-  switch (combiner) {
-    case Combiner::kSum:
-      return whole ? wrap(BinaryOp::kAdd) : Value{a.real + b.real, 0};
-    case Combiner::kProd:
-      return whole ? wrap(BinaryOp::kMul) : Value{a.real * b.real, 0};
-    case Combiner::kMax:
-      return {nan ? std::nan("") : std::max(a.real, b.real), std::max(a.integer, b.integer)};
-    case Combiner::kMin:
-      return {nan ? std::nan("") : std::min(a.real, b.real), std::min(a.integer, b.integer)};
-  }
-  __builtin_unreachable();
+  const BinaryOp op = operation_of(combiner);
+  return is_float(type.element) ? Value{value_of(op, a.real, b.real), 0}
+                                : Value{0, wrap_to_element(type.element, value_of(op, a.integer, b.integer))};
 }
 
 class StageRunner {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/tensor/rebuild.h"
 
 namespace tf::tensor {
 namespace {
@@ -144,18 +145,22 @@ Expr identity(Combiner combiner, Element element) {
   __builtin_unreachable();
 }
 
-Expr combine(Combiner combiner, const Expr& a, const Expr& b) {
+BinaryOp operation_of(Combiner combiner) {
   switch (combiner) {
     case Combiner::kSum:
-      return a + b;
+      return BinaryOp::kAdd;
     case Combiner::kProd:
-      return a * b;
+      return BinaryOp::kMul;
     case Combiner::kMax:
-      return max(a, b);
+      return BinaryOp::kMax;
     case Combiner::kMin:
-      return min(a, b);
+      return BinaryOp::kMin;
   }
   __builtin_unreachable();
+}
+
+Expr combine(Combiner combiner, const Expr& a, const Expr& b) {
+  return binary(operation_of(combiner), a, b);
 }
 
 Digest workload_key(const Workload& workload) {

@@ -7,6 +7,8 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/passes/fold_move.h"
 #include "compiler/graph/passes/rewrite.h"
+#include "compiler/ops/operations.h"
+#include "compiler/tensor/arithmetic.h"
 #include "compiler/tensor/saturate.h"
 
 namespace tf::graph {
@@ -19,54 +21,22 @@ int64_t negative(int64_t x) {
   return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
 }
 
-// Without overflow, so that it is right where the result is denormal.
-double sigmoid(double x) {
-  const double t = std::exp(-std::fabs(x));
-  return (x < 0 ? t : 1) / (1 + t);
-}
-
 double apply(UnaryKind kind, double x) {
+  if (const auto function = ops::intrinsic_of(kind)) return tensor::value_of(*function, x);
   switch (kind) {
     case UnaryKind::kRelu:
       return std::isnan(x) ? x : std::max(x, 0.0);
-    case UnaryKind::kSigmoid:
-      return sigmoid(x);
-    case UnaryKind::kTanh:
-      return std::tanh(x);
-    case UnaryKind::kErf:
-      return std::erf(x);
-    case UnaryKind::kExp:
-      return std::exp(x);
-    case UnaryKind::kExpm1:
-      return std::expm1(x);
-    case UnaryKind::kLog:
-      return std::log(x);
-    case UnaryKind::kLog1p:
-      return std::log1p(x);
-    case UnaryKind::kSqrt:
-      return std::sqrt(x);
     case UnaryKind::kNeg:
       return -x;
     case UnaryKind::kAbs:
       return std::fabs(x);
-    case UnaryKind::kFloor:
-      return std::floor(x);
-    case UnaryKind::kCeil:
-      return std::ceil(x);
-    case UnaryKind::kRound:
-      return std::nearbyint(x);
     case UnaryKind::kReciprocal:
       return 1 / x;
-    case UnaryKind::kSin:
-      return std::sin(x);
-    case UnaryKind::kCos:
-      return std::cos(x);
     case UnaryKind::kNot:
       return x == 0;
-    case UnaryKind::kIdentity:
-      return x;
+    default:
+      return x;  // kIdentity
   }
-  __builtin_unreachable();
 }
 
 // Negation wraps, as it does in a kernel. The others are of floats only.
@@ -96,20 +66,6 @@ int64_t divide(int64_t a, int64_t b) {
   return b == -1 ? negative(a) : a / b;  // the lowest by -1 wraps
 }
 
-// NaN wins, as it does in a kernel.
-double least(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::min(a, b);
-}
-double greatest(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? std::nan("") : std::max(a, b);
-}
-int64_t least(int64_t a, int64_t b) {
-  return std::min(a, b);
-}
-int64_t greatest(int64_t a, int64_t b) {
-  return std::max(a, b);
-}
-
 double power(double a, double b) {
   return std::pow(a, b);
 }
@@ -117,37 +73,10 @@ int64_t power(int64_t a, int64_t b) {
   return tensor::whole_power(a, b);
 }
 
-// Integer arithmetic wraps: it is done unsigned.
 template <typename T>
 T apply(BinaryKind kind, T a, T b) {
-  using U = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-    case BinaryKind::kSub:
-      return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
-    case BinaryKind::kMul:
-      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-    case BinaryKind::kDiv:
-      return divide(a, b);
-    case BinaryKind::kPow:
-      return power(a, b);
-    case BinaryKind::kMin:
-      return least(a, b);
-    case BinaryKind::kMax:
-      return greatest(a, b);
-    case BinaryKind::kEqual:
-      return a == b;
-    case BinaryKind::kLess:
-      return a < b;
-    case BinaryKind::kLessEqual:
-      return a <= b;
-    case BinaryKind::kAnd:
-      return a != 0 && b != 0;
-    case BinaryKind::kOr:
-      return a != 0 || b != 0;
-  }
-  __builtin_unreachable();
+  if (const auto operation = ops::operation_of(kind)) return tensor::value_of(*operation, a, b);
+  return kind == BinaryKind::kDiv ? divide(a, b) : power(a, b);
 }
 
 // Arithmetic in double or in int64, by what the operands are.
@@ -166,9 +95,9 @@ class Arithmetic {
   BlobRef operator()(const Clip& op) const {
     if constexpr (std::is_integral_v<T>) {
       const T low = tensor::saturate<T>(op.low), high = tensor::saturate<T>(op.high);
-      return map([&](T x) { return least(greatest(x, low), high); });
+      return map([&](T x) { return std::min(std::max(x, low), high); });
     } else {
-      return map([&](T x) { return least(greatest(x, op.low), op.high); });
+      return map([&](T x) { return apply(BinaryKind::kMin, apply(BinaryKind::kMax, x, op.low), op.high); });
     }
   }
   BlobRef operator()(const LeakyRelu& op) const {
@@ -227,9 +156,9 @@ class Arithmetic {
       case ReduceKind::kMean:
         return apply(BinaryKind::kAdd, a, b);
       case ReduceKind::kMax:
-        return greatest(a, b);
+        return apply(BinaryKind::kMax, a, b);
       case ReduceKind::kMin:
-        return least(a, b);
+        return apply(BinaryKind::kMin, a, b);
       case ReduceKind::kProd:
         return apply(BinaryKind::kMul, a, b);
     }
