@@ -58,7 +58,7 @@ ir::Function flatten(const ir::Function& function);
 // to each other in memory, those of the lanes one after the other for one factor, and the other factor has
 // the same terms in all lanes. Buffers must be flat. Schedules make such loops by splitting a reduction by
 // the group and blocking a constant's layout by it. A factor of bytes may be moved to the other sign
-// (schedule/steps/sums/offset.h): it is then one of the dot's, computed in bytes.
+// (schedule/steps/steps.h): it is then one of the dot's, computed in bytes.
 //
 //   for r in 4
 //     for j in 16 vectorized

@@ -7,7 +7,7 @@
 #include "compiler/schedule/explain_numbers.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/step_names.h"
-#include "compiler/schedule/steps/loops/annotate.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

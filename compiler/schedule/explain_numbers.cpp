@@ -5,12 +5,7 @@
 #include "compiler/schedule/cook_toom.h"
 #include "compiler/schedule/needed_region.h"
 #include "compiler/schedule/step_names.h"
-#include "compiler/schedule/steps/loops/annotate.h"
-#include "compiler/schedule/steps/loops/pragma.h"
-#include "compiler/schedule/steps/loops/split.h"
-#include "compiler/schedule/steps/places/compute_at.h"
-#include "compiler/schedule/steps/storage/layout_rewrite.h"
-#include "compiler/schedule/steps/storage/storage_align.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

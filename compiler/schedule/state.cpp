@@ -4,22 +4,7 @@
 #include "base/check.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/stage_loops.h"
-#include "compiler/schedule/steps/loops/annotate.h"
-#include "compiler/schedule/steps/loops/fuse.h"
-#include "compiler/schedule/steps/loops/pragma.h"
-#include "compiler/schedule/steps/loops/reorder.h"
-#include "compiler/schedule/steps/loops/split.h"
-#include "compiler/schedule/steps/places/compute_at.h"
-#include "compiler/schedule/steps/places/inline.h"
-#include "compiler/schedule/steps/places/root.h"
-#include "compiler/schedule/steps/storage/cache_read.h"
-#include "compiler/schedule/steps/storage/cache_write.h"
-#include "compiler/schedule/steps/storage/layout_rewrite.h"
-#include "compiler/schedule/steps/storage/narrow.h"
-#include "compiler/schedule/steps/storage/storage_align.h"
-#include "compiler/schedule/steps/sums/offset.h"
-#include "compiler/schedule/steps/sums/rfactor.h"
-#include "compiler/schedule/steps/sums/winograd.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // Owns: the schedule's vocabulary: one plain value a step, gathered in one variant. Each step's legality,
-// effect and before → after example stand in its own file under steps/. Does not know: the tuner, back ends.
+// effect and before → after example stand in steps/steps.h. Does not know: the tuner, back ends.
 //
 // Names. Stages and inputs carry the canonical names of the workload's text (p0, p1 … inputs, t0, t1 …
 // stages); steps that add a stage name it after the one they split off (t0.acc, p0.pack). Loops start as the

@@ -9,7 +9,7 @@
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/schedule/in_place.h"
-#include "compiler/schedule/steps/storage/layout_rewrite.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::passes {
 namespace {

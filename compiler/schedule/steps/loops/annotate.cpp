@@ -1,6 +1,6 @@
-#include "compiler/schedule/steps/loops/annotate.h"
-
 #include <algorithm>
+
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

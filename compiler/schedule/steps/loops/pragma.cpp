@@ -1,4 +1,4 @@
-#include "compiler/schedule/steps/loops/pragma.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 

@@ -1,6 +1,6 @@
-#include "compiler/schedule/steps/loops/reorder.h"
-
 #include <algorithm>
+
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 

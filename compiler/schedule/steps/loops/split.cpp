@@ -1,9 +1,8 @@
-#include "compiler/schedule/steps/loops/split.h"
-
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

@@ -1,9 +1,8 @@
-#include "compiler/schedule/steps/places/compute_at.h"
-
 #include <algorithm>
 
 #include "compiler/schedule/needed_region.h"
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

@@ -1,6 +1,5 @@
-#include "compiler/schedule/steps/places/inline.h"
-
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 

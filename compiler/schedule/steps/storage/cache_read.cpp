@@ -1,9 +1,7 @@
-#include "compiler/schedule/steps/storage/cache_read.h"
-
 #include <algorithm>
 
 #include "compiler/schedule/stage_loops.h"
-#include "compiler/schedule/steps/storage/layout_rewrite.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 

@@ -1,6 +1,6 @@
-#include "compiler/schedule/steps/storage/layout_rewrite.h"
-
 #include <algorithm>
+
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 

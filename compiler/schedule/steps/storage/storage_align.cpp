@@ -1,4 +1,4 @@
-#include "compiler/schedule/steps/storage/storage_align.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 

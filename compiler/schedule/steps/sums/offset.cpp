@@ -1,10 +1,9 @@
-#include "compiler/schedule/steps/sums/offset.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/analysis/access.h"
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

@@ -1,8 +1,7 @@
-#include "compiler/schedule/steps/sums/rfactor.h"
-
 #include <algorithm>
 
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

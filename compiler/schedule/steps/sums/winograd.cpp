@@ -1,11 +1,10 @@
-#include "compiler/schedule/steps/sums/winograd.h"
-
 #include <functional>
 
 #include "base/check.h"
 #include "base/whole_division.h"
 #include "compiler/schedule/cook_toom.h"
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {

@@ -1,0 +1,265 @@
+#pragma once
+// Owns: the legality and the effect of each step, with an example before → after. Does not know: how steps are
+// written (text.cpp), or who chooses them.
+//
+// apply_step changes the state, or says why the step is illegal.
+
+#include <optional>
+
+#include "compiler/schedule/schedule.h"
+
+namespace tf::schedule {
+
+// --- split.
+// The loop becomes 1 + factors.size() loops; the innermost have the factors as extents, the outermost
+// what is left, rounded up.
+//
+//   split t0 i0 4 (extent 10)
+//   for i0 in 10            →  for i0.0 in 3
+//     t0[i0] = …                 for i0.1 in 4
+//                                  if i0.0*4 + i0.1 < 10
+//                                    t0[i0.0*4 + i0.1] = …
+//
+//   split t0 i0 4 shift: no guard, the last tile starts at 10 - 4:
+//                              for i0.0 in 3
+//                                for i0.1 in 4
+//                                  t0[min(i0.0*4, 6) + i0.1] = …
+//
+// Legal if the loop exists, every factor is at least 1 and literal, and no other stage is computed at that
+// loop or inside it but outside of where the factors go. A shifted tail needs an element-wise stage and an
+// extent of at least the product of the factors.
+// Of each factor and of their product: far more than any loop has, and products of two still fit.
+inline constexpr int64_t kMaxSplitFactor = int64_t{1} << 30;
+std::optional<Illegal> apply_step(StateData& data, const Split& step);
+
+// --- fuse.
+// Adjacent loops become one.
+//
+//   fuse t0 i0,i1
+//   for i0 in 4         →  for i0*i1 in 12
+//     for i1 in 3            t0[i0*i1 // 3, i0*i1 % 3] = …
+//       t0[i0, i1] = …
+//
+// Legal for two or more neighbouring loops, outermost first, all spatial or all of the reduction, that no
+// other stage is computed in or inside of. The fused loop is serial.
+std::optional<Illegal> apply_step(StateData& data, const Fuse& step);
+
+// --- reorder.
+// The stage's loops stand in the given order.
+//
+//   reorder t0 r0,i1,i0
+//   for i0 in 4             →  for r0 in 8
+//     for i1 in 3                for i1 in 3
+//       for r0 in 8                for i0 in 4
+//         t0[i0, i1] += …            t0[i0, i1] += …
+//
+// Legal if every loop of the stage is named once, a vectorized loop stays innermost, and the loops from the
+// outermost to the innermost one that other stages are computed in keep their places.
+std::optional<Illegal> apply_step(StateData& data, const Reorder& step);
+
+// --- annotate.
+// Says how the loop runs.
+//
+//   annotate t0 i1 vectorize
+//   for i0 in 4             →  for i0 in 4
+//     for i1 in 16               t0[i0, 0:16] = …   (one vector operation)
+//       t0[i0, i1] = …
+//
+//   annotate t0 r0 vectorize: the lanes are folded, which is a licence to reassociate
+//   for i0 in 4             →  for i0 in 4
+//     t0[i0] = 0                 t0[i0] = 0
+//     for r0 in 16               t0[i0] = t0[i0] + reduce_add(a[i0, 0:16])
+//       t0[i0] = t0[i0] + a[i0, r0]
+//
+// Legal: parallel, on a spatial loop of a stage at root, once a nest; vectorize, on the innermost loop, not
+// of a product, of extent at most kMaxVectorLanes, with no stage computed in it; unroll, up to
+// kMaxUnrollExtent; grid loops, on spatial loops of a stage at root; thread loops, on spatial loops with no
+// stage computed in them. Inside another stage a thread loop runs over the threads around it, which must be
+// enough.
+inline constexpr int64_t kMaxVectorLanes = 64;
+inline constexpr int64_t kMaxUnrollExtent = 256;
+std::optional<Illegal> apply_step(StateData& data, const Annotate& step);
+
+// --- pragma.
+// Unroll_limit N unrolls the stage's innermost serial loops as long as they make at most N copies of
+// the body.
+//
+//   pragma t0 unroll_limit 8
+//   for i0 in 16            →  for i0 in 16
+//     for i1 in 2                for i1 in 2 unrolled
+//       for i2 in 4                for i2 in 4 unrolled
+//
+// Legal for 0 … kMaxUnrollLimit.
+inline constexpr int64_t kMaxUnrollLimit = 1024;
+std::optional<Illegal> apply_step(StateData& data, const Pragma& step);
+
+// --- compute_at.
+// The stage is computed inside the consumer's loop, only the region that one iteration of it needs,
+// into a buffer of that region's size. Its loops then run over the region.
+//
+//   compute_at t0 t1 i0 register
+//   for i0 in 8                   →  for i0 in 8
+//     for i1 in 4                      allocate t0[4] register
+//       t0[i0, i1] = …                 for i1 in 4
+//   for i0 in 8                          t0[i1] = …
+//     for i1 in 4                      for i1 in 4
+//       t1[i0, i1] = t0[i0, i1]          t1[i0, i1] = t0[i1]
+//
+// Legal if the stage is at root, no output, not split, fused or reordered, holds no other stage, is not
+// parallel, and all its readers are the consumer or computed inside that loop. A register region is at most
+// kMaxRegisterBytes, a shared one kMaxSharedBytes.
+//
+// A shared region is one thread block's: it holds what all threads around the loop need. Lowering puts
+// barriers around its computation, in which the threads of the block take part by
+// `annotate STAGE LOOP thread_x`.
+inline constexpr int64_t kMaxRegisterBytes = 16 << 10;
+inline constexpr int64_t kMaxSharedBytes = 227 << 10;  // of a GPU with the most
+std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step);
+
+// --- root.
+// Undoes compute_at: the stage is computed whole, before its readers.
+//
+//   root t0
+//   for i0 in 8                       →  for i0 in 8
+//     allocate t0[4]                       for i1 in 4
+//     for i1 in 4                            t0[i0, i1] = …
+//       t0[i1] = …                       for i0 in 8
+//     for i1 in 4                          for i1 in 4
+//       t1[i0, i1] = t0[i1]                  t1[i0, i1] = t0[i0, i1]
+//
+// Legal if the stage is placed by compute_at, was not reshaped since, no stage is computed inside it, and it
+// reads none that is placed by compute_at.
+std::optional<Illegal> apply_step(StateData& data, const Root& step);
+
+// --- inline.
+// An element-wise stage becomes part of each reader's body and is not stored.
+//
+//   inline t0
+//   t0[i] = a[i] * 2       →   t1[i] = a[i] * 2 + 1
+//   t1[i] = t0[i] + 1
+//
+// Legal if the stage has no reduction, is no output, is at root with no stage computed inside it, and has a
+// reader.
+std::optional<Illegal> apply_step(StateData& data, const Inline& step);
+
+// --- cache_read.
+// Adds a stage SOURCE.pack that copies the source, stored in `layout`; `reader` reads the copy.
+// Placed inside the reader's loops by compute_at it packs one tile at a time.
+//
+//   cache_read p1 t0 1,0 global
+//   t0[i, j] = sum(r) a[i, r] * b[r, j]    →   p1.pack[r, j] = b[r, j]      (stored with r innermost)
+//                                              t0[i, j] = sum(r) a[i, r] * p1.pack[r, j]
+//
+// Legal if the reader reads the source, which is an input or a stage at root, and holds no stage itself that
+// would no longer be read there.
+std::optional<Illegal> apply_step(StateData& data, const CacheRead& step);
+
+// --- cache_write.
+// The stage computes into a copy, NAME.acc, which can be placed and tiled by itself; the stage
+// becomes its element-wise reader.
+//
+//   cache_write t0
+//   t0[i, j] = sum(r) a[i, r] * b[r, j]    →   t0.acc[i, j] = sum(r) a[i, r] * b[r, j]
+//                                              t0[i, j] = t0.acc[i, j]
+//
+// Legal if the stage is not inlined, not split, fused or reordered, holds no other stage and reads none that
+// is placed by compute_at.
+std::optional<Illegal> apply_step(StateData& data, const CacheWrite& step);
+
+// --- layout_rewrite.
+// The buffer of a constant input or of a stage's own result is stored in that order. Constants are
+// packed when a model is built, outside the measured time.
+//
+//   layout_rewrite p1 0,1,2,3,1:16,0:16
+//   p1: f32[64, 64, 3, 3]   →   p1: f32[64, 64, 3, 3] stored as [4, 4, 3, 3, 16, 16]
+//
+// Legal for constant inputs and stages that are no output, with a layout of the buffer's rank without
+// swizzle. The layout of a stage computed inside another holds for its region.
+inline constexpr int64_t kMaxLayoutBlock = 4096;
+
+// Row-major, or every axis stands exactly once without a block and literal blocks are at least 1.
+bool is_layout_of(const OpenLayout& layout, int rank);
+// Nothing if it is one, and its open blocks are.
+std::optional<Illegal> check_layout(StateData& data, const OpenLayout& layout, int rank);
+std::optional<Illegal> apply_step(StateData& data, const LayoutRewrite& step);
+
+// --- storage_align.
+// One step along `axis`, the last but one, moves by a multiple of `factor` elements, plus `offset`.
+//
+//   storage_align t0 0 16 1
+//   t0: f32[8, 10], pitch of axis 0: 10   →   pitch 17
+//
+// Legal for row-major buffers of rank 2 and more of stages that are no output.
+inline constexpr int64_t kMaxPadElements = 4096;
+std::optional<Illegal> apply_step(StateData& data, const StorageAlign& step);
+
+// --- narrow.
+// The buffer of a constant input or of an element-wise stage's own result holds its f32 values as
+// bf16 or f16, rounded to nearest; readers widen what they load, so that sums and results stay f32. Constants
+// are converted when a model is built, before they are packed.
+//
+//   narrow p1 bf16
+//   t0[i, j] = sum(r) p0[i, r] * p1[r, j]    →    t0[i, j] = sum(r) p0[i, r] * f32(p1[r, j])
+//
+// Legal for constants and for stages at root that are element-wise and no output, all of f32; not after
+// `winograd`, whose transforms multiply the error of what lies between them. It costs accuracy (numerics.h).
+std::optional<Illegal> apply_step(StateData& data, const Narrow& step);
+
+// --- rfactor.
+// Partial results over one reduce loop become a stage of their own, NAME.rf, with that loop as its
+// first axis; the stage then only combines the partial results.
+//
+//   split t0 r0 16; rfactor t0 r0.0 (extent of r0: 64)
+//   t0[i] = sum(r0) a[i, r0]     →   t0.rf[k, i] = sum(r) a[i, k*16 + r]     k in 4, r in 16
+//                                    t0[i] = sum(r0) t0.rf[r0, i]
+//
+// Combining in another order changes rounding: the step is the schedule's licence to reassociate. Legal for a
+// reduce loop of a stage whose spatial loops are as they started, that holds no stage and reads none that is
+// placed by compute_at.
+std::optional<Illegal> apply_step(StateData& data, const RFactor& step);
+
+// --- offset.
+// One factor of a sum of products of bytes is moved by half of its range, so that it has the other
+// sign: x86 multiplies unsigned by signed bytes. What that adds to each sum is the same for all elements of
+// the moved factor, `value` times the sum of the other factor's elements: readers take it off. Of a constant,
+// these sums are one more constant, the next input, made outside of the measured time (StateData::sums); of
+// anything else they are a stage before STAGE, STAGE.sums.
+//
+//   offset t0 p0 128
+//   t0[i, j] = sum(r) i32(p0[i, r]) * i32(p1[r, j])    →    p2[0, j] = sum(r) i32(p1[r, j])
+//                                                           t0[i, j] = sum(r) (i32(p0[i, r]) + 128)
+//                                                                              * i32(p1[r, j])
+//   t1[i, j] = t0[i, j]                                     t1[i, j] = t0[i, j] - 128 * p2[0, j]
+//
+// A factor that a stage makes for this sum alone, element by element (a padded image), is stored moved: then
+// the sum itself adds nothing to what it reads.
+//
+//   offset t1 t0 128
+//   t0[i, r] = p0[i, r]                                →    t0[i, r] = u8(p0[i, r]) + 128, of u8
+//   t1[i, j] = sum(r) i32(t0[i, r]) * i32(p1[r, j])         t1[i, j] = sum(r) i32(t0[i, r]) * i32(p1[r, j])
+//
+// Exact: i32 wraps. Legal for a stage that is no output and sums such products in i32, of loads without
+// predicates, over whole axes of the other factor: for i8 by 128, for u8 by -128.
+std::optional<Illegal> apply_step(StateData& data, const Offset& step);
+
+// --- winograd.
+// The stage, a convolution of stride 1 by r x r weights, is computed tile by tile of m x m outputs, a
+// = m + r - 1, with (a/m)² products where the definition takes r²:
+//
+//   winograd t1 4
+//   t1[n, k, h, w] = Σ c, i, j  t0[n, c, h + i, w + j] * p1[k, c, i, j]
+//     →
+//   p1               is stored as G p1 G^T, of extents [K, C, a, a]: see AxisMap
+//   t1.bd[n, c, y, u, w]       = (B^T d) of tile row y: rows transformed, columns not yet; 0 beyond t0
+//   t1.v[u, v, n, c, y, x]     = (B^T d B) of tile (y, x)
+//   t1.m[u, v, n, k, y, x]     = Σ c  t1.v[u, v, n, c, y, x] * p1[k, c, u, v]
+//   t1.am[n, k, h, x, v]       = (A^T M) of tile x
+//   t1[n, k, h, w]             = (A^T M A)
+//
+// The transforms are chains of selects on an index of a tile, which unrolling resolves. Legal as the first
+// step on a stage that is a convolution in f32 (also grouped) of a constant that nothing else reads, for r =
+// 3 with m = 2, 4, 6 and for r = 5 with m = 2, 4. Sums are of other terms than the definition's: it costs
+// accuracy (numerics.h).
+std::optional<Illegal> apply_step(StateData& data, const Winograd& step);
+
+}  // namespace tf::schedule
