@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/tensor/operators.h"
 #include "compiler/tensor/text.h"
 
 namespace tf::tensor {
@@ -23,28 +24,10 @@ struct Parsed {
   int depth = 1;
 };
 
-struct InfixOperator {
-  std::string_view symbol;
-  BinaryOp op;
-  int level;
-};
-
-constexpr int kLowestLevel = 1;
-constexpr int kAboveAllInfix = 6;  // takes no infix operator
-constexpr std::array kInfix = {
-    InfixOperator{"||", BinaryOp::kOr, 1},       InfixOperator{"&&", BinaryOp::kAnd, 2},
-    InfixOperator{"==", BinaryOp::kEq, 3},       InfixOperator{"!=", BinaryOp::kNe, 3},
-    InfixOperator{"<", BinaryOp::kLt, 3},        InfixOperator{"<=", BinaryOp::kLe, 3},
-    InfixOperator{"+", BinaryOp::kAdd, 4},       InfixOperator{"-", BinaryOp::kSub, 4},
-    InfixOperator{"*", BinaryOp::kMul, 5},       InfixOperator{"/", BinaryOp::kDiv, 5},
-    InfixOperator{"//", BinaryOp::kFloorDiv, 5}, InfixOperator{"%", BinaryOp::kFloorMod, 5},
-};
-
 const InfixOperator* infix(const Token& token) {
   if (token.kind != TokenKind::kSymbol) return nullptr;
-  for (const InfixOperator& candidate : kInfix)
-    if (candidate.symbol == token.text) return &candidate;
-  return nullptr;
+  const auto* found = std::ranges::find(kInfixOperators, token.text, &InfixOperator::symbol);
+  return found == kInfixOperators.end() ? nullptr : found;
 }
 
 size_t arity(Intrinsic function) {
@@ -137,7 +120,7 @@ class ExprParser {
     return primary();
   }
 
-  absl::StatusOr<Parsed> nested_unary() { return expr(kAboveAllInfix); }
+  absl::StatusOr<Parsed> nested_unary() { return expr(kUnaryLevel); }  // takes no infix operator
 
   absl::StatusOr<Parsed> primary() {
     switch (reader_.peek().kind) {
@@ -158,10 +141,10 @@ class ExprParser {
   // `(e)`, or `(buf[i] if p)`.
   absl::StatusOr<Parsed> parenthesised() {
     reader_.next();
-    TF_ASSIGN_OR_RETURN(Parsed inner, expr(kLowestLevel));
+    TF_ASSIGN_OR_RETURN(Parsed inner, expr(kOrLevel));
     const Token where = reader_.peek();
     if (reader_.accept("if")) {
-      TF_ASSIGN_OR_RETURN(const Parsed predicate, expr(kLowestLevel));
+      TF_ASSIGN_OR_RETURN(const Parsed predicate, expr(kOrLevel));
       const auto* load = as<Load>(inner.expr);
       const int lanes = predicate.expr->type().lanes;
       if (!load || load->predicate) return error_at(where, "'if' guards a load");
@@ -235,7 +218,7 @@ class ExprParser {
     reader_.next();  // the opening bracket
     while (!reader_.accept(close)) {
       if (!items.empty()) TF_RETURN_IF_ERROR(reader_.expect(","));
-      TF_ASSIGN_OR_RETURN(Parsed item, expr(kLowestLevel));
+      TF_ASSIGN_OR_RETURN(Parsed item, expr(kOrLevel));
       items.push_back(std::move(item));
     }
     return items;
@@ -348,7 +331,7 @@ class ExprParser {
 }  // namespace
 
 absl::StatusOr<Expr> Reader::expr(const Scoped& scope) {
-  TF_ASSIGN_OR_RETURN(const Parsed parsed, ExprParser(*this, scope).expr(kLowestLevel));
+  TF_ASSIGN_OR_RETURN(const Parsed parsed, ExprParser(*this, scope).expr(kOrLevel));
   return parsed.expr;
 }
 

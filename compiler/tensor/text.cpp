@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "compiler/tensor/operators.h"
 
 namespace tf::tensor {
 namespace {
@@ -34,46 +35,6 @@ std::string sanitized(const std::string& wish) {
   if (name.empty() || !is_name_start(name[0])) name.insert(name.begin(), '_');
   if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) name += '_';
   return name;
-}
-
-enum Precedence { kOrLevel = 1, kAndLevel, kCompareLevel, kAddLevel, kMulLevel, kUnaryLevel, kPrimaryLevel };
-
-struct Operator {
-  const char* symbol;  // null: written as a call
-  int level;
-};
-
-Operator operator_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::kAdd:
-      return {"+", kAddLevel};
-    case BinaryOp::kSub:
-      return {"-", kAddLevel};
-    case BinaryOp::kMul:
-      return {"*", kMulLevel};
-    case BinaryOp::kDiv:
-      return {"/", kMulLevel};
-    case BinaryOp::kFloorDiv:
-      return {"//", kMulLevel};
-    case BinaryOp::kFloorMod:
-      return {"%", kMulLevel};
-    case BinaryOp::kMin:
-    case BinaryOp::kMax:
-      return {nullptr, kPrimaryLevel};
-    case BinaryOp::kEq:
-      return {"==", kCompareLevel};
-    case BinaryOp::kNe:
-      return {"!=", kCompareLevel};
-    case BinaryOp::kLt:
-      return {"<", kCompareLevel};
-    case BinaryOp::kLe:
-      return {"<=", kCompareLevel};
-    case BinaryOp::kAnd:
-      return {"&&", kAndLevel};
-    case BinaryOp::kOr:
-      return {"||", kOrLevel};
-  }
-  __builtin_unreachable();
 }
 
 // The shortest digits that read back as the same value.
@@ -139,13 +100,13 @@ class Printer {
     if (parens) out_ += ")";
   }
   void print_node(const Binary& node, int level) {
-    const Operator op = operator_of(node.op);
-    if (!op.symbol) return function(node.op == BinaryOp::kMin ? "min" : "max", {node.a, node.b});
+    const InfixOperator& op = operator_of(node.op);
+    if (op.symbol.empty()) return function(node.op == BinaryOp::kMin ? "min" : "max", {node.a, node.b});
     const bool parens = level > op.level;
     if (parens) out_ += "(";
     // Comparisons do not chain; all else associates to the left.
     print(node.a, op.level == kCompareLevel ? kAddLevel : op.level);
-    absl::StrAppend(&out_, " ", op.symbol, " ");
+    absl::StrAppend(&out_, " ", std::string(op.symbol), " ");
     print(node.b, op.level + 1);
     if (parens) out_ += ")";
   }
