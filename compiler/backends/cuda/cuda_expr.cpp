@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "compiler/tensor/operators.h"
+#include "compiler/tensor/text.h"
 
 namespace tf::backends {
 namespace {
@@ -65,52 +67,11 @@ std::string range_of(Element element) {
   }
 }
 
-// Of the device library, for double; with an f behind for float.
-const char* function_name(Intrinsic function) {
-  switch (function) {
-    case Intrinsic::kExp:
-      return "exp";
-    case Intrinsic::kExpm1:
-      return "expm1";
-    case Intrinsic::kLog:
-      return "log";
-    case Intrinsic::kLog1p:
-      return "log1p";
-    case Intrinsic::kSqrt:
-      return "sqrt";
-    case Intrinsic::kRsqrt:
-      return "rsqrt";
-    case Intrinsic::kTanh:
-      return "tanh";
-    case Intrinsic::kErf:
-      return "erf";
-    case Intrinsic::kPow:
-      return "pow";
-    case Intrinsic::kFloor:
-      return "floor";
-    case Intrinsic::kCeil:
-      return "ceil";
-    case Intrinsic::kRound:
-      return "rint";
-    case Intrinsic::kSin:
-      return "sin";
-    case Intrinsic::kCos:
-      return "cos";
-    case Intrinsic::kFma:
-      return "fma";
-    case Intrinsic::kCopysign:
-      return "copysign";
-    case Intrinsic::kSigmoid:  // of the prelude, overloaded
-    case Intrinsic::kLdexp:    // of expanded functions, for processors without the device library
-    case Intrinsic::kLogb:
-    case Intrinsic::kSignificand:
-    case Intrinsic::kReduceAdd:  // of vectors
-    case Intrinsic::kReduceMax:
-    case Intrinsic::kReduceMin:
-    case Intrinsic::kDot:
-      return nullptr;
-  }
-  __builtin_unreachable();
+// Of the device library, for double; with an f behind for float. Empty for what it does not have: parts of expanded
+// functions, and what is of vectors.
+std::string_view function_name(Intrinsic function) {
+  if (function > Intrinsic::kCopysign) return "";
+  return function == Intrinsic::kRound ? "rint" : tensor::intrinsic_name(function);
 }
 
 class Printer {
@@ -172,8 +133,6 @@ class Printer {
         return arithmetic("-");
       case BinaryOp::kMul:
         return arithmetic("*");
-      case BinaryOp::kDiv:
-        return absl::StrCat("(", a, " / ", b, ")");
       case BinaryOp::kFloorDiv:
         return call(element, "tf_floor_div", a, b);
       case BinaryOp::kFloorMod:
@@ -182,20 +141,9 @@ class Printer {
         return call(element, "tf_min", a, b);
       case BinaryOp::kMax:
         return call(element, "tf_max", a, b);
-      case BinaryOp::kEq:
-        return absl::StrCat("(", a, " == ", b, ")");
-      case BinaryOp::kNe:
-        return absl::StrCat("(", a, " != ", b, ")");
-      case BinaryOp::kLt:
-        return absl::StrCat("(", a, " < ", b, ")");
-      case BinaryOp::kLe:
-        return absl::StrCat("(", a, " <= ", b, ")");
-      case BinaryOp::kAnd:
-        return absl::StrCat("(", a, " && ", b, ")");
-      case BinaryOp::kOr:
-        return absl::StrCat("(", a, " || ", b, ")");
+      default:  // as in the text of expressions
+        return absl::StrCat("(", a, " ", std::string(tensor::operator_of(e.op).symbol), " ", b, ")");
     }
-    __builtin_unreachable();
   }
 
   std::string text(const tensor::Select& e) {
@@ -218,10 +166,10 @@ class Printer {
     const std::string list = absl::StrCat("(", absl::StrJoin(args, ", "), ")");
     if (e.function == Intrinsic::kSigmoid) return "tf_sigmoid" + list;
     if (!tensor::is_float(e.type().element) && e.function == Intrinsic::kPow) return "tf_whole_power" + list;
-    const char* name = function_name(e.function);
-    if (name == nullptr) return refuse("this function");
+    const std::string_view name = function_name(e.function);
+    if (name.empty()) return refuse("this function");
     type(e.type().element);  // refuses what has no function
-    return absl::StrCat(name, e.type().element == Element::kFloat64 ? "" : "f", list);
+    return absl::StrCat(std::string(name), e.type().element == Element::kFloat64 ? "" : "f", list);
   }
 
   std::string text(const tensor::Load& e) {
