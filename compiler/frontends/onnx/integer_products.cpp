@@ -45,32 +45,32 @@ Result without_zero(NodeReader& node, const Factors& f) {
                                                        : Element::kInt32;
     return integers(node, element, shape, *values);
   }
-  TF_ASSIGN_OR_RETURN(NodeId b, cast(node, f.b, Element::kInt32));
-  TF_ASSIGN_OR_RETURN(NodeId shift, cast(node, *f.b_zero, Element::kInt32));
+  TF_ASSIGN_OR_RETURN(NodeId b, node.cast_to(Element::kInt32, f.b));
+  TF_ASSIGN_OR_RETURN(NodeId shift, node.cast_to(Element::kInt32, *f.b_zero));
   TF_ASSIGN_OR_RETURN(shift, along(node, shift, node.rank(b), f.b_axis));
   return binary(node, BinaryKind::kSub, b, shift);
 }
 
 Result sum_of_weights(NodeReader& node, NodeId b, const Ints& axes) {
-  TF_ASSIGN_OR_RETURN(NodeId wide, cast(node, b, Element::kInt32));
+  TF_ASSIGN_OR_RETURN(NodeId wide, node.cast_to(Element::kInt32, b));
   return node.emit(Reduce{ReduceKind::kSum, axes, true}, {wide});
 }
 
 // sum - zero * weights
 Result corrected(NodeReader& node, NodeId sum, NodeId zero, NodeId weights) {
-  TF_ASSIGN_OR_RETURN(zero, cast(node, zero, Element::kInt32));
+  TF_ASSIGN_OR_RETURN(zero, node.cast_to(Element::kInt32, zero));
   TF_ASSIGN_OR_RETURN(const NodeId moved, binary(node, BinaryKind::kMul, weights, zero));
   return binary(node, BinaryKind::kSub, sum, moved);
 }
 
 // Both factors as i32, without their zero points: for what bytes cannot hold.
 absl::StatusOr<std::pair<NodeId, NodeId>> widened(NodeReader& node, const Factors& f, NodeId b) {
-  TF_ASSIGN_OR_RETURN(NodeId a, cast(node, f.a, Element::kInt32));
+  TF_ASSIGN_OR_RETURN(NodeId a, node.cast_to(Element::kInt32, f.a));
   if (!all_zero(node, f.a_zero)) {
-    TF_ASSIGN_OR_RETURN(NodeId zero, cast(node, *f.a_zero, Element::kInt32));
+    TF_ASSIGN_OR_RETURN(NodeId zero, node.cast_to(Element::kInt32, *f.a_zero));
     TF_ASSIGN_OR_RETURN(a, binary(node, BinaryKind::kSub, a, zero));
   }
-  TF_ASSIGN_OR_RETURN(b, cast(node, b, Element::kInt32));
+  TF_ASSIGN_OR_RETURN(b, node.cast_to(Element::kInt32, b));
   return std::pair(a, b);
 }
 

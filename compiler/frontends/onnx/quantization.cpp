@@ -41,10 +41,6 @@ absl::Status check_quantized(NodeReader& node, Element element) {
                                        " are not supported; use int8 or uint8"));
 }
 
-Result cast(NodeReader& node, NodeId x, Element element) {
-  return node.type(x).element == element ? Result(x) : node.emit(Cast{element}, {x});
-}
-
 Result binary(NodeReader& node, BinaryKind kind, NodeId a, NodeId b) {
   return node.emit(Binary{kind}, {a, b});
 }
@@ -66,7 +62,7 @@ Result to_integers(NodeReader& node, NodeId x, std::optional<NodeId> zero, Eleme
   TF_RETURN_IF_ERROR(check_quantized(node, element));
   TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Unary{UnaryKind::kRound}, {x}));
   if (!all_zero(node, zero)) {
-    TF_ASSIGN_OR_RETURN(NodeId real, cast(node, *zero, Element::kFloat32));
+    TF_ASSIGN_OR_RETURN(NodeId real, node.cast_to(Element::kFloat32, *zero));
     TF_ASSIGN_OR_RETURN(y, binary(node, BinaryKind::kAdd, y, real));
   }
   const bool is_signed = element == Element::kInt8;

@@ -20,7 +20,6 @@ bool is_byte(tensor::Element element);
 // UNIMPLEMENTED for quantized elements other than bytes.
 absl::Status check_quantized(NodeReader& node, tensor::Element element);
 
-absl::StatusOr<NodeId> cast(NodeReader& node, NodeId x, tensor::Element element);
 absl::StatusOr<NodeId> binary(NodeReader& node, graph::BinaryKind kind, NodeId a, NodeId b);
 
 // A scale or zero point, one number or one for each element of `axis`, in a shape that broadcasts along it in

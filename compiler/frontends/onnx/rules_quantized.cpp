@@ -53,8 +53,8 @@ Result quantize_linear(NodeReader& node) {
     return node.unsupported(
         "output_dtype without a zero point is not supported: give a zero point of that type");
   const Element element = zero ? node.type(*zero).element : Element::kUInt8;
-  TF_ASSIGN_OR_RETURN(x, cast(node, x, kReal));
-  TF_ASSIGN_OR_RETURN(scale, cast(node, scale, kReal));
+  TF_ASSIGN_OR_RETURN(x, node.cast_to(kReal, x));
+  TF_ASSIGN_OR_RETURN(scale, node.cast_to(kReal, scale));
   TF_ASSIGN_OR_RETURN(scale, along(node, scale, node.rank(x), axis));
   if (zero) {
     TF_ASSIGN_OR_RETURN(zero, along(node, *zero, node.rank(x), axis));
@@ -71,16 +71,16 @@ Result dequantize_linear(NodeReader& node) {
   const Dequantized from{x, scale, zero, axis};
   // The difference is a whole number that every float of 16 bits or more holds, but for i32 without zero
   // point.
-  TF_ASSIGN_OR_RETURN(x, cast(node, x, kReal));
+  TF_ASSIGN_OR_RETURN(x, node.cast_to(kReal, x));
   if (!all_zero(node, zero)) {
-    TF_ASSIGN_OR_RETURN(NodeId real, cast(node, *zero, kReal));
+    TF_ASSIGN_OR_RETURN(NodeId real, node.cast_to(kReal, *zero));
     TF_ASSIGN_OR_RETURN(real, along(node, real, rank, axis));
     TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kSub, x, real));
   }
-  TF_ASSIGN_OR_RETURN(scale, cast(node, scale, kReal));
+  TF_ASSIGN_OR_RETURN(scale, node.cast_to(kReal, scale));
   TF_ASSIGN_OR_RETURN(scale, along(node, scale, rank, axis));
   TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kMul, x, scale));
-  TF_ASSIGN_OR_RETURN(x, cast(node, x, element));
+  TF_ASSIGN_OR_RETURN(x, node.cast_to(element, x));
   if (element == kReal) node.set_dequantized(x, from);
   return x;
 }
@@ -103,8 +103,8 @@ Result requantized(NodeReader& node, NodeId sum, const Scales& at, int64_t b_axi
   TF_ASSIGN_OR_RETURN(zero, along(node, zero, rank, rank - 2));
   TF_ASSIGN_OR_RETURN(NodeId factor, binary(node, BinaryKind::kMul, a_scale, b_scale));
   TF_ASSIGN_OR_RETURN(factor, binary(node, BinaryKind::kDiv, factor, y_scale));
-  TF_ASSIGN_OR_RETURN(factor, cast(node, factor, kReal));
-  TF_ASSIGN_OR_RETURN(NodeId y, cast(node, sum, kReal));
+  TF_ASSIGN_OR_RETURN(factor, node.cast_to(kReal, factor));
+  TF_ASSIGN_OR_RETURN(NodeId y, node.cast_to(kReal, sum));
   TF_ASSIGN_OR_RETURN(y, binary(node, BinaryKind::kMul, y, factor));
   return to_integers(node, y, zero, element);
 }
@@ -198,7 +198,7 @@ Result scaled(NodeReader& node, NodeId sum, const ScaledFactors& f, int64_t axis
   TF_ASSIGN_OR_RETURN(const NodeId a_scale, along(node, f.a_scale, node.rank(sum), axis));
   TF_ASSIGN_OR_RETURN(const NodeId b_scale, along(node, f.b_scale, node.rank(sum), axis));
   TF_ASSIGN_OR_RETURN(const NodeId factor, binary(node, BinaryKind::kMul, a_scale, b_scale));
-  TF_ASSIGN_OR_RETURN(sum, cast(node, sum, kReal));
+  TF_ASSIGN_OR_RETURN(sum, node.cast_to(kReal, sum));
   return binary(node, BinaryKind::kMul, sum, factor);
 }
 

@@ -2,6 +2,9 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"
 #include "base/status.h"
@@ -51,57 +54,26 @@ std::string typed_data(const TensorProto& proto, Element element) {
   __builtin_unreachable();
 }
 
+constexpr std::pair<Element, TensorProto::DataType> kElements[] = {
+    {Element::kFloat32, TensorProto::FLOAT},   {Element::kFloat64, TensorProto::DOUBLE},
+    {Element::kFloat16, TensorProto::FLOAT16}, {Element::kBFloat16, TensorProto::BFLOAT16},
+    {Element::kInt8, TensorProto::INT8},       {Element::kUInt8, TensorProto::UINT8},
+    {Element::kInt32, TensorProto::INT32},     {Element::kInt64, TensorProto::INT64},
+    {Element::kBool, TensorProto::BOOL},
+};
+
+TensorProto::DataType element_to_onnx(Element element) {
+  return std::ranges::find(kElements, element, &std::pair<Element, TensorProto::DataType>::first)->second;
+}
+
 }  // namespace
 
 absl::StatusOr<Element> element_from_onnx(int32_t data_type) {
-  switch (data_type) {
-    case TensorProto::FLOAT:
-      return Element::kFloat32;
-    case TensorProto::DOUBLE:
-      return Element::kFloat64;
-    case TensorProto::FLOAT16:
-      return Element::kFloat16;
-    case TensorProto::BFLOAT16:
-      return Element::kBFloat16;
-    case TensorProto::INT8:
-      return Element::kInt8;
-    case TensorProto::UINT8:
-      return Element::kUInt8;
-    case TensorProto::INT32:
-      return Element::kInt32;
-    case TensorProto::INT64:
-      return Element::kInt64;
-    case TensorProto::BOOL:
-      return Element::kBool;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat(
-          "element type ", data_type,
-          " is not supported: use float, double, float16, bfloat16, int8, uint8, int32, ", "int64 or bool"));
-  }
-}
-
-int32_t element_to_onnx(Element element) {
-  switch (element) {
-    case Element::kFloat32:
-      return TensorProto::FLOAT;
-    case Element::kFloat64:
-      return TensorProto::DOUBLE;
-    case Element::kFloat16:
-      return TensorProto::FLOAT16;
-    case Element::kBFloat16:
-      return TensorProto::BFLOAT16;
-    case Element::kInt8:
-      return TensorProto::INT8;
-    case Element::kUInt8:
-      return TensorProto::UINT8;
-    case Element::kInt32:
-      return TensorProto::INT32;
-    case Element::kInt64:
-      return TensorProto::INT64;
-    case Element::kBool:
-      return TensorProto::BOOL;
-  }
-  __builtin_unreachable();
+  for (const auto& [element, onnx] : kElements)
+    if (onnx == data_type) return element;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "element type ", data_type,
+      " is not supported: use float, double, float16, bfloat16, int8, uint8, int32, ", "int64 or bool"));
 }
 
 absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& external) {

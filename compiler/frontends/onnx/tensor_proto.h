@@ -31,6 +31,5 @@ absl::StatusOr<graph::HostTensor> from_proto(const ::onnx::TensorProto& proto, E
 void to_proto(const graph::HostTensor& value, ::onnx::TensorProto& proto);
 // TensorProto.DataType; INVALID_ARGUMENT for types that we do not have.
 absl::StatusOr<tensor::Element> element_from_onnx(int32_t data_type);
-int32_t element_to_onnx(tensor::Element element);
 
 }  // namespace tf::onnx
