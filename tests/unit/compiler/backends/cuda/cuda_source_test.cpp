@@ -15,6 +15,7 @@
 #include "compiler/ir/physical.h"
 #include "compiler/ir/print.h"
 #include "compiler/passes/lower.h"
+#include "compiler/recipes/gpu/elements.h"
 #include "compiler/recipes/gpu/product.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
@@ -37,9 +38,10 @@ tensor::Workload matmul(int64_t m, int64_t n, int64_t k, bool epilogue) {
 
 ir::Function lowered(const tensor::Workload& workload, const std::string& name,
                      const recipes::GpuTile& tile = {}) {
-  const auto result =
-      passes::lower(workload, recipes::product_on_gpu({.workload = workload}, tile).at(0).steps, {},
-                    {.name = name, .pipeline = passes::gpu_pipeline(), .verify_each = true});
+  std::vector<recipes::Sketch> sketches = recipes::product_on_gpu({.workload = workload}, tile);
+  if (sketches.empty()) sketches = recipes::elements_on_gpu({.workload = workload});
+  const auto result = passes::lower(workload, sketches.at(0).steps, {},
+                                    {.name = name, .pipeline = passes::gpu_pipeline(), .verify_each = true});
   EXPECT_TRUE(result.ok()) << result.status();
   return result->function;
 }
