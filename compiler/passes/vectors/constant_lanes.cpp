@@ -1,7 +1,6 @@
 #include "compiler/passes/vectors/constant_lanes.h"
 
-#include "base/whole_division.h"
-#include "compiler/analysis/linear.h"
+#include "compiler/tensor/arithmetic.h"
 
 namespace tf::passes {
 
@@ -25,29 +24,20 @@ std::optional<Lanes> constant_lanes(const Expr& expr, int lanes) {
   const std::optional<Lanes> b = a ? constant_lanes(binary->b, lanes) : std::nullopt;
   if (!b) return std::nullopt;
   for (size_t lane = 0; lane < a->size(); ++lane) {
-    int64_t& x = (*a)[lane];
     const int64_t y = (*b)[lane];
     switch (binary->op) {
       case tensor::BinaryOp::kAdd:
-        x += y;
-        break;
       case tensor::BinaryOp::kSub:
-        x -= y;
-        break;
       case tensor::BinaryOp::kMul:
-        x *= y;
         break;
       case tensor::BinaryOp::kFloorDiv:
-        if (y == 0 || y == -1) return std::nullopt;  // what data makes of these is of no use here
-        x = floor_quotient(x, y);
-        break;
       case tensor::BinaryOp::kFloorMod:
-        if (y == 0 || y == -1) return std::nullopt;
-        x = floor_remainder(x, y);
+        if (y == 0 || y == -1) return std::nullopt;  // what data makes of these is of no use here
         break;
       default:
         return std::nullopt;
     }
+    (*a)[lane] = tensor::value_of(binary->op, (*a)[lane], y);
   }
   return a;
 }
