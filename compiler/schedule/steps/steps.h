@@ -81,7 +81,7 @@ inline constexpr int64_t kMaxUnrollExtent = 256;
 std::optional<Illegal> apply_step(StateData& data, const Annotate& step);
 
 // --- pragma.
-// Unroll_limit N unrolls the stage's innermost serial loops as long as they make at most N copies of
+// unroll_limit N unrolls the stage's innermost serial loops as long as they make at most N copies of
 // the body.
 //
 //   pragma t0 unroll_limit 8
