@@ -25,8 +25,10 @@ struct Prepared {
   Columns columns = Columns::kAsGiven;
   int64_t group = 1;  // of terms that one dot-product instruction takes; 1: multiply-adds
 };
+
 // What the anchor reads: copied to memory first, or computed in place.
 enum class Producers : uint8_t { kStored, kInlined };
+
 // In what ways to tile a reduction differ beyond sizes.
 struct ReductionForm {
   Producers producers = Producers::kStored;
@@ -34,10 +36,13 @@ struct ReductionForm {
   Sums sums = Sums::kWhole;  // of the anchor's reduction, which is one axis unless it is summed whole
   Columns columns = Columns::kAsGiven;  // of a matrix product; packed by append_operand_storage
 };
+
 // What producers and storage can be, what suits the kernel by estimate first. The sums are whole, columns as given.
 std::vector<ReductionForm> reduction_forms(const tensor::KernelSpec& kernel, const Structure& structure);
+
 // Everything of Prepared that does not depend on steps.
 Prepared prepared_frame(const tensor::KernelSpec& kernel, const Structure& structure);
+
 // Of a form that sums in parts: how long a part is, and a number that divides every length that it can have.
 struct PartLength {
   Size size = 0;
