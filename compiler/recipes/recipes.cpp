@@ -56,8 +56,9 @@ std::vector<Sketch> legal_sketches(const tensor::KernelSpec& kernel, size_t most
   for (const Recipe& recipe : recipes_for(kernel.target)) {
     if (recipe.last_resort && !sketches.empty()) continue;
     for (Sketch& sketch : recipe.match(kernel)) {
+      if (!is_legal(sketch)) continue;
+      sketches.push_back(std::move(sketch));
       if (sketches.size() == most) return sketches;
-      if (is_legal(sketch)) sketches.push_back(std::move(sketch));
     }
   }
   return sketches;

@@ -2,7 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/whole_division.h"
+#include "compiler/recipes/cpu/conv2d.h"
+#include "compiler/recipes/cpu/dense.h"
 #include "compiler/recipes/emit/tiled_reduction.h"
+#include "compiler/recipes/sizes/default_tile.h"
 #include "compiler/recipes/sizes/parameters.h"
 
 namespace tf::recipes {
@@ -28,9 +31,18 @@ std::vector<Sketch> reduction(const tensor::KernelSpec& kernel) {
                                              extent_of(anchor.reduce_axes[axis]),
                                              {.parts = 1, .max_innermost = 64}));
   choices.unroll = scalar_parameter("unroll", {0, 64, 256});
+  std::vector<Sums> all_sums = {Sums::kWhole};
+  // Recipes of narrower families offer parts of sums where they match.
+  const Sums chosen = choose_product(kernel, structure).sums;
+  if (chosen != Sums::kWhole && conv2d(kernel).empty() && dense(kernel).empty())
+    all_sums.insert(all_sums.begin(), chosen);
   std::vector<Sketch> sketches;
-  for (const ReductionForm& form : reduction_forms(kernel, structure))
-    sketches.push_back(tiled_reduction("generated tiled-reduction", kernel, form, choices));
+  for (ReductionForm form : reduction_forms(kernel, structure)) {
+    for (const Sums sums : all_sums) {
+      form.sums = sums;
+      sketches.push_back(tiled_reduction("generated tiled-reduction", kernel, form, choices));
+    }
+  }
   return sketches;
 }
 
