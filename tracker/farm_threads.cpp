@@ -1,5 +1,6 @@
 #include "tracker/farm_threads.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "tracker/farm.h"
@@ -16,8 +17,9 @@ absl::Duration save(Farm& farm) {
 
 absl::Duration tick(Farm& farm, const rpc::Clock& clock) {
   const std::optional<rpc::Instant> next = farm.tick();
+  if (!next) return absl::InfiniteDuration();
   // One millisecond more than needed: waking just before the deadline would only mean waking twice.
-  return next ? *next - clock.now() + absl::Milliseconds(1) : absl::InfiniteDuration();
+  return std::max(*next - clock.now(), absl::ZeroDuration()) + absl::Milliseconds(1);
 }
 
 }  // namespace
