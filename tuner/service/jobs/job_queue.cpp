@@ -1,5 +1,6 @@
 #include "tuner/service/jobs/job_queue.h"
 
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -194,11 +195,14 @@ absl::StatusOr<std::vector<JobView>> JobQueue::list(int64_t after, size_t most) 
 
 std::map<std::string, double> JobQueue::count_by_state() {
   using enum JobState;
+  std::array<double, static_cast<size_t>(kCancelled) + 1> of_state = {};
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : entries_) ++of_state[static_cast<size_t>(entry->job.state)];
+  }
   std::map<std::string, double> counts;
-  const std::lock_guard lock(mutex_);
   for (const JobState state : {kQueued, kRunning, kPaused, kDone, kFailed, kCancelled})
-    counts[std::string(database::job_state_name(state))] = 0;
-  for (const auto& [id, entry] : entries_) ++counts[std::string(database::job_state_name(entry->job.state))];
+    counts[std::string(database::job_state_name(state))] = of_state[static_cast<size_t>(state)];
   return counts;
 }
 
