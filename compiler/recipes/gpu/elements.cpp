@@ -1,7 +1,5 @@
 #include "compiler/recipes/gpu/elements.h"
 
-#include <ranges>
-
 #include "compiler/recipes/gpu/loops.h"
 #include "compiler/recipes/shape/structure.h"
 
@@ -27,8 +25,8 @@ std::vector<Sketch> elements_on_gpu(const tensor::KernelSpec& kernel) {
   steps.push_back(Split{output, all, {kThreads}, Tail::kGuard});
   steps.push_back(Annotate{output, all + ".0", Annotation::kGridX});
   steps.push_back(Annotate{output, all + ".1", Annotation::kThreadX});
-  for (const int stage : std::views::reverse(summed))
-    steps.push_back(ComputeAt{stage_name(stage), output, all + ".1", tensor::Scope::kRegister});
+  for (auto stage = summed.rbegin(); stage != summed.rend(); ++stage)
+    steps.push_back(ComputeAt{stage_name(*stage), output, all + ".1", tensor::Scope::kRegister});
   return {std::move(sketch)};
 }
 
