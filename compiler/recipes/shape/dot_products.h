@@ -23,9 +23,9 @@ enum class Columns : uint8_t { kAsGiven, kPacked };
 int64_t dot_group(const tensor::KernelSpec& kernel, const Structure& structure, Columns columns,
                   Storage storage = Storage::kDefined);
 
-// Where dot_group's instruction multiplies factors of different signs only (x86), and the anchor's are of the
-// same: the step that moves the one that does not move with the vector axis. Its stage is left to whoever says
-// what sums.
+// The step that moves one factor by half of its range, where dot_group's instruction needs factors of different signs
+// (x86) and the anchor's have the same. It moves the factor that does not move with the vector axis. The caller fills
+// in the step's stage.
 std::optional<schedule::Offset> dot_offset(const tensor::KernelSpec& kernel, const Structure& structure);
 
 }  // namespace tf::recipes
