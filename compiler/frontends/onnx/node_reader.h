@@ -1,5 +1,5 @@
 #pragma once
-// Owns: NodeReader, one ONNX node as the rules of rules_*.cpp see it: checked access to its operands and
+// Owns: NodeReader, one ONNX node as the rules of rules/*.cpp see it: checked access to its operands and
 // attributes, and ways to append graph nodes for it. Does not know: what any operator means.
 
 #include <map>
@@ -113,15 +113,15 @@ struct NamedRule {
   const char* op_type;
   Rule rule;
 };
-std::span<const NamedRule> network_rules();     // rules_network.cpp: convolution, pooling, normalisation, …
-std::span<const NamedRule> quantized_rules();   // rules_quantized.cpp: integers with scales and zero points
-std::span<const NamedRule> arithmetic_rules();  // rules_arithmetic.cpp: element-wise and reductions
-std::span<const NamedRule> shape_rules();       // rules_shape.cpp: what moves elements
-std::span<const NamedRule> constant_rules();    // rules_constant.cpp: constants and questions about shapes
+std::span<const NamedRule> network_rules();     // rules/network.cpp: convolution, pooling, normalisation, …
+std::span<const NamedRule> quantized_rules();   // rules/quantized.cpp: integers with scales and zero points
+std::span<const NamedRule> arithmetic_rules();  // rules/arithmetic.cpp: element-wise and reductions
+std::span<const NamedRule> shape_rules();       // rules/shape.cpp: what moves elements
+std::span<const NamedRule> constant_rules();    // rules/constant.cpp: constants and questions about shapes
 
 // A Conv, MatMul or Gemm's product of dequantized operands as a product of integers, scaled afterwards;
 // nothing if it is not one, or if weights, zero points or scales are not such that integers can stand for
-// them (rules_quantized.cpp). Its sums are exact: a result may differ in its last bits from a sum of real
+// them (rules/quantized.cpp). Its sums are exact: a result may differ in its last bits from a sum of real
 // products, and so by one after it is quantized.
 absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
 absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const graph::MatMul& op);
