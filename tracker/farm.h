@@ -416,7 +416,7 @@ class Farm {
   Changes changes_of(Unsaved& unsaved) const;
   void put_back(Unsaved unsaved);
   // What an operator changes: done under the lock, and written down before this returns.
-  absl::Status change(absl::FunctionRef<absl::Status(Locked&)> change);
+  absl::Status change(absl::FunctionRef<absl::Status(Locked&)> apply);
 
   // Health.
   void judge(Locked& lock, Device& device, const TrialOutcome& outcome);

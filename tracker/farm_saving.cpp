@@ -96,11 +96,11 @@ void Farm::saving_wanted() {
   }
 }
 
-absl::Status Farm::change(absl::FunctionRef<absl::Status(Locked&)> change) {
+absl::Status Farm::change(absl::FunctionRef<absl::Status(Locked&)> apply) {
   std::future<absl::Status> saved;
   {
     Locked lock(*this);
-    TF_RETURN_IF_ERROR(change(lock));
+    TF_RETURN_IF_ERROR(apply(lock));
     lock.save();
     saved = unsaved_.awaited.emplace_back().get_future();
     match(lock);

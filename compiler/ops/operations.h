@@ -9,23 +9,74 @@
 
 namespace tf::ops {
 
-// Nothing for kIdentity, kNeg, kAbs, kRelu, kReciprocal and kNot.
 inline std::optional<tensor::Intrinsic> intrinsic_of(UnaryKind kind) {
   using F = tensor::Intrinsic;
-  constexpr auto kNone = std::nullopt;
-  static constexpr std::array<std::optional<F>, kUnaryNames.size()> kOf = {
-      kNone,     kNone,    kNone, kNone,     F::kSigmoid, F::kTanh,  F::kErf, F::kExp, F::kExpm1, F::kLog,
-      F::kLog1p, F::kSqrt, kNone, F::kFloor, F::kCeil,    F::kRound, F::kSin, F::kCos, kNone};
-  return kOf[static_cast<size_t>(kind)];
+  switch (kind) {
+    case UnaryKind::kSigmoid:
+      return F::kSigmoid;
+    case UnaryKind::kTanh:
+      return F::kTanh;
+    case UnaryKind::kErf:
+      return F::kErf;
+    case UnaryKind::kExp:
+      return F::kExp;
+    case UnaryKind::kExpm1:
+      return F::kExpm1;
+    case UnaryKind::kLog:
+      return F::kLog;
+    case UnaryKind::kLog1p:
+      return F::kLog1p;
+    case UnaryKind::kSqrt:
+      return F::kSqrt;
+    case UnaryKind::kFloor:
+      return F::kFloor;
+    case UnaryKind::kCeil:
+      return F::kCeil;
+    case UnaryKind::kRound:
+      return F::kRound;
+    case UnaryKind::kSin:
+      return F::kSin;
+    case UnaryKind::kCos:
+      return F::kCos;
+    case UnaryKind::kIdentity:
+    case UnaryKind::kNeg:
+    case UnaryKind::kAbs:
+    case UnaryKind::kRelu:
+    case UnaryKind::kReciprocal:
+    case UnaryKind::kNot:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
-// Nothing for kDiv and kPow.
 inline std::optional<tensor::BinaryOp> operation_of(BinaryKind kind) {
   using Op = tensor::BinaryOp;
-  static constexpr std::array<std::optional<Op>, kBinaryNames.size()> kOf = {
-      Op::kAdd, Op::kSub, Op::kMul, std::nullopt, std::nullopt, Op::kMin,
-      Op::kMax, Op::kEq,  Op::kLt,  Op::kLe,      Op::kAnd,     Op::kOr};
-  return kOf[static_cast<size_t>(kind)];
+  switch (kind) {
+    case BinaryKind::kAdd:
+      return Op::kAdd;
+    case BinaryKind::kSub:
+      return Op::kSub;
+    case BinaryKind::kMul:
+      return Op::kMul;
+    case BinaryKind::kMin:
+      return Op::kMin;
+    case BinaryKind::kMax:
+      return Op::kMax;
+    case BinaryKind::kEqual:
+      return Op::kEq;
+    case BinaryKind::kLess:
+      return Op::kLt;
+    case BinaryKind::kLessEqual:
+      return Op::kLe;
+    case BinaryKind::kAnd:
+      return Op::kAnd;
+    case BinaryKind::kOr:
+      return Op::kOr;
+    case BinaryKind::kDiv:
+    case BinaryKind::kPow:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tf::ops

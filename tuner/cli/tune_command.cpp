@@ -362,6 +362,7 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--device-class", arguments->device_class,
                    "Device class under which measurements are stored")
+      ->check([](const std::string& name) { return name.empty() ? "a device class needs a name" : ""; })
       ->capture_default_str();
   command->add_option(
       "--without-sandbox", arguments->without_sandbox,

@@ -68,14 +68,18 @@ Sketch sketch_of(const tensor::KernelSpec& kernel, const tensor::Stage& anchor, 
 
 }  // namespace
 
+bool is_conv2d(const tensor::KernelSpec& kernel, const Structure& structure) {
+  if (!structure.anchor) return false;
+  const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
+  const bool is_windowed = anchor.axes.size() == 4 && anchor.reduce_axes.size() == 3;
+  // Channels innermost: what the choices are about.
+  return is_windowed && anchor.combiner == tensor::Combiner::kSum && vector_axis(kernel, structure) == 1;
+}
+
 std::vector<Sketch> conv2d(const tensor::KernelSpec& kernel) {
   const Structure structure = structure_of(kernel.workload);
-  if (!structure.anchor) return {};
+  if (!is_conv2d(kernel, structure)) return {};
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
-  const bool windowed = anchor.axes.size() == 4 && anchor.reduce_axes.size() == 3;
-  if (!windowed || anchor.combiner != tensor::Combiner::kSum) return {};
-  if (vector_axis(kernel, structure) != 1) return {};  // channels innermost: what the choices are about
-
   std::vector<Sums> sums = {choose_product(kernel, structure).sums};
   // Weights of one vector beyond L1: parts of them may be worth a pass over the rows each.
   int64_t bytes = kernel.target.fp32_lanes() * tensor::element_bytes(anchor.output->element);

@@ -4,9 +4,12 @@
 
 #include <vector>
 
+#include "compiler/recipes/shape/structure.h"
 #include "compiler/recipes/sketch.h"
 
 namespace tf::recipes {
+
+bool is_conv2d(const tensor::KernelSpec& kernel, const Structure& structure);
 
 std::vector<Sketch> conv2d(const tensor::KernelSpec& kernel);
 

@@ -68,15 +68,20 @@ bool is_long(const tensor::Stage& anchor) {
 
 }  // namespace
 
+bool is_dense(const tensor::KernelSpec& kernel, const Structure& structure) {
+  if (!structure.anchor) return false;
+  const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
+  if (anchor.axes.size() < 2 || anchor.reduce_axes.size() != 1) return false;
+  const int axis = prepared_frame(kernel, structure).vector_axis;
+  return matrix_product(anchor, axis) || (anchor.axes.size() == 2 && axis == 1);
+}
+
 std::vector<Sketch> dense(const tensor::KernelSpec& kernel) {
   const Structure structure = structure_of(kernel.workload);
-  if (!structure.anchor) return {};
+  if (!is_dense(kernel, structure)) return {};
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
-  if (anchor.axes.size() < 2 || anchor.reduce_axes.size() != 1) return {};
   const Prepared frame = prepared_frame(kernel, structure);
   const std::optional<MatrixProduct> product = matrix_product(anchor, frame.vector_axis);
-  if (!product && (anchor.axes.size() != 2 || frame.vector_axis != 1)) return {};
-
   const ProductChoice chosen = choose_product(kernel, structure);
   const bool may_pack = product && packable_columns(kernel.workload, *product);
   const Columns likely = chosen.pack ? Columns::kPacked : Columns::kAsGiven,

@@ -34,7 +34,7 @@ std::vector<Sketch> reduction(const tensor::KernelSpec& kernel) {
   std::vector<Sums> all_sums = {Sums::kWhole};
   // Recipes of narrower families offer parts of sums where they match.
   const Sums chosen = choose_product(kernel, structure).sums;
-  if (chosen != Sums::kWhole && conv2d(kernel).empty() && dense(kernel).empty())
+  if (chosen != Sums::kWhole && !is_conv2d(kernel, structure) && !is_dense(kernel, structure))
     all_sums.insert(all_sums.begin(), chosen);
   std::vector<Sketch> sketches;
   for (ReductionForm form : reduction_forms(kernel, structure)) {
