@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/check.h"
 
 namespace tf::recipes {
 
@@ -51,9 +52,10 @@ OutputLoops tile_output(const RegisterTile& tile, Steps& steps) {
   outer.insert(outer.end(), tiles.begin(), tiles.end());
   append_tile_loops(tile.output, {std::move(outer), elements, {lanes}}, steps);
 
-  const std::vector<std::string> fused(blocks.begin(), blocks.begin() + tile.fused);
   // Only threads gain from one long loop: in separate ones the edge tiles peel off more easily.
-  if (tile.parallel && !fused.empty()) {
+  if (tile.parallel && tile.fused > 0) {
+    TF_CHECK(static_cast<size_t>(tile.fused) <= blocks.size()) << tile.output << " has fewer blocks to fuse";
+    const std::vector<std::string> fused(blocks.begin(), blocks.begin() + tile.fused);
     if (fused.size() > 1) steps.push_back(Fuse{tile.output, fused});
     const std::string parallel = absl::StrJoin(fused, "*");
     steps.push_back(Annotate{tile.output, parallel, Annotation::kParallel});

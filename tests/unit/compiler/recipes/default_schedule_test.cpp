@@ -225,6 +225,23 @@ TEST(DefaultSchedule, NeverHoldsAllScoresOfAttention) {
   EXPECT_EQ(state->data().find_stage("t0.acc")->scope, tensor::Scope::kRegister);
 }
 
+TEST(DefaultSchedule, ComputesAttentionWithoutABatch) {
+  ops::Builder b;
+  auto input = [&](int64_t rows, int64_t columns) {
+    return b.input("x", tensor::Element::kFloat32, {imm(rows), imm(columns)});
+  };
+  const auto weights = ops::softmax(b, ops::matmul(b, input(15, 8), input(8, 31)), 1);
+  const tensor::Workload workload = *b.finish({ops::matmul(b, weights, input(31, 16))});
+  const target::Target target = target::parse_target("x86_64:cpu=znver4").value();
+  for (const int threads : {1, 2}) {
+    const absl::StatusOr<State> state = apply(
+        workload, recipes::default_schedule({.workload = workload, .target = target, .threads = threads}));
+    ASSERT_TRUE(state.ok()) << state.status();
+    for (const StageState& stage : state->stages())
+      EXPECT_TRUE(state->data().is_output(stage) || stage.place == StageState::Place::kAt) << stage.name;
+  }
+}
+
 TEST(DefaultSchedule, ReadsAndWritesHeadsOfAttentionWhereTheyLie) {
   ops::Builder b;
   auto heads = [&](std::vector<int64_t> perm) {
