@@ -131,6 +131,10 @@ class Inference {
     if (logical && !is_bool) return bad("needs bool operands");
     if (is_bool && !logical && op.kind != BinaryKind::kEqual)
       return bad("needs numbers, not ", to_string(type(0)));
+    const bool of_bits =
+        op.kind == BinaryKind::kBitAnd || op.kind == BinaryKind::kBitOr || op.kind == BinaryKind::kBitXor;
+    if (of_bits && tensor::is_float(type(0).element)) return bad("needs integers, not ", to_string(type(0)));
+    if (op.kind == BinaryKind::kFmod) TF_RETURN_IF_ERROR(floating(type(0)).status());
     const bool boolean = logical || op.kind == BinaryKind::kEqual || op.kind == BinaryKind::kLess ||
                          op.kind == BinaryKind::kLessEqual;
     return TensorType{boolean ? Element::kBool : type(0).element, std::move(extents)};

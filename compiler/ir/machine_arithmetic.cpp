@@ -149,8 +149,8 @@ template <typename L, Intrinsic kFunction>
 void run_call(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const T* a = m.at<T>(i.a);
-  constexpr bool kTakesTwo =
-      kFunction == Intrinsic::kPow || kFunction == Intrinsic::kLdexp || kFunction == Intrinsic::kCopysign;
+  constexpr bool kTakesTwo = kFunction == Intrinsic::kPow || kFunction == Intrinsic::kFmod ||
+                             kFunction == Intrinsic::kLdexp || kFunction == Intrinsic::kCopysign;
   const T* b = m.at<T>(kTakesTwo ? i.b : i.a);
   T* out = m.at<T>(i.target);
   for (int32_t l = 0; l < i.lanes; ++l) {
@@ -162,12 +162,12 @@ void run_call(Machine& m, const Instruction& i) {
   }
 }
 
-template <typename L>
-void run_whole_power(Machine& m, const Instruction& i) {
+template <typename L, Intrinsic kFunction>
+void run_whole_call(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const T *a = m.at<T>(i.a), *b = m.at<T>(i.b);
   T* out = m.at<T>(i.target);
-  for (int32_t l = 0; l < i.lanes; ++l) out[l] = tensor::whole_power(a[l], b[l]);
+  for (int32_t l = 0; l < i.lanes; ++l) out[l] = static_cast<T>(tensor::whole_value(kFunction, a[l], b[l]));
 }
 
 template <typename L>
@@ -205,7 +205,12 @@ Kernel pick_call(Intrinsic function) {
       break;
   }
   if constexpr (L::kElement == Element::kInt64) {
-    if (function == Intrinsic::kPow) return &run_whole_power<L>;
+    if (function == Intrinsic::kPow) return &run_whole_call<L, Intrinsic::kPow>;
+  }
+  if constexpr (!L::kIsFloat) {
+    if (function == Intrinsic::kBitAnd) return &run_whole_call<L, Intrinsic::kBitAnd>;
+    if (function == Intrinsic::kBitOr) return &run_whole_call<L, Intrinsic::kBitOr>;
+    if (function == Intrinsic::kBitXor) return &run_whole_call<L, Intrinsic::kBitXor>;
   }
   if constexpr (L::kIsFloat) {
     switch (function) {
@@ -227,6 +232,8 @@ Kernel pick_call(Intrinsic function) {
       TF_CASE(kRound);
       TF_CASE(kSin);
       TF_CASE(kCos);
+      TF_CASE(kAtan);
+      TF_CASE(kFmod);
       TF_CASE(kCopysign);
       TF_CASE(kLdexp);
 #undef TF_CASE

@@ -163,9 +163,7 @@ class Verifier {
       return tensor::are_dot_operands(e.args)
                  ? absl::OkStatus()
                  : error("dot takes a wide vector and groups of 2 or 4 narrow elements");
-    const bool takes_two = e.function == Intrinsic::kPow || e.function == Intrinsic::kLdexp ||
-                           e.function == Intrinsic::kCopysign;
-    const size_t arity = e.function == Intrinsic::kFma ? 3 : takes_two ? 2 : 1;
+    const auto arity = static_cast<size_t>(tensor::arity(e.function));
     if (e.args.size() != arity)
       return error(absl::StrCat(std::string(tensor::intrinsic_name(e.function)), " takes ", arity,
                                 " arguments, not ", e.args.size()));

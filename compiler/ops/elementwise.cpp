@@ -60,6 +60,12 @@ bool binary_takes(BinaryKind kind, Element element) {
       return element == Element::kBool;
     case BinaryKind::kEqual:
       return true;
+    case BinaryKind::kFmod:
+      return tensor::is_float(element);
+    case BinaryKind::kBitAnd:
+    case BinaryKind::kBitOr:
+    case BinaryKind::kBitXor:
+      return !tensor::is_float(element) && element != Element::kBool;
     default:
       return element != Element::kBool;
   }
@@ -78,7 +84,20 @@ Expr power(const Expr& x, const Expr& y) {
 
 Expr binary_value(BinaryKind kind, const Expr& x, const Expr& y) {
   if (const auto operation = operation_of(kind)) return tensor::binary(*operation, x, y);
-  return kind == BinaryKind::kDiv ? quotient(x, y) : power(x, y);
+  switch (kind) {
+    case BinaryKind::kDiv:
+      return quotient(x, y);
+    case BinaryKind::kFmod:
+      return tensor::call(tensor::Intrinsic::kFmod, {x, y});
+    case BinaryKind::kBitAnd:
+      return tensor::call(tensor::Intrinsic::kBitAnd, {x, y});
+    case BinaryKind::kBitOr:
+      return tensor::call(tensor::Intrinsic::kBitOr, {x, y});
+    case BinaryKind::kBitXor:
+      return tensor::call(tensor::Intrinsic::kBitXor, {x, y});
+    default:
+      return power(x, y);
+  }
 }
 
 // What an element can be; of floats, anything.

@@ -27,11 +27,12 @@ enum class UnaryKind : uint8_t {
   kRound,  // ties to even
   kSin,
   kCos,
+  kAtan,
   kNot  // of bool
 };
-inline constexpr std::array<std::string_view, 19> kUnaryNames = {
+inline constexpr std::array<std::string_view, 20> kUnaryNames = {
     "identity", "neg",  "abs",        "relu",  "sigmoid", "tanh",  "erf", "exp", "expm1", "log",
-    "log1p",    "sqrt", "reciprocal", "floor", "ceil",    "round", "sin", "cos", "not"};
+    "log1p",    "sqrt", "reciprocal", "floor", "ceil",    "round", "sin", "cos", "atan",  "not"};
 static_assert(kUnaryNames.size() == static_cast<size_t>(UnaryKind::kNot) + 1);
 
 enum class BinaryKind : uint8_t {
@@ -40,6 +41,10 @@ enum class BinaryKind : uint8_t {
   kMul,
   kDiv,  // of integers: towards zero; a zero divisor counts as one
   kPow,
+  kFmod,    // of floats: x - y * trunc(x / y), exact
+  kBitAnd,  // of integers, as the next two
+  kBitOr,
+  kBitXor,
   kMin,
   kMax,
   kEqual,  // from here on of bool
@@ -48,8 +53,9 @@ enum class BinaryKind : uint8_t {
   kAnd,
   kOr
 };
-inline constexpr std::array<std::string_view, 12> kBinaryNames = {
-    "add", "sub", "mul", "div", "pow", "min", "max", "equal", "less", "less_equal", "and", "or"};
+inline constexpr std::array<std::string_view, 16> kBinaryNames = {
+    "add",     "sub", "mul", "div",   "pow",  "fmod",       "bit_and", "bit_or",
+    "bit_xor", "min", "max", "equal", "less", "less_equal", "and",     "or"};
 static_assert(kBinaryNames.size() == static_cast<size_t>(BinaryKind::kOr) + 1);
 
 enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd };

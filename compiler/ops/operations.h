@@ -38,6 +38,8 @@ inline std::optional<tensor::Intrinsic> intrinsic_of(UnaryKind kind) {
       return F::kSin;
     case UnaryKind::kCos:
       return F::kCos;
+    case UnaryKind::kAtan:
+      return F::kAtan;
     case UnaryKind::kIdentity:
     case UnaryKind::kNeg:
     case UnaryKind::kAbs:
@@ -74,6 +76,10 @@ inline std::optional<tensor::BinaryOp> operation_of(BinaryKind kind) {
       return Op::kOr;
     case BinaryKind::kDiv:
     case BinaryKind::kPow:
+    case BinaryKind::kFmod:
+    case BinaryKind::kBitAnd:
+    case BinaryKind::kBitOr:
+    case BinaryKind::kBitXor:
       return std::nullopt;
   }
   return std::nullopt;

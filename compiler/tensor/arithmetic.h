@@ -115,6 +115,10 @@ inline double value_of(Intrinsic function, double x, double y = 0) {
       return std::sin(x);
     case Intrinsic::kCos:
       return std::cos(x);
+    case Intrinsic::kAtan:
+      return std::atan(x);
+    case Intrinsic::kFmod:
+      return std::fmod(x, y);
     case Intrinsic::kCopysign:
       return std::copysign(x, y);
     case Intrinsic::kLdexp:

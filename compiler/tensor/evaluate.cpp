@@ -82,8 +82,10 @@ class Evaluator {
     return integer(node.type(), saturate<int64_t>(a.real));
   }
   Value eval(const Call& node) {
-    if (!is_float(node.type().element))  // a power
-      return {0, whole_power((*this)(node.args[0]).integer, (*this)(node.args[1]).integer)};
+    if (!is_float(node.type().element)) {
+      const int64_t x = (*this)(node.args[0]).integer, y = (*this)(node.args[1]).integer;
+      return integer(node.type(), whole_value(node.function, x, y));
+    }
     std::vector<double> x;
     for (const Expr& arg : node.args) x.push_back((*this)(arg).real);
     switch (node.function) {

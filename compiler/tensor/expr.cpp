@@ -54,8 +54,41 @@ Call::Call(Intrinsic f, std::vector<Expr> x)
     : ExprNode(kKind, call_type(f, x)), function(f), args(std::move(x)) {}
 
 bool takes_element(Intrinsic function, Element element) {
-  if (function >= Intrinsic::kReduceAdd || is_float(element)) return true;
+  if (function >= Intrinsic::kReduceAdd) return true;
+  if (is_float(element)) return function < Intrinsic::kBitAnd;
+  if (function >= Intrinsic::kBitAnd) return element != Element::kBool;
   return function == Intrinsic::kPow && element == Element::kInt64;
+}
+
+int64_t whole_value(Intrinsic function, int64_t x, int64_t y) {
+  switch (function) {
+    case Intrinsic::kBitAnd:
+      return x & y;
+    case Intrinsic::kBitOr:
+      return x | y;
+    case Intrinsic::kBitXor:
+      return x ^ y;
+    default:
+      return whole_power(x, y);
+  }
+}
+
+int arity(Intrinsic function) {
+  switch (function) {
+    case Intrinsic::kFma:
+    case Intrinsic::kDot:
+      return 3;
+    case Intrinsic::kPow:
+    case Intrinsic::kFmod:
+    case Intrinsic::kCopysign:
+    case Intrinsic::kLdexp:
+    case Intrinsic::kBitAnd:
+    case Intrinsic::kBitOr:
+    case Intrinsic::kBitXor:
+      return 2;
+    default:
+      return 1;
+  }
 }
 
 int64_t whole_power(int64_t x, int64_t y) {

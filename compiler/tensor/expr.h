@@ -128,11 +128,13 @@ struct Cast final : ExprNode {
   const Expr a;
 };
 
-// Pure scalar functions of floats, element-wise on vectors. Special values, signed zeros among them, are those of
+// Pure scalar functions, of floats unless said otherwise, element-wise on vectors. Special values, signed zeros among them, are those of
 // the C library. kPow also takes two i64: exact, modulo 2^64; a negative exponent gives 1 / x^-y rounded toward zero,
 // and 0 for a zero base. kReduceAdd, kReduceMax and kReduceMin fold a vector's lanes into a scalar. kExpm1(x) is
 // exp(x) - 1 and kLog1p(x) is log(1 + x), both without cancellation. kFma(a, b, c) is the fused form that nothing may
-// split; kCopysign(x, y) is |x| with the sign of y.
+// split; kCopysign(x, y) is |x| with the sign of y; kFmod(x, y) is x - y * trunc(x / y), exact.
+//
+// kBitAnd, kBitOr and kBitXor take two integers, but not bool.
 //
 // The math pass makes the others (exp, log, tanh, pow …) of arithmetic and of these three:
 //  * kLdexp(x, n) is x * 2^n for a whole n of x's type, |n| <= 250 (f32) or 2000 (f64). A back end multiplies
@@ -164,22 +166,33 @@ enum class Intrinsic : uint8_t {
   kRound,
   kSin,
   kCos,
+  kAtan,
+  kFmod,
   kFma,
   kCopysign,
   kLdexp,
   kLogb,
   kSignificand,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
   kReduceAdd,
   kReduceMax,
   kReduceMin,
   kDot
 };
 
+// The number of arguments.
+int arity(Intrinsic function);
+
 // Whether an intrinsic takes that element type.
 bool takes_element(Intrinsic function, Element element);
 
 // x^y of whole numbers as kPow defines it.
 int64_t whole_power(int64_t x, int64_t y);
+
+// kPow, kBitAnd, kBitOr or kBitXor of whole numbers.
+int64_t whole_value(Intrinsic function, int64_t x, int64_t y);
 
 // Elements and lanes of kDot's arguments are as above.
 bool are_dot_operands(std::span<const Expr> args);

@@ -116,9 +116,11 @@ class MagnitudeRules {
           relative = relative + abs(call(Intrinsic::kLog, {base})) * of(node.args[1]);
         return size * relative;
       }
+      case Intrinsic::kFmod:
+        return size + m + of(node.args[1]) * (abs(x) / max(abs(value(node.args[1])), number(kTiny)));
       case Intrinsic::kFma:
         return m * of(node.args[1]) + of(node.args[2]);
-      default:  // tanh, sin, cos: |f'| <= 1; floor, ceil, round move by at most what x moves, rounded
+      default:  // tanh, sin, cos, atan: |f'| <= 1; floor, ceil, round move by at most what x moves, rounded
         return size + m;
     }
   }

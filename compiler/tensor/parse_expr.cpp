@@ -30,19 +30,6 @@ const InfixOperator* infix(const Token& token) {
   return found == kInfixOperators.end() ? nullptr : found;
 }
 
-size_t arity(Intrinsic function) {
-  switch (function) {
-    case Intrinsic::kFma:
-      return 3;
-    case Intrinsic::kPow:
-    case Intrinsic::kCopysign:
-    case Intrinsic::kLdexp:
-      return 2;
-    default:
-      return 1;
-  }
-}
-
 bool takes(BinaryOp op, Element element) {
   switch (op) {
     case BinaryOp::kDiv:
@@ -301,7 +288,8 @@ class ExprParser {
     for (int i = 0; i <= static_cast<int>(Intrinsic::kReduceMin); ++i) {
       const auto candidate = static_cast<Intrinsic>(i);
       if (intrinsic_name(candidate) != name.text) continue;
-      if (x.size() != arity(candidate) || !same_types(0) || !takes_element(candidate, x[0]->type().element))
+      if (x.size() != static_cast<size_t>(arity(candidate)) || !same_types(0) ||
+          !takes_element(candidate, x[0]->type().element))
         return wrong();
       return deeper(make<Call>(candidate, std::move(x)), depth);
     }

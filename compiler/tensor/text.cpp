@@ -148,10 +148,11 @@ class Printer {
 }  // namespace
 
 std::string_view intrinsic_name(Intrinsic function) {
-  static constexpr std::array<std::string_view, 24> kNames = {
-      "exp",      "expm1", "log",   "log1p",       "sqrt",       "rsqrt",      "tanh",       "erf",
-      "sigmoid",  "pow",   "floor", "ceil",        "round",      "sin",        "cos",        "fma",
-      "copysign", "ldexp", "logb",  "significand", "reduce_add", "reduce_max", "reduce_min", "dot"};
+  static constexpr std::array<std::string_view, 29> kNames = {
+      "exp",     "expm1",      "log",        "log1p",      "sqrt",  "rsqrt",       "tanh",    "erf",
+      "sigmoid", "pow",        "floor",      "ceil",       "round", "sin",         "cos",     "atan",
+      "fmod",    "fma",        "copysign",   "ldexp",      "logb",  "significand", "bit_and", "bit_or",
+      "bit_xor", "reduce_add", "reduce_max", "reduce_min", "dot"};
   static_assert(kNames.size() == static_cast<size_t>(Intrinsic::kDot) + 1);
   return kNames[static_cast<size_t>(function)];
 }

@@ -74,6 +74,13 @@ std::string_view function_name(Intrinsic function) {
   return function == Intrinsic::kRound ? "rint" : tensor::intrinsic_name(function);
 }
 
+const char* bit_operator(Intrinsic function) {
+  return function == Intrinsic::kBitAnd   ? " & "
+         : function == Intrinsic::kBitOr  ? " | "
+         : function == Intrinsic::kBitXor ? " ^ "
+                                          : "";
+}
+
 class Printer {
  public:
   Printer(const ir::Data& data, CudaNames& names, absl::Status& status)
@@ -165,6 +172,8 @@ class Printer {
     for (const Expr& arg : e.args) args.push_back(print(arg));
     const std::string list = absl::StrCat("(", absl::StrJoin(args, ", "), ")");
     if (e.function == Intrinsic::kSigmoid) return "tf_sigmoid" + list;
+    if (const char* symbol = bit_operator(e.function); *symbol != 0)
+      return absl::StrCat("((", type(e.type().element), ")(", args[0], symbol, args[1], "))");
     if (!tensor::is_float(e.type().element) && e.function == Intrinsic::kPow) return "tf_whole_power" + list;
     const std::string_view name = function_name(e.function);
     if (name.empty()) return refuse("this function");

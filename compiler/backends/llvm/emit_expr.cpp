@@ -268,6 +268,12 @@ llvm::Value* Emitter::call(const ir::Call& e) {
       return logb(value(e.args[0]));
     case F::kSignificand:
       return significand(value(e.args[0]));
+    case F::kBitAnd:
+      return b_.CreateAnd(value(e.args[0]), value(e.args[1]));
+    case F::kBitOr:
+      return b_.CreateOr(value(e.args[0]), value(e.args[1]));
+    case F::kBitXor:
+      return b_.CreateXor(value(e.args[0]), value(e.args[1]));
     case F::kReduceAdd:
     case F::kReduceMax:
     case F::kReduceMin:

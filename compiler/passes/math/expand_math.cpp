@@ -22,6 +22,7 @@ constexpr Formula kFormulas[] = {
     {Intrinsic::kExp, exp},         {Intrinsic::kExpm1, expm1}, {Intrinsic::kLog, log},
     {Intrinsic::kLog1p, log1p},     {Intrinsic::kTanh, tanh},   {Intrinsic::kErf, erf},
     {Intrinsic::kSigmoid, sigmoid}, {Intrinsic::kSin, sin},     {Intrinsic::kCos, cos},
+    {Intrinsic::kAtan, atan},
 };
 
 const Formula* find_formula(Intrinsic function) {
@@ -37,7 +38,8 @@ class MathExpander final : public NamingRewriter {
       const auto* call = as<ir::Call>(e);
       if (!call) return e;
       const Formula* formula = find_formula(call->function);
-      return formula || call->function == Intrinsic::kPow ? replacement(*call, formula) : e;
+      const bool of_two = call->function == Intrinsic::kPow || call->function == Intrinsic::kFmod;
+      return formula || of_two ? replacement(*call, formula) : e;
     });
   }
 
@@ -48,7 +50,7 @@ class MathExpander final : public NamingRewriter {
     return named(value);
   }
 
-  // Halves go through f32. Without a formula it is a power.
+  // Halves go through f32. Without a formula it is a power or a remainder.
   Expr replacement(const ir::Call& call, const Formula* formula) {
     const Element element = call.type().element;
     const Bind binder = [this](const Expr& value) { return bind(value); };
@@ -56,7 +58,8 @@ class MathExpander final : public NamingRewriter {
     const Element inner = element == Element::kFloat64 ? element : Element::kFloat32;
     std::vector<Expr> args;
     for (const Expr& arg : call.args) args.push_back(bind(tensor::cast({inner, 1}, arg)));
-    const Expr result = formula ? formula->of(args[0], binder) : power(args[0], args[1], binder);
+    const auto of_two = call.function == Intrinsic::kPow ? power : remainder;
+    const Expr result = formula ? formula->of(args[0], binder) : of_two(args[0], args[1], binder);
     return tensor::cast({element, 1}, bind(result));
   }
 };

@@ -17,6 +17,7 @@ ir::Expr log1p(const ir::Expr& x, const Bind& bind);
 ir::Expr tanh(const ir::Expr& x, const Bind& bind);
 ir::Expr erf(const ir::Expr& x, const Bind& bind);
 ir::Expr sigmoid(const ir::Expr& x, const Bind& bind);
+ir::Expr atan(const ir::Expr& x, const Bind& bind);
 
 // exp(r) for an f64 r with |r| <= ln(2)/2, which powers need too.
 ir::Expr exp_reduced_f64(const ir::Expr& r, const Bind& bind);
@@ -32,6 +33,9 @@ ir::Expr cos(const ir::Expr& x, const Bind& bind);
 // last place; f64 takes a logarithm of two parts and is off by at most 40, less than a relative 1e-14. Small constant
 // exponents become products and square roots.
 ir::Expr power(const ir::Expr& x, const ir::Expr& y, const Bind& bind);
+
+// x - y * trunc(x / y), exact, by long division in base 2^50: 6 digits for f32, which is computed in f64, and 42 for f64.
+ir::Expr remainder(const ir::Expr& x, const ir::Expr& y, const Bind& bind);
 
 // x^y of two i64 expressions, modulo 2^64, by squaring: two multiplications for each bit of y. A constant y
 // takes as many steps as it has bits, any other 63. 0^0 is 1. For y < 0 the result is 1 / x^y cut off: 0, but

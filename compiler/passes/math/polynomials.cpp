@@ -1,4 +1,4 @@
-// Coefficients of exp and log of f32 are those of Cephes (S. L. Moshier, single precision); the others are minimax
+// Coefficients of exp and log of f32 and of atan are those of Cephes (S. L. Moshier); the others are minimax
 // ones. The form of the logarithm of f64 is that of fdlibm (Sun Microsystems).
 #include "compiler/passes/math/functions.h"
 
@@ -174,6 +174,33 @@ Expr sigmoid(const Expr& x, const Bind& bind) {
   const Expr least = number(x, range_of_exp(x).low);
   const Expr t = bind(exp_in_range(bind(tensor::max(-tensor::abs(x), least)), bind));
   return tensor::select(x < number(x, 0), t, number(x, 1)) / (t + number(x, 1));
+}
+
+// Of pi/4 or pi/2 plus the arctangent of a number of at most 0.42 (f64: 0.66).
+Expr atan(const Expr& x, const Bind& bind) {
+  const bool wide = is_double(x);
+  const Expr size = bind(tensor::abs(x));
+  const Expr large = bind(number(x, 2.41421356237309505) < size);
+  const Expr middle = bind(number(x, wide ? 0.66 : 0.41421356237309503) < size);
+  const auto chosen = [&](const Expr& of_large, const Expr& of_middle, const Expr& of_small) {
+    return tensor::select(large, of_large, tensor::select(middle, of_middle, of_small));
+  };
+  const Expr one = number(x, 1), zero = number(x, 0);
+  const Expr a = bind(chosen(-one, size - one, size) / chosen(size, size + one, one));
+  const Expr base = chosen(number(x, 1.57079632679489662), number(x, 0.78539816339744831), zero);
+  const Expr z = bind(a * a);
+  if (!wide) {
+    const Expr p = polynomial(z, {8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1});
+    return copysign(base + fma(p * z, a, a), x);
+  }
+  const Expr p =
+      polynomial(z, {-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1,
+                     -1.228866684490136173410e2, -6.485021904942025371773e1});
+  const Expr q =
+      polynomial(z, {1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2,
+                     4.853903996359136964868e2, 1.945506571482613964425e2});
+  const Expr lost = chosen(number(x, 6.123233995736765886e-17), number(x, 3.061616997868382943e-17), zero);
+  return copysign(base + (a * (z * (p / q)) + a + lost), x);
 }
 
 }  // namespace tf::passes

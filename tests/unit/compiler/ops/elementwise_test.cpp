@@ -34,7 +34,8 @@ TEST(Unary, EveryFunctionAgreesWithTheMathLibrary) {
       {UnaryKind::kCeil, [](double x) { return std::ceil(x); }},
       {UnaryKind::kRound, [](double x) { return std::nearbyint(x); }},
       {UnaryKind::kSin, [](double x) { return std::sin(x); }},
-      {UnaryKind::kCos, [](double x) { return std::cos(x); }}};
+      {UnaryKind::kCos, [](double x) { return std::cos(x); }},
+      {UnaryKind::kAtan, [](double x) { return std::atan(x); }}};
   static_assert(std::size(cases) == static_cast<size_t>(UnaryKind::kNot));  // all but kNot
   for (const auto& [kind, f] : cases) {
     const bool positive = kind == UnaryKind::kLog || kind == UnaryKind::kLog1p || kind == UnaryKind::kSqrt ||
@@ -90,6 +91,7 @@ TEST(Binary, EveryFunctionAgreesOnFloats) {
       {BinaryKind::kMul, [](double x, double y) { return x * y; }},
       {BinaryKind::kDiv, [](double x, double y) { return x / y; }},
       {BinaryKind::kPow, [](double x, double y) { return std::pow(x, y); }},
+      {BinaryKind::kFmod, [](double x, double y) { return std::fmod(x, y); }},
       {BinaryKind::kMin, [](double x, double y) { return std::min(x, y); }},
       {BinaryKind::kMax, [](double x, double y) { return std::max(x, y); }},
       {BinaryKind::kEqual, [](double x, double y) { return x == y; }},

@@ -18,7 +18,8 @@ using ir::Intrinsic;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // function(x) for all values, expanded and interpreted.
-std::vector<double> results(Intrinsic function, Element element, const std::vector<double>& x) {
+std::vector<double> results(Element element, const std::vector<double>& x,
+                            const std::function<ir::Expr(const ir::Expr&)>& function) {
   const auto n = static_cast<int64_t>(x.size());
   const ir::Buffer in = tensor::buffer("x", element, {tensor::imm(n)});
   const ir::Buffer out = tensor::buffer("out", element, {tensor::imm(n)});
@@ -27,7 +28,7 @@ std::vector<double> results(Intrinsic function, Element element, const std::vect
   f.name = "f";
   f.params = {in, out};
   f.body = ir::make_for(i, tensor::imm(0), tensor::imm(n), ir::ForKind::kSerial,
-                        ir::store(out, {i}, tensor::call(function, {tensor::load(in, {i})})));
+                        ir::store(out, {i}, function(tensor::load(in, {i}))));
   f = expand_math(f);
   auto values = test::interpret_values(f, {x, std::vector<double>(x.size(), 0.0)});
   EXPECT_TRUE(values.ok()) << values.status();
@@ -52,7 +53,9 @@ std::vector<double> samples(Element element) {
 void expect_close(Intrinsic function, long double (*exact)(long double)) {
   for (const Element element : {Element::kFloat32, Element::kFloat64}) {
     const bool wide = element == Element::kFloat64;
-    const std::vector<double> x = samples(element), got = results(function, element, x);
+    const std::vector<double> x = samples(element);
+    const std::vector<double> got =
+        results(element, x, [&](const ir::Expr& value) { return tensor::call(function, {value}); });
     for (size_t k = 0; k < x.size(); ++k) {
       const long double want = exact(x[k]);
       const double rounded = wide ? static_cast<double>(want) : static_cast<float>(want);
@@ -75,6 +78,28 @@ TEST(Polynomials, Expm1IsWithinThreeUnitsEverywhere) {
 }
 TEST(Polynomials, Log1pIsWithinThreeUnitsEverywhere) {
   expect_close(Intrinsic::kLog1p, [](long double x) { return std::log1p(x); });
+}
+TEST(Polynomials, AtanIsWithinThreeUnitsEverywhere) {
+  expect_close(Intrinsic::kAtan, [](long double x) { return std::atan(x); });
+}
+
+TEST(Polynomials, RemaindersAreExact) {
+  for (const Element element : {Element::kFloat32, Element::kFloat64}) {
+    const bool wide = element == Element::kFloat64;
+    const std::vector<double> all = samples(element);
+    for (const double divisor : {1.0, -0.7, 3.0, 1e-30, 1e30, 0.0, kInfinity, wide ? 1e-300 : 1e-37}) {
+      const double y = wide ? divisor : static_cast<float>(divisor);
+      const std::vector<double> got = results(element, all, [&](const ir::Expr& x) {
+        return tensor::call(Intrinsic::kFmod, {x, tensor::imm(x->type(), y)});
+      });
+      for (size_t k = 0; k < all.size(); ++k) {
+        const double want = std::fmod(all[k], y);
+        EXPECT_TRUE(std::isnan(want) ? std::isnan(got[k])
+                                     : got[k] == want && std::signbit(got[k]) == std::signbit(want))
+            << all[k] << " by " << y << " leaves " << want << ", not " << got[k];
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -242,6 +242,20 @@ inline const std::vector<SmallWorkload>& small_workloads() {
        [](Builder& b) {
          return ops::binary(b, ops::BinaryKind::kPow, f32_input(b, {3, 5}, {0.5, 2}), f32_input(b, {5}));
        }},
+      {"remainder_atan",
+       [](Builder& b) {
+         Buffer rest =
+             ops::binary(b, ops::BinaryKind::kFmod, f32_input(b, {3, 5}, {-9, 9}), f32_input(b, {5}, {2, 3}));
+         return ops::unary(b, ops::UnaryKind::kAtan, rest);
+       }},
+      {"bits",
+       [](Builder& b) {
+         const std::vector<tensor::Expr> extents = {tensor::imm(4), tensor::imm(9)};
+         Buffer x = b.input("x", tensor::Element::kInt8, extents, {-128, 127});
+         Buffer y = b.input("y", tensor::Element::kInt8, extents, {-128, 127});
+         Buffer both = ops::binary(b, ops::BinaryKind::kBitAnd, x, y);
+         return ops::binary(b, ops::BinaryKind::kBitXor, ops::binary(b, ops::BinaryKind::kBitOr, both, x), y);
+       }},
       {"divide_integers",
        [](Builder& b) {
          const std::vector<tensor::Expr> extents = {tensor::imm(4), tensor::imm(9)};
