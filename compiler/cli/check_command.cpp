@@ -85,15 +85,19 @@ absl::Status compare(const HostTensor& got, const HostTensor& want, double toler
   return tensor::is_float(got.element) ? compare_floats(got, want, tolerance) : compare_integers(got, want);
 }
 
-// Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, every operand
-// but the first becomes a constant of the model and leaves `inputs`.
+// Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, every operand but the
+// first, or, if need be, every one, becomes a constant of the model and leaves `inputs`.
 absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<HostTensor>& inputs) {
-  absl::StatusOr<graph::Graph> plain = frontends::import_file(path, {});
-  if (plain.status().code() != absl::StatusCode::kUnimplemented || inputs.size() < 2) return plain;
-  frontends::ImportOptions options;
-  for (size_t i = 1; i < inputs.size(); ++i) options.fixed[inputs[i].name] = inputs[i];
-  absl::StatusOr<graph::Graph> graph = frontends::import_file(path, options);
-  if (graph.ok()) inputs.resize(1);
+  absl::StatusOr<graph::Graph> graph = frontends::import_file(path, {});
+  for (const size_t kept : {1, 0}) {
+    if (graph.status().code() != absl::StatusCode::kUnimplemented) return graph;
+    if (inputs.size() <= kept) continue;
+    frontends::ImportOptions options;
+    for (size_t i = kept; i < inputs.size(); ++i) options.fixed[inputs[i].name] = inputs[i];
+    absl::StatusOr<graph::Graph> fixed = frontends::import_file(path, options);
+    if (fixed.ok()) inputs.resize(kept);
+    if (fixed.ok() || kept == 1) graph = std::move(fixed);
+  }
   return graph;
 }
 
