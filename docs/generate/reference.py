@@ -104,14 +104,10 @@ def exit_codes(_):
 
 # --- onnx-operators.md: the importer's tables of rules, and the forms that a rule refuses.
 
-RULES = [("network", "Convolution, pooling, products, normalisation"), ("quantized", "Integers with scales"),
-         ("arithmetic", "Element-wise operators and reductions"), ("shape", "Moving elements"),
-         ("constant", "Constants and shapes")]
-
-
 def function_bodies(text):
-    """By name, the bodies of a file's functions that take a NodeReader."""
-    found = re.findall(r"^[\w:<>,*& ]+ (\w+)\(NodeReader& node\b[^)]*\) \{\n(.*?)\n\}$", text, re.DOTALL | re.MULTILINE)
+    """By name, the bodies of a file's functions that take a NodeReader or a Formula."""
+    found = re.findall(r"^[\w:<>,*& ]+ (\w+)\((?:NodeReader& node|Formula& f)\b[^)]*\) \{\n(.*?)\n\}$", text,
+                       re.DOTALL | re.MULTILINE)
     return dict(found)
 
 
@@ -120,7 +116,7 @@ def reached_bodies(bodies, name, seen):
     if name in seen or name not in bodies:
         return ""
     seen.add(name)
-    calls = re.findall(r"(\w+)(?:<[\w:]+>)?\(node\b", bodies[name])
+    calls = re.findall(r"(\w+)(?:<[\w:]+>)?\((?:node|f)\b", bodies[name])
     return bodies[name] + "".join(reached_bodies(bodies, call, seen) for call in calls)
 
 
@@ -139,13 +135,17 @@ def onnx_operators(_):
     oldest, newest = (re.search(rf"k{which}Opset = (\d+)", importer).group(1) for which in ("Oldest", "Newest"))
     sections = []
     count = 0
-    for name, title in RULES:
-        text = source(f"compiler/frontends/onnx/rules_{name}.cpp")
+    for path in sorted((ROOT / "compiler/frontends/onnx/rules").glob("*.cpp")):
+        text = path.read_text()
+        # What the file says of itself, up to the first colon or full stop.
+        title = re.split(r"[:.]", " ".join(re.findall(r"^// (.*)", text.split("\n#")[0], re.MULTILINE)))[0]
         bodies = function_bodies(text)
         rows = []
         for operator, rule in re.findall(r'NamedRule\{"(\w+)",\s*([\w:<>]+)\}', text):
             forms = refused_forms(reached_bodies(bodies, rule.split("<")[0], set()))
             rows.append([f"`{operator}`", "; ".join(forms)])
+        if not rows:
+            continue
         count += len(rows)
         sections.append(f"## {title}\n\n{table(['operator', 'refused forms, by message'], sorted(rows))}")
     intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`). Other

@@ -40,10 +40,14 @@ constexpr std::string_view kConsuming =
 constexpr std::string_view kConvolutions = "Conv ConvInteger QLinearConv";
 constexpr std::string_view kPools = "AveragePool MaxPool";
 constexpr std::string_view kWindows = "AveragePool Conv ConvInteger MaxPool QLinearConv";
-constexpr std::string_view kReductions = "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum";
-constexpr std::string_view kOtherReductions = "ReduceMax ReduceMean ReduceMin ReduceProd";
+constexpr std::string_view kReductions =
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
+    "ReduceSumSquare";
+constexpr std::string_view kOtherReductions =
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+    "ReduceSumSquare";
 
-// From the operator schemas of ONNX, sets 1 to 22.
+// From the operator schemas of ONNX, sets 1 to 24.
 constexpr AttributeRow kAttributes[] = {
     {"Cast", "to", kString, 1, 6},
     {"Cast", "to", kInt, 6},
@@ -119,6 +123,43 @@ constexpr AttributeRow kAttributes[] = {
     {kOtherReductions, "noop_with_empty_axes", kInt, 18},
     {"ReduceSum", "axes", kInts, 1, 13},
     {"ReduceSum", "noop_with_empty_axes", kInt, 13},
+    {"ArgMax ArgMin", "axis", kInt},
+    {"ArgMax ArgMin", "keepdims", kInt},
+    {"ArgMax ArgMin", "select_last_index", kInt, 12},
+    {"CumSum", "exclusive", kInt},
+    {"CumSum", "reverse", kInt},
+    {"Hardmax", "axis", kInt},
+    {"Celu Selu Swish ThresholdedRelu", "alpha", kFloat},
+    {"Selu", "gamma", kFloat},
+    {"Selu", "consumed_inputs", kInts, 1, 6},
+    {"Shrink", "bias", kFloat},
+    {"Shrink", "lambd", kFloat},
+    {"BitShift", "direction", kString},
+    {"IsInf", "detect_negative", kInt},
+    {"IsInf", "detect_positive", kInt},
+    {"Mod", "fmod", kInt},
+    {"GroupNormalization InstanceNormalization RMSNormalization", "epsilon", kFloat},
+    {"GroupNormalization", "num_groups", kInt},
+    {"GroupNormalization", "stash_type", kInt, 21},
+    {"InstanceNormalization", "consumed_inputs", kInts, 1, 6},
+    {"LpNormalization RMSNormalization", "axis", kInt},
+    {"LpNormalization", "p", kInt},
+    {"MeanVarianceNormalization", "axes", kInts},
+    {"RMSNormalization", "stash_type", kInt},
+    {"Cast CastLike", "round_mode", kString, 24},
+    {"CastLike", "saturate", kInt, 19},
+    {"DequantizeLinear", "output_dtype", kInt, 23},
+    {"QuantizeLinear", "precision", kInt, 23},
+    {"Einsum", "equation", kString},
+    {"NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "ignore_index", kInt},
+    {"NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", "reduction", kString},
+    {"BlackmanWindow HammingWindow HannWindow MelWeightMatrix", "output_datatype", kInt},
+    {"BlackmanWindow HammingWindow HannWindow", "periodic", kInt},
+    {"DFT", "axis", kInt, 17, 20},
+    {"DFT", "inverse", kInt},
+    {"DFT STFT", "onesided", kInt},
+    {"Xor", "axis", kInt, 1, 7},
+    {"Xor", "broadcast", kInt, 1, 7},
 };
 
 // The operators that came after set 1.
@@ -136,6 +177,18 @@ constexpr FirstSet kFirstSets[] = {
     {14, "HardSwish"},
     {17, "LayerNormalization"},
     {20, "Gelu"},
+    {7, "Acos Asin Atan Tan"},
+    {18, "GroupNormalization"},
+    {23, "RMSNormalization"},
+    {9, "MeanVarianceNormalization"},
+    {9, "Acosh Asinh Atanh Cosh Shrink Sign Sinh"},
+    {10, "IsInf Mod ThresholdedRelu"},
+    {11, "BitShift CumSum Det"},
+    {12, "Celu Einsum NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss"},
+    {17, "BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT"},
+    {15, "CastLike"},
+    {18, "BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Mish"},
+    {24, "Swish"},
 };
 
 // Whether the word is one of the list's.

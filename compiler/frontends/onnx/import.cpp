@@ -28,11 +28,13 @@ using ::onnx::NodeProto;
 using ::onnx::ValueInfoProto;
 
 constexpr int kOldestOpset = 1;
-constexpr int kNewestOpset = 22;
+constexpr int kNewestOpset = 24;
 
 std::map<std::string, Rule> all_rules() {
   std::map<std::string, Rule> rules;
-  for (auto table : {network_rules(), quantized_rules(), arithmetic_rules(), shape_rules(), constant_rules()})
+  for (auto table : {activation_rules(), arithmetic_rules(), bit_rules(), constant_rules(), einsum_rules(),
+                     loss_rules(), network_rules(), normalization_rules(), quantized_rules(),
+                     reduction_rules(), shape_rules(), signal_rules(), trigonometry_rules()})
     for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
   return rules;
 }

@@ -113,11 +113,20 @@ struct NamedRule {
   const char* op_type;
   Rule rule;
 };
-std::span<const NamedRule> network_rules();     // rules/network.cpp: convolution, pooling, normalisation, …
-std::span<const NamedRule> quantized_rules();   // rules/quantized.cpp: integers with scales and zero points
-std::span<const NamedRule> arithmetic_rules();  // rules/arithmetic.cpp: element-wise and reductions
-std::span<const NamedRule> shape_rules();       // rules/shape.cpp: what moves elements
-std::span<const NamedRule> constant_rules();    // rules/constant.cpp: constants and questions about shapes
+// The tables of rules/*.cpp, one for each subject.
+std::span<const NamedRule> activation_rules();
+std::span<const NamedRule> arithmetic_rules();  // element-wise
+std::span<const NamedRule> bit_rules();       // signs, remainders, bits
+std::span<const NamedRule> constant_rules();  // constants and questions about shapes
+std::span<const NamedRule> einsum_rules();
+std::span<const NamedRule> loss_rules();
+std::span<const NamedRule> network_rules();  // convolution, matrix products, pooling, …
+std::span<const NamedRule> normalization_rules();
+std::span<const NamedRule> quantized_rules();  // integers with scales and zero points
+std::span<const NamedRule> reduction_rules();  // also positions of extremes, running sums
+std::span<const NamedRule> shape_rules();      // what moves elements
+std::span<const NamedRule> signal_rules();     // windows and Fourier transforms
+std::span<const NamedRule> trigonometry_rules();
 
 // A Conv, MatMul or Gemm's product of dequantized operands as a product of integers, scaled afterwards;
 // nothing if it is not one, or if weights, zero points or scales are not such that integers can stand for

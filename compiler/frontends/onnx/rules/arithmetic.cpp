@@ -1,4 +1,4 @@
-// Element-wise operators and reductions.
+// Element-wise operators that are one of ours, or a few.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -278,25 +278,6 @@ Result cast(NodeReader& node) {
   return node.emit(Cast{*element}, {x});
 }
 
-template <ReduceKind kKind>
-Result reduce(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  TF_ASSIGN_OR_RETURN(const int64_t keep, node.int_attribute("keepdims", 1));
-  TF_ASSIGN_OR_RETURN(const int64_t nothing, node.int_attribute("noop_with_empty_axes", 0));
-  // The axes were an attribute first; ReduceSum made them an operand in set 13, the others in 18.
-  TF_ASSIGN_OR_RETURN(Ints axes, node.ints_attribute("axes", {}));
-  if (node.has(1)) {
-    TF_ASSIGN_OR_RETURN(axes, node.constant_ints(1, "axes"));
-  }
-  if (axes.empty() && nothing != 0) return node.emit(Unary{UnaryKind::kIdentity}, {x});
-  if (axes.empty()) {
-    axes.resize(node.rank(x));
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  TF_ASSIGN_OR_RETURN(axes, node.axes(std::move(axes), node.rank(x)));
-  return node.emit(Reduce{kKind, std::move(axes), keep != 0}, {x});
-}
-
 constexpr std::array kArithmeticRules = {NamedRule{"Abs", unary<UnaryKind::kAbs>},
                                          NamedRule{"Add", binary<BinaryKind::kAdd>},
                                          NamedRule{"And", binary<BinaryKind::kAnd>},
@@ -331,11 +312,6 @@ constexpr std::array kArithmeticRules = {NamedRule{"Abs", unary<UnaryKind::kAbs>
                                          NamedRule{"PRelu", prelu},
                                          NamedRule{"Pow", pow},
                                          NamedRule{"Reciprocal", unary<UnaryKind::kReciprocal>},
-                                         NamedRule{"ReduceMax", reduce<ReduceKind::kMax>},
-                                         NamedRule{"ReduceMean", reduce<ReduceKind::kMean>},
-                                         NamedRule{"ReduceMin", reduce<ReduceKind::kMin>},
-                                         NamedRule{"ReduceProd", reduce<ReduceKind::kProd>},
-                                         NamedRule{"ReduceSum", reduce<ReduceKind::kSum>},
                                          NamedRule{"Relu", unary<UnaryKind::kRelu>},
                                          NamedRule{"Round", unary<UnaryKind::kRound>},
                                          NamedRule{"Sigmoid", unary<UnaryKind::kSigmoid>},

@@ -1,4 +1,4 @@
-// Convolution, matrix products, pooling, normalisation: ONNX's attributes turned into ours.
+// Convolution, matrix products, pooling: ONNX's attributes turned into ours.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/node_reader.h"
-#include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/frontends/onnx/window.h"
 
 namespace tf::onnx {
@@ -148,44 +147,6 @@ Result matmul(NodeReader& node) {
   return node.emit(Reshape{std::move(extents)}, {y});
 }
 
-Result batch_norm(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(std::vector<NodeId> inputs, node.inputs());
-  BatchNorm op;
-  TF_ASSIGN_OR_RETURN(op.epsilon, node.float_attribute("epsilon", 1e-5));
-  TF_ASSIGN_OR_RETURN(const int64_t training, node.int_attribute("training_mode", 0));
-  TF_ASSIGN_OR_RETURN(const int64_t spatial, node.int_attribute("spatial", 1));
-  if (training != 0 || spatial == 0 || node.has_output(1))
-    return node.unsupported("only the inference form, with one statistic per channel, is supported");
-  if (inputs.size() != 5) return node.invalid(absl::StrCat("it has ", inputs.size(), " operands, not 5"));
-  // Since operator set 15 the operands' types may differ. The widest is computed in, and f32 at least: x -
-  // mean may not fit in a half.
-  const tensor::Element element = node.type(inputs[0]).element;
-  tensor::Element widest = tensor::Element::kFloat32;
-  for (NodeId input : inputs) {
-    if (!tensor::is_float(node.type(input).element))
-      return node.invalid(absl::StrCat("it needs floating point, not ", to_string(node.type(input))));
-    if (node.opset() < 14 && node.type(input).element != element)
-      return node.invalid("its operands have different element types");
-    if (node.type(input).element == tensor::Element::kFloat64) widest = tensor::Element::kFloat64;
-  }
-  for (NodeId& input : inputs) {
-    TF_ASSIGN_OR_RETURN(input, node.cast_to(widest, input));
-  }
-  TF_ASSIGN_OR_RETURN(const NodeId y, node.emit(op, std::move(inputs)));
-  return node.cast_to(element, y);
-}
-
-Result lrn(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  if (!node.has_attribute("size")) return node.invalid("attribute 'size' is missing");
-  Lrn op;
-  TF_ASSIGN_OR_RETURN(op.size, node.int_attribute("size", 1));
-  TF_ASSIGN_OR_RETURN(op.alpha, node.float_attribute("alpha", 1e-4));
-  TF_ASSIGN_OR_RETURN(op.beta, node.float_attribute("beta", 0.75));
-  TF_ASSIGN_OR_RETURN(op.bias, node.float_attribute("bias", 1.0));
-  return node.emit(op, {x});
-}
-
 // Before operator set 13 softmax saw its operand as a matrix: all axes from `axis` on are one.
 Result softmax_of_matrix(NodeReader& node, NodeId x, int64_t axis, bool log) {
   const std::vector<tensor::Expr> extents = node.type(x).extents;
@@ -234,65 +195,12 @@ Result dropout(NodeReader& node) {
   return node.emit(Unary{UnaryKind::kIdentity}, {x});
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale [+ bias], over the axes from `axis` on. What stands before
-// the scale is computed, and mean and inverse deviation are given, in the element of attribute stash_type:
-// squares of f16 overflow f16.
-Result layer_norm(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  TF_ASSIGN_OR_RETURN(NodeId scale, node.input(1));
-  TF_ASSIGN_OR_RETURN(int64_t axis, node.int_attribute("axis", -1));
-  TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
-  TF_ASSIGN_OR_RETURN(const double epsilon, node.float_attribute("epsilon", 1e-5));
-  TF_ASSIGN_OR_RETURN(const int64_t stash_type, node.int_attribute("stash_type", 1));
-  const absl::StatusOr<tensor::Element> stash = element_from_onnx(static_cast<int32_t>(stash_type));
-  if (!stash.ok() || !tensor::is_float(*stash))
-    return node.unsupported(absl::StrCat("attribute 'stash_type' is ", stash_type));
-  const tensor::Element element = node.type(x).element;
-  const auto in = [&](tensor::Element wanted, NodeId v) { return node.cast_to(wanted, v); };
-  // Never in less than x's own precision.
-  if (tensor::element_bytes(element) < tensor::element_bytes(*stash)) {
-    TF_ASSIGN_OR_RETURN(x, in(*stash, x));
-  }
-  const Reduce mean{ReduceKind::kMean,
-                    [&] {
-                      Ints axes(node.rank(x) - axis);
-                      std::iota(axes.begin(), axes.end(), axis);
-                      return axes;
-                    }(),
-                    true};
-  TF_ASSIGN_OR_RETURN(NodeId center, node.emit(mean, {x}));
-  TF_ASSIGN_OR_RETURN(NodeId apart, node.emit(Binary{BinaryKind::kSub}, {x, center}));
-  TF_ASSIGN_OR_RETURN(NodeId square, node.emit(Binary{BinaryKind::kMul}, {apart, apart}));
-  TF_ASSIGN_OR_RETURN(NodeId variance, node.emit(mean, {square}));
-  const NodeId small = node.scalar(epsilon, node.type(x).element);
-  TF_ASSIGN_OR_RETURN(variance, node.emit(Binary{BinaryKind::kAdd}, {variance, small}));
-  TF_ASSIGN_OR_RETURN(NodeId deviation, node.emit(Unary{UnaryKind::kSqrt}, {variance}));
-  if (node.has_output(1)) {
-    TF_ASSIGN_OR_RETURN(const NodeId given, in(*stash, center));
-    node.set_output(1, given);
-  }
-  if (node.has_output(2)) {
-    TF_ASSIGN_OR_RETURN(NodeId inverse, node.emit(Unary{UnaryKind::kReciprocal}, {deviation}));
-    TF_ASSIGN_OR_RETURN(inverse, in(*stash, inverse));
-    node.set_output(2, inverse);
-  }
-  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Binary{BinaryKind::kDiv}, {apart, deviation}));
-  TF_ASSIGN_OR_RETURN(y, in(element, y));
-  TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kMul}, {y, scale}));
-  if (!node.has(2)) return y;
-  TF_ASSIGN_OR_RETURN(NodeId bias, node.input(2));
-  return node.emit(Binary{BinaryKind::kAdd}, {y, bias});
-}
-
 constexpr std::array kNetworkRules = {NamedRule{"AveragePool", average_pool},
-                                      NamedRule{"BatchNormalization", batch_norm},
                                       NamedRule{"Conv", conv},
                                       NamedRule{"Dropout", dropout},
                                       NamedRule{"Gemm", gemm},
                                       NamedRule{"GlobalAveragePool", global_average_pool},
                                       NamedRule{"GlobalMaxPool", global_max_pool},
-                                      NamedRule{"LRN", lrn},
-                                      NamedRule{"LayerNormalization", layer_norm},
                                       NamedRule{"LogSoftmax", log_softmax},
                                       NamedRule{"MatMul", matmul},
                                       NamedRule{"MaxPool", max_pool},

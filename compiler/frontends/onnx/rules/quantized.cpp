@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "compiler/frontends/onnx/integer_products.h"
 #include "compiler/frontends/onnx/quantization.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 
 namespace tf::onnx {
 namespace {
@@ -52,6 +53,9 @@ Result quantize_linear(NodeReader& node) {
   if (node.has_attribute("output_dtype") && !zero)
     return node.unsupported(
         "output_dtype without a zero point is not supported: give a zero point of that type");
+  TF_ASSIGN_OR_RETURN(const int64_t precision, node.int_attribute("precision", 0));
+  if (precision > 1)
+    return node.unsupported("attribute 'precision' of other types than f32 is not supported");
   const Element element = zero ? node.type(*zero).element : Element::kUInt8;
   TF_ASSIGN_OR_RETURN(x, node.cast_to(kReal, x));
   TF_ASSIGN_OR_RETURN(scale, node.cast_to(kReal, scale));
@@ -66,7 +70,14 @@ Result quantize_linear(NodeReader& node) {
 Result dequantize_linear(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const ScaledOperands operands, scaled_operands(node));
   auto [x, scale, zero, axis] = operands;
-  const Element element = node.type(scale).element;
+  TF_ASSIGN_OR_RETURN(const int64_t output, node.int_attribute("output_dtype", 0));
+  Element element = node.type(scale).element;
+  if (output != 0) {
+    const absl::StatusOr<Element> wanted = element_from_onnx(static_cast<int32_t>(output));
+    if (!wanted.ok())
+      return node.unsupported(absl::StrCat("attribute 'output_dtype': ", wanted.status().message()));
+    element = *wanted;
+  }
   const int rank = node.rank(x);
   const Dequantized from{x, scale, zero, axis};
   // The difference is a whole number that every float of 16 bits or more holds, but for i32 without zero

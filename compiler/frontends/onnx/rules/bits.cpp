@@ -1,0 +1,149 @@
+// Operators of signs, remainders and bits, and conversions to another operand's type.
+#include <array>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/frontends/onnx/formula.h"
+
+namespace tf::onnx {
+namespace {
+
+using graph::BinaryKind;
+using tensor::Element;
+using Result = absl::StatusOr<NodeId>;
+
+Result sign(NodeReader& node) {
+  Formula f(node);
+  const Term x = f.input(0);
+  const Term below = where(x < 0.0, -1.0, x.is_float() ? where(equal(x, 0.0), 0.0, x) : x * 0.0);
+  const Term y = x.element() == Element::kUInt8 ? x * 0.0 : below;
+  return f.result(where(0.0 < x, 1.0, y));
+}
+
+Result is_inf(NodeReader& node) {
+  Formula f(node);
+  const Term x = f.input(0);
+  const bool above = f.attribute("detect_positive", int64_t{1}) != 0;
+  const bool below = f.attribute("detect_negative", int64_t{1}) != 0;
+  if (f.ok() && !x.is_float()) return node.invalid("it needs floating point, not " + to_string(x.type()));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (above && below) return f.result(equal(abs(x), kInfinity));
+  if (above || below) return f.result(equal(x, above ? kInfinity : -kInfinity));
+  return f.result(expand(f.scalar(0, Element::kBool), x.extents()));
+}
+
+Result exclusive_or(NodeReader& node) {
+  if (node.has_attribute("axis"))
+    return node.unsupported("broadcasting along an attribute's axis is not supported");
+  Formula f(node);
+  const Term a = f.input(0), b = f.input(1);
+  if (f.ok() && a.element() != Element::kBool) return node.invalid("it needs bool operands");
+  return f.result(!equal(a, b));
+}
+
+// With the sign of the dividend (fmod), or, of whole numbers, of the divisor. A whole divisor of zero gives zero.
+Result mod(NodeReader& node) {
+  Formula f(node);
+  const Term a = f.input(0), b = f.input(1);
+  const bool of_dividend = f.attribute("fmod", int64_t{0}) != 0;
+  if (!f.ok()) return f.status();
+  if (a.is_float()) {
+    if (!of_dividend) return node.invalid("of floating point needs attribute 'fmod' to be 1");
+    return f.result(binary(BinaryKind::kFmod, a, b));
+  }
+  const Term rest = where(equal(b, 0.0), 0.0, a - (a / b) * b);
+  if (of_dividend || a.element() == Element::kUInt8) return f.result(rest);
+  const Term corrected = either(equal(rest, 0.0), equal(rest < 0.0, b < 0.0));
+  return f.result(where(corrected, rest, rest + b));
+}
+
+template <BinaryKind kKind>
+Result bitwise(NodeReader& node) {
+  Formula f(node);
+  return f.result(binary(kKind, f.input(0), f.input(1)));
+}
+
+Result bitwise_not(NodeReader& node) {
+  Formula f(node);
+  const Term x = f.input(0);
+  if (f.ok() && (x.is_float() || x.element() == Element::kBool))
+    return node.invalid("it needs integers, not " + to_string(x.type()));
+  const int64_t ones = x.element() == Element::kUInt8 ? 255 : -1;
+  return f.result(binary(BinaryKind::kBitXor, x, f.integers({}, {ones}, x.element())));
+}
+
+// By as many bits as the second operand says: products and quotients of powers of two. Bytes are shifted in i64, and
+// by 62 bits at most, after which none of them are left.
+Result bit_shift(NodeReader& node) {
+  Formula f(node);
+  const Term a = f.input(0), b = f.input(1);
+  const std::string direction = f.attribute("direction", "");
+  if (!f.ok()) return f.status();
+  if (direction != "LEFT" && direction != "RIGHT")
+    return node.invalid(absl::StrCat("attribute 'direction' is '", direction, "'"));
+  if (a.element() != Element::kUInt8 || b.element() != Element::kUInt8)
+    return node.unsupported("of " + to_string(a.type()) + " is not supported; bytes without sign are");
+  const Term wide = cast(a, Element::kInt64);
+  const Term power = pow(f.scalar(2, Element::kInt64), min(cast(b, Element::kInt64), 62.0));
+  return f.result(cast(direction == "LEFT" ? wide * power : wide / power, a.element()));
+}
+
+Result cast_like(NodeReader& node) {
+  Formula f(node);
+  const Term x = f.input(0), like = f.input(1);
+  return f.result(unary(graph::UnaryKind::kIdentity, cast(x, like.element())));
+}
+
+// By the minors of the first rows: few products for the small matrices that networks have.
+Term determinant(const Term& x, const std::vector<int64_t>& columns, int64_t row) {
+  const int last = x.rank();
+  const auto entry = [&](int64_t column) { return slice(slice(x, last - 2, row, 1), last - 1, column, 1); };
+  if (columns.size() == 1) return entry(columns[0]);
+  Term sum = entry(columns[0]);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    std::vector<int64_t> others = columns;
+    others.erase(others.begin() + static_cast<int64_t>(i));
+    const Term part = entry(columns[i]) * determinant(x, others, row + 1);
+    sum = i == 0 ? part : i % 2 == 0 ? sum + part : sum - part;
+  }
+  return sum;
+}
+
+constexpr int64_t kLargestDeterminant = 4;
+Result det(NodeReader& node) {
+  Formula f(node);
+  const Term given = f.input(0);
+  if (!f.ok()) return f.status();
+  const std::vector<int64_t> shape = given.shape();
+  const size_t rank = shape.size();
+  if (rank < 2 || shape[rank - 1] != shape[rank - 2])
+    return node.invalid("it needs square matrices, not " + to_string(given.type()));
+  const int64_t size = shape[rank - 1];
+  if (size < 1 || size > kLargestDeterminant)
+    return node.unsupported(
+        absl::StrCat("of matrices of ", size, " rows is not supported; 1 to ", kLargestDeterminant, " are"));
+  std::vector<tensor::Expr> batch = given.extents();
+  batch.resize(rank - 2);
+  const Term y = determinant(widened(given), axes_between(0, size), 0);
+  return f.result(cast(reshape(y, std::move(batch)), given.element()));
+}
+
+constexpr std::array kBitRules = {NamedRule{"BitShift", bit_shift},
+                                  NamedRule{"BitwiseAnd", bitwise<BinaryKind::kBitAnd>},
+                                  NamedRule{"BitwiseNot", bitwise_not},
+                                  NamedRule{"BitwiseOr", bitwise<BinaryKind::kBitOr>},
+                                  NamedRule{"BitwiseXor", bitwise<BinaryKind::kBitXor>},
+                                  NamedRule{"CastLike", cast_like},
+                                  NamedRule{"Det", det},
+                                  NamedRule{"IsInf", is_inf},
+                                  NamedRule{"Mod", mod},
+                                  NamedRule{"Sign", sign},
+                                  NamedRule{"Xor", exclusive_or}};
+
+}  // namespace
+
+std::span<const NamedRule> bit_rules() {
+  return kBitRules;
+}
+
+}  // namespace tf::onnx

@@ -1,0 +1,116 @@
+#pragma once
+// Owns: running one ONNX operator on values that a test gives, by import, all passes over graphs and the reference
+// evaluator. Does not know: what the operator should give.
+
+#include <functional>
+
+#include "compiler/frontends/onnx/import.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/passes/optimize.h"
+#include "compiler/graph/program/evaluate.h"
+#include "tests/support/onnx/model_writer.h"
+
+namespace tf::onnx {
+
+// An operand: an input of the model, or, if `known`, an initializer. No shape and no values: left out.
+struct Operand {
+  tensor::Element element = tensor::Element::kFloat32;
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+  bool known = false;
+};
+
+struct OneNode {
+  std::string op_type;
+  int opset = 24;
+  std::vector<Operand> operands;
+  std::function<void(::onnx::NodeProto&)> attributes;
+  int outputs = 1;
+  std::string domain;
+};
+
+inline int onnx_type(tensor::Element element) {
+  constexpr int kTypes[] = {9, 3, 2, 6, 7, 10, 16, 1, 11};  // in the order of Element
+  return kTypes[static_cast<size_t>(element)];
+}
+
+inline ::onnx::AttributeProto& attribute(::onnx::NodeProto& node, const std::string& name) {
+  auto& made = *node.add_attribute();
+  made.set_name(name);
+  return made;
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, double value) {
+  auto& made = attribute(node, name);
+  made.set_type(::onnx::AttributeProto::FLOAT);
+  made.set_f(static_cast<float>(value));
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, int value) {
+  ModelWriter::set(node, name, int64_t{value});
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, const char* value) {
+  auto& made = attribute(node, name);
+  made.set_type(::onnx::AttributeProto::STRING);
+  made.set_s(value);
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, const std::vector<int64_t>& values) {
+  ModelWriter::set(node, name, values);
+}
+
+inline std::string bytes_of(const Operand& operand) {
+  if (tensor::is_float(operand.element)) return graph::write_floats(operand.element, operand.values);
+  return graph::write_integers(operand.element, {operand.values.begin(), operand.values.end()});
+}
+
+// All outputs, or why there are none.
+inline absl::StatusOr<std::vector<graph::HostTensor>> run(const OneNode& test) {
+  ModelWriter model(test.opset);
+  if (!test.domain.empty()) {
+    auto& imported = *model.model.add_opset_import();
+    imported.set_domain(test.domain);
+    imported.set_version(1);
+  }
+  std::vector<std::string> names;
+  std::vector<graph::HostTensor> inputs;
+  for (const Operand& operand : test.operands) {
+    const bool missing = operand.shape.empty() && operand.values.empty();
+    names.push_back(missing ? "" : "x" + std::to_string(names.size()));
+    if (missing) continue;
+    if (!operand.known) {
+      model.input(names.back(), operand.shape, onnx_type(operand.element));
+      inputs.push_back(
+          {"", operand.element, operand.shape, std::make_shared<const graph::Blob>(bytes_of(operand))});
+      continue;
+    }
+    auto& tensor = *model.graph().add_initializer();
+    tensor.set_name(names.back());
+    tensor.set_data_type(onnx_type(operand.element));
+    for (int64_t extent : operand.shape) tensor.add_dims(extent);
+    tensor.set_raw_data(bytes_of(operand));
+  }
+  auto& node = model.node(test.op_type, names, "y0");
+  node.set_domain(test.domain);
+  if (test.attributes) test.attributes(node);
+  model.output("y0");
+  for (int i = 1; i < test.outputs; ++i) {
+    node.add_output("y" + std::to_string(i));
+    model.output("y" + std::to_string(i));
+  }
+  absl::StatusOr<graph::Graph> graph = import_model(model.bytes(), {}, {});
+  if (!graph.ok()) return graph.status();
+  return graph::evaluate(graph::optimize(*std::move(graph)), inputs);
+}
+
+inline std::vector<double> numbers(const graph::HostTensor& x) {
+  if (tensor::is_float(x.element)) return graph::read_floats(x.element, x.data->bytes());
+  const std::vector<int64_t> whole = graph::read_integers(x.element, x.data->bytes());
+  return {whole.begin(), whole.end()};
+}
+
+// The numbers of output i; nothing, and a failure of the test, if there are none.
+inline std::vector<double> outputs(const OneNode& test, size_t i = 0) {
+  const auto all = run(test);
+  EXPECT_TRUE(all.ok()) << test.op_type << ": " << all.status();
+  return all.ok() ? numbers((*all)[i]) : std::vector<double>{};
+}
+
+}  // namespace tf::onnx
