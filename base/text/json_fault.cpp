@@ -19,8 +19,12 @@ std::string json_fault(const nlohmann::json::exception& error) {
   }
   if (error.id == kOtherType)
     return absl::StrCat("a value's ", what);  // "type must be string, but is number"
-  if (error.id == kNoObject)                  // "cannot use at() with number"
-    return absl::StrCat("a ", what.substr(what.rfind(' ') + 1), " where an object or a list is expected");
+  if (error.id == kNoObject) {                // "cannot use at() with number"
+    const std::string found = what.substr(what.rfind(' ') + 1);
+    if (found == "array") return "a list where an object is expected";
+    if (found == "object") return "an object where a list is expected";
+    return absl::StrCat("a ", found, " where an object or a list is expected");
+  }
   return what;
 }
 

@@ -25,6 +25,9 @@ TEST(JsonFault, NamesTheKeyThatIsMissing) {
 TEST(JsonFault, NamesTheTypeThatDoesNotBelong) {
   EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at("here").at("key"); }),
             "a number where an object or a list is expected");
+  EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at("list").at("key"); }),
+            "a list where an object is expected");
+  EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at(0); }), "an object where a list is expected");
   EXPECT_EQ(fault_of([](const nlohmann::json& in) { (void)in.at("here").get<std::string>(); }),
             "a value's type must be string, but is number");
 }
