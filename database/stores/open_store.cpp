@@ -57,8 +57,13 @@ absl::StatusOr<Place> parse(const std::string& url) {
   const size_t colon = url.find(':');
   const bool has_slashes = colon != std::string::npos && url.compare(colon, 3, "://") == 0;
   if (colon != std::string::npos) {
-    if (const StoreScheme* scheme = scheme_called(url.substr(0, colon)))
-      return Place{scheme, url.substr(colon + (has_slashes ? 3 : 1))};
+    if (const StoreScheme* scheme = scheme_called(url.substr(0, colon))) {
+      Place place{scheme, url.substr(colon + (has_slashes ? 3 : 1))};
+      if (place.place.empty() && scheme->suffix != nullptr)
+        return refusal(absl::StrCat("--db \"", url, "\" names no file"),
+                       absl::StrCat("write ", scheme->name, ":FILE"));
+      return place;
+    }
   }
   if (const std::string address = tuner_address(url); !address.empty())
     return refusal(absl::StrCat("--db ", url, ": no such file"),

@@ -65,6 +65,17 @@ TEST(OpenRecords, ASchemeBeforeAFileIsNotPartOfItsName) {
   EXPECT_EQ(sqlite_file("tuner://localhost:99"), std::nullopt);
 }
 
+TEST(OpenRecords, ASchemeWithoutAFileIsRefused) {
+  for (const std::string url : {"sqlite:", "sqlite://", "jsonl:"}) {
+    const absl::Status refused = open_records(url).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << url;
+    EXPECT_EQ(message(refused),
+              "--db \"" + url + "\" names no file; write " + url.substr(0, url.find(':')) + ":FILE");
+    EXPECT_FALSE(check_writable(url).ok()) << url;
+    EXPECT_EQ(local_files(url), std::vector<std::string>{}) << url;
+  }
+}
+
 TEST(LocalFiles, AreTheFileAndWhatIsKeptBesideIt) {
   using Files = std::vector<std::string>;
   EXPECT_EQ(local_files("tune.jsonl"), Files{"tune.jsonl"});
