@@ -41,7 +41,7 @@ absl::StatusOr<const Schema*> schema_of(int64_t version) {
   static std::map<int64_t, Schema> known;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(version); found != known.end()) return &found->second;
-  TF_ASSIGN_OR_RETURN(const auto fresh, Connection::open(":memory:", Access::kWrite));
+  TF_ASSIGN_OR_RETURN(const auto fresh, Connection::open_in_memory());
   std::vector<Migration> steps;
   for (const Migration& step : migrations())
     if (step.version <= version) steps.push_back(step);

@@ -90,7 +90,8 @@ absl::Status check_plain(const DatabaseFile& file) {
 std::string file_uri(const std::string& path, std::string_view parameters) {
   // The three characters that mean something in the path part of an SQLite URI.
   const std::string escaped = absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}});
-  return absl::StrCat("file:", escaped, std::string(parameters));
+  // What follows "file://" up to the next slash is a host, and ":memory:" alone is no file.
+  return absl::StrCat(path.starts_with('/') ? "file://" : "file:./", escaped, std::string(parameters));
 }
 
 }  // namespace
@@ -231,6 +232,16 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::open(const std::string& 
   }
   TF_UNREACHABLE() << path;
   return absl::InternalError("");
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connection::open_in_memory() {
+  sqlite3* db = nullptr;
+  const int code = sqlite3_open_v2(
+      ":memory:", &db,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  std::unique_ptr<Connection> connection(new Connection(db, {.path = ":memory:", .use = "a database"}));
+  if (code != SQLITE_OK) return sqlite_status(code, db, connection->file_);
+  return connection;
 }
 
 Connection::~Connection() {

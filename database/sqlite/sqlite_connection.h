@@ -115,6 +115,8 @@ class Connection {
   // may not write to if no writer left a log there. `use` is what the file is to its user, for messages.
   static absl::StatusOr<std::unique_ptr<Connection>> open(const std::string& path, Access access,
                                                           const std::string& use = "a tuning database");
+  // A database of its own that is in no file.
+  static absl::StatusOr<std::unique_ptr<Connection>> open_in_memory();
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -229,7 +229,7 @@ class MemoryStore final : public SqliteStore {
 };
 
 absl::StatusOr<std::unique_ptr<Store>> open_memory() {
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::open(":memory:", Access::kWrite));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::open_in_memory());
   TF_RETURN_IF_ERROR(migrate(*db));
   TF_RETURN_IF_ERROR(db->execute("PRAGMA foreign_keys = ON"));  // migrate turned them off
   return std::make_unique<MemoryStore>(std::move(db));

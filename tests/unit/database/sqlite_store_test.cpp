@@ -272,6 +272,21 @@ TEST(SqliteStore, AnEmptyPathIsRefused) {
   EXPECT_THAT(message(refused), HasSubstr("give --db FILE"));
 }
 
+TEST(SqliteStore, APathIsAFileWhateverItMeansToSqlite) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  for (const std::string& path :
+       {std::string(":memory:"), std::string("file:a.db?mode=memory"), "/" + folder.file("b.db"),
+        "//" + folder.file("c.db"), std::string("d%41#.db")}) {
+    const auto written = open_sqlite_store(path);
+    EXPECT_TRUE(written.ok()) << path << ": " << written.status();
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+    EXPECT_TRUE(open_sqlite_records(path).ok()) << path;
+  }
+  std::filesystem::current_path(before);
+}
+
 TEST(SqliteStore, ANewerSchemaIsRefusedAndLeftAsItWas) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   const std::string path = folder.file("t.db");
