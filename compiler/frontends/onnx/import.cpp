@@ -13,6 +13,7 @@
 #include "compiler/frontends/onnx/attributes.h"
 #include "compiler/frontends/onnx/declared_output.h"
 #include "compiler/frontends/onnx/external_data.h"
+#include "compiler/frontends/onnx/functions.h"
 #include "compiler/frontends/onnx/node_order.h"
 #include "compiler/frontends/onnx/node_reader.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
@@ -32,8 +33,8 @@ constexpr int kNewestOpset = 24;
 
 std::map<std::string, Rule> all_rules() {
   std::map<std::string, Rule> rules;
-  for (auto table : {activation_rules(), arithmetic_rules(), bit_rules(), constant_rules(), einsum_rules(),
-                     loss_rules(), network_rules(), normalization_rules(), quantized_rules(),
+  for (auto table : {activation_rules(), arithmetic_rules(), attention_rules(), bit_rules(), constant_rules(),
+                     einsum_rules(), loss_rules(), network_rules(), normalization_rules(), quantized_rules(),
                      reduction_rules(), shape_rules(), signal_rules(), trigonometry_rules()})
     for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
   return rules;
@@ -263,7 +264,8 @@ bool is_model(std::string_view bytes) {
 
 absl::StatusOr<graph::Graph> import_model(std::string_view bytes, const DataFolders& folders,
                                           const ImportOptions& options) {
-  TF_ASSIGN_OR_RETURN(const ModelProto model, parse(bytes));
+  TF_ASSIGN_OR_RETURN(ModelProto model, parse(bytes));
+  TF_RETURN_IF_ERROR(expand_functions(model));
   return Importer(folders, options).run(model);
 }
 

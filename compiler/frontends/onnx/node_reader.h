@@ -116,6 +116,7 @@ struct NamedRule {
 // The tables of rules/*.cpp, one for each subject.
 std::span<const NamedRule> activation_rules();
 std::span<const NamedRule> arithmetic_rules();  // element-wise
+std::span<const NamedRule> attention_rules();
 std::span<const NamedRule> bit_rules();       // signs, remainders, bits
 std::span<const NamedRule> constant_rules();  // constants and questions about shapes
 std::span<const NamedRule> einsum_rules();

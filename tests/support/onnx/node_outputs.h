@@ -2,7 +2,9 @@
 // Owns: running one ONNX operator on values that a test gives, by import, all passes over graphs and the reference
 // evaluator. Does not know: what the operator should give.
 
+#include <cmath>
 #include <functional>
+#include <random>
 
 #include "compiler/frontends/onnx/import.h"
 #include "compiler/graph/element_values.h"
@@ -62,7 +64,7 @@ inline std::string bytes_of(const Operand& operand) {
 }
 
 // All outputs, or why there are none.
-inline absl::StatusOr<std::vector<graph::HostTensor>> run(const OneNode& test) {
+inline absl::StatusOr<std::vector<graph::HostTensor>> run_node(const OneNode& test) {
   ModelWriter model(test.opset);
   if (!test.domain.empty()) {
     auto& imported = *model.model.add_opset_import();
@@ -107,10 +109,26 @@ inline std::vector<double> numbers(const graph::HostTensor& x) {
 }
 
 // The numbers of output i; nothing, and a failure of the test, if there are none.
-inline std::vector<double> outputs(const OneNode& test, size_t i = 0) {
-  const auto all = run(test);
+inline std::vector<double> node_outputs(const OneNode& test, size_t i = 0) {
+  const auto all = run_node(test);
   EXPECT_TRUE(all.ok()) << test.op_type << ": " << all.status();
   return all.ok() ? numbers((*all)[i]) : std::vector<double>{};
+}
+
+// Numbers of f32 from [low, high].
+inline std::vector<double> drawn(size_t count, double low, double high, uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<float> distribution(static_cast<float>(low), static_cast<float>(high));
+  std::vector<double> values(count);
+  for (double& v : values) v = distribution(generator);
+  return values;
+}
+
+inline void expect_values(const std::vector<double>& got, const std::vector<double>& want,
+                          double tolerance = 1e-5) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], want[i], tolerance * (1 + std::fabs(want[i]))) << "element " << i;
 }
 
 }  // namespace tf::onnx

@@ -128,8 +128,14 @@ Result pow(NodeReader& node) {
   return node.cast_to(given, power);
 }
 
-// Of whole numbers, whose bounds may be such that a double does not hold them: min(max(x, low), high).
-Result clip_integers(NodeReader& node, NodeId x) {
+bool is_known(NodeReader& node, int i) {
+  const absl::StatusOr<NodeId> bound =
+      node.has(i) ? node.input(i) : absl::StatusOr<NodeId>(absl::NotFoundError(""));
+  return !bound.ok() || as<Constant>(node.graph().node(*bound)) != nullptr;
+}
+
+// With bounds that a double might not hold, or that are known at run time only: min(max(x, low), high).
+Result clip_by_operands(NodeReader& node, NodeId x) {
   for (int i = 1; i <= 2; ++i) {
     if (!node.has(i)) continue;
     TF_ASSIGN_OR_RETURN(const NodeId bound, node.input(i));
@@ -142,7 +148,8 @@ Result clip_integers(NodeReader& node, NodeId x) {
 
 Result clip(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  if (node.opset() >= 11 && !tensor::is_float(node.type(x).element)) return clip_integers(node, x);
+  const bool has_numbers = tensor::is_float(node.type(x).element) && is_known(node, 1) && is_known(node, 2);
+  if (node.opset() >= 11 && !has_numbers) return clip_by_operands(node, x);
   Clip op{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   if (node.opset() < 11) {
     TF_ASSIGN_OR_RETURN(op.low, node.float_attribute("min", op.low));

@@ -53,7 +53,7 @@ Complex by_product(const Complex& x, int64_t n, bool inverse) {
       at(1, 1) = t.cos;
     }
   }
-  const Term rows = x.imaginary ? concat({x.real, *x.imaginary}, 1) : x.real;
+  const Term rows = x.imaginary ? concat(std::vector<Term>{x.real, *x.imaginary}, 1) : x.real;
   const Term y = matmul(rows, f.floats({parts * n, 2 * n}, values, rows.element()));
   return {slice(y, 1, 0, n), slice(y, 1, n, n)};
 }

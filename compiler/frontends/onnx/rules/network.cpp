@@ -116,6 +116,11 @@ Result gemm(NodeReader& node) {
     TF_ASSIGN_OR_RETURN(b, node.widened(b));
   }
   TF_ASSIGN_OR_RETURN(NodeId y, of_integers ? Result(*of_integers) : node.emit(op, {a, b}));
+  // Whole numbers are scaled as real ones.
+  if (!tensor::is_float(node.type(y).element) && (alpha != 1.0 || beta != 1.0)) {
+    TF_ASSIGN_OR_RETURN(y, node.cast_to(tensor::Element::kFloat64, y));
+  }
+  const Ints shape = node.graph().shape(y);
   TF_ASSIGN_OR_RETURN(y, scaled(node, y, alpha));
   if (!node.has(2)) return node.cast_to(element, y);
   TF_ASSIGN_OR_RETURN(NodeId c, node.input(2));
@@ -123,6 +128,9 @@ Result gemm(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(c, node.cast_to(node.type(y).element, c));
   TF_ASSIGN_OR_RETURN(c, scaled(node, c, beta));
   TF_ASSIGN_OR_RETURN(y, node.emit(Binary{BinaryKind::kAdd}, {y, c}));
+  if (node.graph().shape(y) != shape)
+    return node.invalid(
+        absl::StrCat("its third operand, ", to_string(node.type(c)), ", does not fit the product"));
   return node.cast_to(element, y);
 }
 

@@ -122,7 +122,7 @@ Term interleaved(const Complex& y, int64_t bins, std::vector<Expr> extents) {
   };
   if (!y.real.formula().ok()) return y.real;
   extents.push_back(tensor::imm(2));
-  return reshape(concat({column(y.real), column(*y.imaginary)}, 2), std::move(extents));
+  return reshape(concat(std::vector<Term>{column(y.real), column(*y.imaginary)}, 2), std::move(extents));
 }
 
 Result dft(NodeReader& node) {

@@ -13,7 +13,7 @@ using tensor::Element;
 using Doubles = std::vector<double>;
 using Shape = std::vector<int64_t>;
 
-Doubles random_values(size_t count, uint64_t seed) {
+Doubles whole_values(size_t count, uint64_t seed) {
   std::mt19937_64 generator(seed);
   Doubles values(count);
   for (double& v : values) v = static_cast<double>(static_cast<int64_t>(generator() % 9)) - 4;
@@ -87,19 +87,19 @@ TEST(Einsum, AgreesWithLoops) {
         size_t count = 1;
         for (char c : term) shape.push_back(sizes[c]);
         for (int64_t extent : shape) count *= static_cast<size_t>(extent);
-        values.push_back(random_values(count, values.size() + 1));
+        values.push_back(whole_values(count, values.size() + 1));
         test.operands.push_back({element, shape, values.back()});
       }
-      EXPECT_EQ(outputs(test), by_loops(terms, result, sizes, values));
+      EXPECT_EQ(node_outputs(test), by_loops(terms, result, sizes, values));
     }
   }
 }
 
 TEST(Einsum, TakesDiagonalsScalarsAndBroadcasts) {
   const auto of = [](const char* equation, std::vector<Operand> operands) {
-    return outputs({.op_type = "Einsum", .operands = std::move(operands), .attributes = [&](auto& node) {
-                      set(node, "equation", equation);
-                    }});
+    return node_outputs({.op_type = "Einsum", .operands = std::move(operands), .attributes = [&](auto& node) {
+                           set(node, "equation", equation);
+                         }});
   };
   const Operand square{Element::kFloat32, {3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
   EXPECT_EQ(of("ii->i", {square}), (Doubles{1, 5, 9}));
@@ -110,9 +110,9 @@ TEST(Einsum, TakesDiagonalsScalarsAndBroadcasts) {
   EXPECT_EQ(of("...i,...i->...",
                {{Element::kFloat32, {2, 1, 2}, {1, 2, 3, 4}}, {Element::kFloat32, {2, 2}, {1, 1, 0, 2}}}),
             (Doubles{3, 4, 7, 8}));
-  EXPECT_FALSE(run({.op_type = "Einsum",
-                    .operands = {square},
-                    .attributes = [](auto& node) { set(node, "equation", "ij->ijk"); }})
+  EXPECT_FALSE(run_node({.op_type = "Einsum",
+                         .operands = {square},
+                         .attributes = [](auto& node) { set(node, "equation", "ij->ijk"); }})
                    .ok());
 }
 
@@ -120,7 +120,7 @@ TEST(Fourier, TransformsOfShortLongAndPrimeLengths) {
   for (const int64_t n : {1, 2, 7, 64, 100, 131, 360}) {
     for (const bool inverse : {false, true}) {
       SCOPED_TRACE(n);
-      const Doubles x = random_values(static_cast<size_t>(2 * n * 2), static_cast<uint64_t>(n));
+      const Doubles x = whole_values(static_cast<size_t>(2 * n * 2), static_cast<uint64_t>(n));
       Doubles want(x.size());
       for (int64_t row = 0; row < 2; ++row) {
         for (int64_t k = 0; k < n; ++k) {
@@ -138,9 +138,10 @@ TEST(Fourier, TransformsOfShortLongAndPrimeLengths) {
           want[static_cast<size_t>((row * n + k) * 2 + 1)] = imaginary * scale;
         }
       }
-      const Doubles got = outputs({.op_type = "DFT",
-                                   .operands = {{Element::kFloat64, {2, n, 2}, x}},
-                                   .attributes = [&](auto& node) { set(node, "inverse", inverse ? 1 : 0); }});
+      const Doubles got = node_outputs(
+          {.op_type = "DFT", .operands = {{Element::kFloat64, {2, n, 2}, x}}, .attributes = [&](auto& node) {
+             set(node, "inverse", inverse ? 1 : 0);
+           }});
       ASSERT_EQ(got.size(), want.size());
       for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-10 * static_cast<double>(n));
     }
@@ -151,7 +152,7 @@ TEST(Fourier, FramesOfASignalAreTransformedByTheWindow) {
   const Operand signal{Element::kFloat32, {1, 6, 1}, {1, 2, 3, 4, 5, 6}},
       step{Element::kInt64, {}, {2}, true};
   const Operand window{Element::kFloat32, {2}, {1, 0.5}};
-  EXPECT_EQ(outputs({.op_type = "STFT", .operands = {signal, step, window}}),
+  EXPECT_EQ(node_outputs({.op_type = "STFT", .operands = {signal, step, window}}),
             (Doubles{2, 0, 0, 0, 5, 0, 1, 0, 8, 0, 2, 0}));
 }
 

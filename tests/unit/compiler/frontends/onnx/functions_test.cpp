@@ -66,9 +66,9 @@ TEST(Functions, AgreeWithTheMathLibraryToAFewUnits) {
   for (const auto& [op_type, exact, attributes, units] : functions) {
     for (const Element element : {Element::kFloat32, Element::kFloat64}) {
       const Doubles x = samples(element);
-      const Doubles y = outputs({.op_type = op_type,
-                                 .operands = {{element, {static_cast<int64_t>(x.size())}, x}},
-                                 .attributes = attributes});
+      const Doubles y = node_outputs({.op_type = op_type,
+                                      .operands = {{element, {static_cast<int64_t>(x.size())}, x}},
+                                      .attributes = attributes});
       ASSERT_EQ(y.size(), x.size());
       for (size_t i = 0; i < x.size(); ++i) {
         SCOPED_TRACE(testing::Message()
@@ -97,9 +97,9 @@ TEST(Functions, AgreeWithTheMathLibraryToAFewUnits) {
 TEST(Functions, OfInfinitiesAreFound) {
   const Operand x{Element::kFloat32, {4}, {1, kInfinity, -kInfinity, kNaN}};
   const auto found = [&](int above, int below) {
-    return outputs({.op_type = "IsInf", .operands = {x}, .attributes = [&](auto& node) {
-                      set(node, "detect_positive", above), set(node, "detect_negative", below);
-                    }});
+    return node_outputs({.op_type = "IsInf", .operands = {x}, .attributes = [&](auto& node) {
+                           set(node, "detect_positive", above), set(node, "detect_negative", below);
+                         }});
   };
   EXPECT_EQ(found(1, 1), (Doubles{0, 1, 1, 0}));
   EXPECT_EQ(found(1, 0), (Doubles{0, 1, 0, 0}));
@@ -110,9 +110,9 @@ TEST(Functions, OfInfinitiesAreFound) {
 TEST(Functions, RemaindersHaveTheSignOfTheDivisorOrOfTheDividend) {
   const Doubles a = {7, -7, 7, -7, 6, -6, 5, -128, -128}, b = {3, 3, -3, -3, 3, 3, 0, -1, 100};
   const auto mod = [&](Element element, int of_dividend) {
-    return outputs({.op_type = "Mod",
-                    .operands = {{element, {9}, a}, {element, {9}, b}},
-                    .attributes = [&](auto& node) { set(node, "fmod", of_dividend); }});
+    return node_outputs({.op_type = "Mod",
+                         .operands = {{element, {9}, a}, {element, {9}, b}},
+                         .attributes = [&](auto& node) { set(node, "fmod", of_dividend); }});
   };
   for (const Element element : {Element::kInt8, Element::kInt32, Element::kInt64}) {
     EXPECT_EQ(mod(element, 0), (Doubles{1, 2, -2, -1, 0, 0, 0, 0, 72}));
@@ -122,7 +122,7 @@ TEST(Functions, RemaindersHaveTheSignOfTheDivisorOrOfTheDividend) {
   for (size_t i = 0; i < a.size(); ++i)
     EXPECT_TRUE(b[i] == 0 ? std::isnan(real[i]) : real[i] == std::fmod(a[i], b[i])) << real[i];
   EXPECT_FALSE(
-      run({.op_type = "Mod", .operands = {{Element::kFloat32, {1}, {1}}, {Element::kFloat32, {1}, {1}}}})
+      run_node({.op_type = "Mod", .operands = {{Element::kFloat32, {1}, {1}}, {Element::kFloat32, {1}, {1}}}})
           .ok());
 }
 
@@ -132,32 +132,32 @@ TEST(Functions, BitsAreCombinedAndShifted) {
     const Operand a{element, {3}, {is_signed ? -100.0 : 156.0, 5, 127}}, b{element, {3}, {77, 3, 64}};
     const auto whole = [](int64_t v) { return static_cast<double>(v); };
     const auto of = [&](const char* op, auto&& f) {
-      const Doubles y = outputs({.op_type = op, .operands = {a, b}});
+      const Doubles y = node_outputs({.op_type = op, .operands = {a, b}});
       for (size_t i = 0; i < 3; ++i)
         EXPECT_EQ(y[i], whole(f(static_cast<int64_t>(a.values[i]), static_cast<int64_t>(b.values[i])))) << op;
     };
     of("BitwiseAnd", [](int64_t x, int64_t y) { return x & y; });
     of("BitwiseOr", [](int64_t x, int64_t y) { return x | y; });
     of("BitwiseXor", [](int64_t x, int64_t y) { return x ^ y; });
-    EXPECT_EQ(outputs({.op_type = "BitwiseNot", .operands = {a}}),
+    EXPECT_EQ(node_outputs({.op_type = "BitwiseNot", .operands = {a}}),
               is_signed ? (Doubles{99, -6, -128}) : (Doubles{99, 250, 128}));
   }
   const Operand x{Element::kUInt8, {4}, {129, 3, 255, 1}}, by{Element::kUInt8, {4}, {1, 2, 9, 255}};
   const auto shifted = [&](const char* direction) {
-    return outputs({.op_type = "BitShift", .operands = {x, by}, .attributes = [&](auto& node) {
-                      set(node, "direction", direction);
-                    }});
+    return node_outputs({.op_type = "BitShift", .operands = {x, by}, .attributes = [&](auto& node) {
+                           set(node, "direction", direction);
+                         }});
   };
   EXPECT_EQ(shifted("LEFT"), (Doubles{2, 12, 0, 0}));
   EXPECT_EQ(shifted("RIGHT"), (Doubles{64, 0, 0, 0}));
 }
 
 TEST(Functions, DeterminantsAreThoseOfSmallMatrices) {
-  EXPECT_EQ(
-      outputs({.op_type = "Det", .operands = {{Element::kFloat32, {2, 2, 2}, {1, 2, 3, 4, 2, 0, 0, 3}}}}),
-      (Doubles{-2, 6}));
+  EXPECT_EQ(node_outputs(
+                {.op_type = "Det", .operands = {{Element::kFloat32, {2, 2, 2}, {1, 2, 3, 4, 2, 0, 0, 3}}}}),
+            (Doubles{-2, 6}));
   const Operand four{Element::kFloat64, {4, 4}, {2, 0, 1, 3, 1, 1, 0, 2, 0, 4, 1, 1, 3, 1, 2, 0}};
-  EXPECT_NEAR(outputs({.op_type = "Det", .operands = {four}})[0], -28, 1e-12);
+  EXPECT_NEAR(node_outputs({.op_type = "Det", .operands = {four}})[0], -28, 1e-12);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Reductions, normalisations and losses against plain loops.
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include "tests/support/onnx/node_outputs.h"
 
@@ -13,20 +12,6 @@ using Doubles = std::vector<double>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-Doubles random_values(size_t count, double low, double high, uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  std::uniform_real_distribution<float> distribution(static_cast<float>(low), static_cast<float>(high));
-  Doubles values(count);
-  for (double& v : values) v = distribution(generator);
-  return values;
-}
-
-void expect_near(const Doubles& got, const Doubles& want, double tolerance = 1e-5) {
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], want[i], tolerance * (1 + std::fabs(want[i]))) << "element " << i;
-}
 
 // Of [2, 3, 4] over axes 0 and 2: f of each row's values.
 Doubles folded(const Doubles& x, const std::function<double(const Doubles&)>& f) {
@@ -56,22 +41,23 @@ TEST(Reductions, AgreeWithTheirFormulas) {
        [](const Doubles& r) { return std::log(sum_of(r, [](double v) { return std::exp(v); })); }}};
   for (const auto& [op_type, f] : cases) {
     SCOPED_TRACE(op_type);
-    const Doubles x = random_values(24, 0.5, 9, 1);
+    const Doubles x = drawn(24, 0.5, 9, 1);
     const Operand operand{Element::kFloat32, {2, 3, 4}, x}, axes{Element::kInt64, {2}, {0, -1}, true};
-    expect_near(outputs({.op_type = op_type, .operands = {operand, axes}}), folded(x, f));
+    expect_values(node_outputs({.op_type = op_type, .operands = {operand, axes}}), folded(x, f));
     const auto old = [](auto& node) {
       set(node, "axes", std::vector<int64_t>{0, 2}), set(node, "keepdims", 0);
     };
-    expect_near(outputs({.op_type = op_type, .opset = 13, .operands = {operand}, .attributes = old}),
-                folded(x, f));
-    expect_near(outputs({.op_type = op_type, .operands = {operand}}), {f(x)});
+    expect_values(node_outputs({.op_type = op_type, .opset = 13, .operands = {operand}, .attributes = old}),
+                  folded(x, f));
+    expect_values(node_outputs({.op_type = op_type, .operands = {operand}}), {f(x)});
     const auto noop = [](auto& node) { set(node, "noop_with_empty_axes", 1); };
-    EXPECT_EQ(outputs({.op_type = op_type, .operands = {operand}, .attributes = noop}), x);
+    EXPECT_EQ(node_outputs({.op_type = op_type, .operands = {operand}, .attributes = noop}), x);
     Doubles whole;
     for (double v : x) whole.push_back(std::floor(v));
     Doubles want = folded(whole, f);
     for (double& v : want) v = std::trunc(v + 1e-9);
-    EXPECT_EQ(outputs({.op_type = op_type, .operands = {{Element::kInt32, {2, 3, 4}, whole}, axes}}), want);
+    EXPECT_EQ(node_outputs({.op_type = op_type, .operands = {{Element::kInt32, {2, 3, 4}, whole}, axes}}),
+              want);
   }
 }
 
@@ -79,7 +65,7 @@ TEST(Reductions, LogSumExpNeitherOverflowsNorLosesInfinities) {
   const Operand x{
       Element::kFloat32, {5, 2}, {1000, 1000, -1000, -1000, kInfinity, 1, -kInfinity, -kInfinity, kNaN, 1}};
   const Doubles y =
-      outputs({.op_type = "ReduceLogSumExp", .operands = {x, {Element::kInt64, {1}, {1}, true}}});
+      node_outputs({.op_type = "ReduceLogSumExp", .operands = {x, {Element::kInt64, {1}, {1}, true}}});
   EXPECT_NEAR(y[0], 1000.6931, 1e-3);
   EXPECT_NEAR(y[1], -999.3069, 1e-3);
   EXPECT_EQ(y[2], kInfinity);
@@ -90,26 +76,28 @@ TEST(Reductions, LogSumExpNeitherOverflowsNorLosesInfinities) {
 TEST(Reductions, PlacesOfExtremesAreTheFirstOrTheLast) {
   const Operand x{Element::kFloat32, {3, 4}, {1, 5, 5, 2, 3, kNaN, 9, kNaN, -1, -1, -1, -1}};
   const auto place = [&](const char* op_type, int last) {
-    return outputs({.op_type = op_type, .operands = {x}, .attributes = [&](auto& node) {
-                      set(node, "axis", -1), set(node, "select_last_index", last), set(node, "keepdims", 0);
-                    }});
+    return node_outputs({.op_type = op_type, .operands = {x}, .attributes = [&](auto& node) {
+                           set(node, "axis", -1), set(node, "select_last_index", last),
+                               set(node, "keepdims", 0);
+                         }});
   };
   EXPECT_EQ(place("ArgMax", 0), (Doubles{1, 1, 0}));
   EXPECT_EQ(place("ArgMax", 1), (Doubles{2, 3, 3}));
   EXPECT_EQ(place("ArgMin", 0), (Doubles{0, 1, 0}));
   EXPECT_EQ(place("ArgMin", 1), (Doubles{0, 3, 3}));
-  EXPECT_EQ(outputs({.op_type = "Hardmax", .operands = {{Element::kFloat32, {2, 3}, {1, 3, 3, 0, -1, -2}}}}),
-            (Doubles{0, 1, 0, 1, 0, 0}));
+  EXPECT_EQ(
+      node_outputs({.op_type = "Hardmax", .operands = {{Element::kFloat32, {2, 3}, {1, 3, 3, 0, -1, -2}}}}),
+      (Doubles{0, 1, 0, 1, 0, 0}));
 }
 
 TEST(Reductions, RunningSumsGoEitherWay) {
   const Doubles x = {1, 2, 3, 4, 5, 6, 7};
   const auto sums = [&](Element element, int exclusive, int reverse) {
-    return outputs({.op_type = "CumSum",
-                    .operands = {{element, {1, 7}, x}, {Element::kInt32, {}, {-1}, true}},
-                    .attributes = [&](auto& node) {
-                      set(node, "exclusive", exclusive), set(node, "reverse", reverse);
-                    }});
+    return node_outputs({.op_type = "CumSum",
+                         .operands = {{element, {1, 7}, x}, {Element::kInt32, {}, {-1}, true}},
+                         .attributes = [&](auto& node) {
+                           set(node, "exclusive", exclusive), set(node, "reverse", reverse);
+                         }});
   };
   for (const Element element : {Element::kFloat32, Element::kInt64, Element::kFloat16}) {
     EXPECT_EQ(sums(element, 0, 0), (Doubles{1, 3, 6, 10, 15, 21, 28}));
@@ -132,8 +120,7 @@ Doubles standardized(const Doubles& x, size_t size, double epsilon) {
 }
 
 TEST(Normalizations, AgreeWithTheirFormulas) {
-  const Doubles x = random_values(2 * 4 * 6, -3, 5, 7), scale = random_values(4, 0.5, 2, 8),
-                bias = random_values(4, -1, 1, 9);
+  const Doubles x = drawn(2 * 4 * 6, -3, 5, 7), scale = drawn(4, 0.5, 2, 8), bias = drawn(4, -1, 1, 9);
   const Operand operand{Element::kFloat32, {2, 4, 3, 2}, x};
   const auto parameters = [](size_t count, const Doubles& v) {
     return Operand{Element::kFloat32,
@@ -145,26 +132,26 @@ TEST(Normalizations, AgreeWithTheirFormulas) {
       y[i] = y[i] * scale[i / per_value % (24 / per_value)] + bias[i / per_value % (24 / per_value)];
     return y;
   };
-  expect_near(outputs({.op_type = "InstanceNormalization",
-                       .operands = {operand, parameters(4, scale), parameters(4, bias)}}),
-              scaled(standardized(x, 6, 1e-5), 6));
+  expect_values(node_outputs({.op_type = "InstanceNormalization",
+                              .operands = {operand, parameters(4, scale), parameters(4, bias)}}),
+                scaled(standardized(x, 6, 1e-5), 6));
   const auto groups = [](auto& node) { set(node, "num_groups", 2); };
-  expect_near(outputs({.op_type = "GroupNormalization",
-                       .operands = {operand, parameters(4, scale), parameters(4, bias)},
-                       .attributes = groups}),
-              scaled(standardized(x, 12, 1e-5), 6));
-  expect_near(outputs({.op_type = "GroupNormalization",
-                       .opset = 18,
-                       .operands = {operand, parameters(2, scale), parameters(2, bias)},
-                       .attributes = groups}),
-              scaled(standardized(x, 12, 1e-5), 12));
-  expect_near(outputs({.op_type = "MeanVarianceNormalization",
-                       .operands = {operand},
-                       .attributes =
-                           [](auto& node) {
-                             set(node, "axes", std::vector<int64_t>{-2, 3});
-                           }}),
-              standardized(x, 6, 0));
+  expect_values(node_outputs({.op_type = "GroupNormalization",
+                              .operands = {operand, parameters(4, scale), parameters(4, bias)},
+                              .attributes = groups}),
+                scaled(standardized(x, 12, 1e-5), 6));
+  expect_values(node_outputs({.op_type = "GroupNormalization",
+                              .opset = 18,
+                              .operands = {operand, parameters(2, scale), parameters(2, bias)},
+                              .attributes = groups}),
+                scaled(standardized(x, 12, 1e-5), 12));
+  expect_values(node_outputs({.op_type = "MeanVarianceNormalization",
+                              .operands = {operand},
+                              .attributes =
+                                  [](auto& node) {
+                                    set(node, "axes", std::vector<int64_t>{-2, 3});
+                                  }}),
+                standardized(x, 6, 0));
   Doubles rms(x), lp(x), lp1(x);
   for (size_t row = 0; row < x.size(); row += 2) {
     const double squares = x[row] * x[row] + x[row + 1] * x[row + 1],
@@ -175,13 +162,14 @@ TEST(Normalizations, AgreeWithTheirFormulas) {
       lp1[i] = x[i] / sizes;
     }
   }
-  expect_near(outputs({.op_type = "RMSNormalization", .operands = {operand, parameters(2, scale)}}), rms);
-  expect_near(outputs({.op_type = "LpNormalization", .operands = {operand}}), lp);
-  expect_near(outputs({.op_type = "LpNormalization",
-                       .operands = {operand},
-                       .attributes = [](auto& node) { set(node, "p", 1); }}),
-              lp1);
-  EXPECT_EQ(outputs({.op_type = "LpNormalization", .operands = {{Element::kFloat32, {3}, {0, 0, 0}}}}),
+  expect_values(node_outputs({.op_type = "RMSNormalization", .operands = {operand, parameters(2, scale)}}),
+                rms);
+  expect_values(node_outputs({.op_type = "LpNormalization", .operands = {operand}}), lp);
+  expect_values(node_outputs({.op_type = "LpNormalization",
+                              .operands = {operand},
+                              .attributes = [](auto& node) { set(node, "p", 1); }}),
+                lp1);
+  EXPECT_EQ(node_outputs({.op_type = "LpNormalization", .operands = {{Element::kFloat32, {3}, {0, 0, 0}}}}),
             (Doubles{0, 0, 0}));
 }
 
@@ -200,14 +188,14 @@ TEST(Normalizations, BatchStatisticsAreMixedIntoTheRunningOnes) {
                          },
                      .outputs = 3};
   const double d = std::sqrt(4.25);
-  expect_near(outputs(test),
-              {-2.5 / d, -1.5 / d, -5 / d + 1, -3 / d + 1, 1.5 / d, 2.5 / d, 3 / d + 1, 5 / d + 1});
-  expect_near(outputs(test, 1), {0.75 * 10 + 0.25 * 3.5, 0.75 * 20 + 0.25 * 5.5});
-  expect_near(outputs(test, 2), {0.75 + 0.25 * 4.25, 2.25 + 0.25 * 4.25});
+  expect_values(node_outputs(test),
+                {-2.5 / d, -1.5 / d, -5 / d + 1, -3 / d + 1, 1.5 / d, 2.5 / d, 3 / d + 1, 5 / d + 1});
+  expect_values(node_outputs(test, 1), {0.75 * 10 + 0.25 * 3.5, 0.75 * 20 + 0.25 * 5.5});
+  expect_values(node_outputs(test, 2), {0.75 + 0.25 * 4.25, 2.25 + 0.25 * 4.25});
 }
 
 TEST(Losses, AreWeightedReducedAndIgnored) {
-  const Doubles x = random_values(2 * 3 * 2, -2, 2, 3), weights = {0.5, 2, 3};
+  const Doubles x = drawn(2 * 3 * 2, -2, 2, 3), weights = {0.5, 2, 3};
   const std::vector<int64_t> target = {2, 0, 1, 2};
   for (const bool softmax : {false, true}) {
     for (const bool weighs : {false, true}) {
@@ -238,7 +226,7 @@ TEST(Losses, AreWeightedReducedAndIgnored) {
                 if (ignored >= 0) set(node, "ignore_index", ignored);
               }};
           if (weighs) test.operands.push_back({Element::kFloat32, {3}, weights});
-          expect_near(outputs(test), want);
+          expect_values(node_outputs(test), want);
         }
       }
     }
