@@ -42,11 +42,12 @@ struct Code {
 // The parts of a model library. The weights have a place in it and stay with the caller.
 struct ModelLink {
   std::vector<std::string> objects;  // of the kernels, as compile() makes them for a model
-  std::vector<std::string> kernels;  // symbols of tf_model_kernels, in order
-  std::string prefix;                // of the exported functions: a C identifier
-  std::string blob;                  // bytes of tf_model_blob
-  uint64_t weights_bytes = 0;        // of tf_model_weights
-  std::string runtime_archive;       // bytes of libtf_runtime_model.a, built for the target
+  std::vector<std::string>
+      kernels;         // symbols of tf_model_kernels, in order; after those of the objects, the runtime's
+  std::string prefix;  // of the exported functions: a C identifier
+  std::string blob;    // bytes of tf_model_blob
+  uint64_t weights_bytes = 0;   // of tf_model_weights
+  std::string runtime_archive;  // bytes of libtf_runtime_model.a, built for the target
 };
 
 // The library is `before`, then the weights, then `after`.

@@ -85,18 +85,33 @@ absl::Status compare(const HostTensor& got, const HostTensor& want, double toler
   return tensor::is_float(got.element) ? compare_floats(got, want, tolerance) : compare_integers(got, want);
 }
 
-// Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, every operand but the
-// first, or, if need be, every one, becomes a constant of the model and leaves `inputs`.
+bool is_number(const HostTensor& input) {
+  return !tensor::is_float(input.element) && input.shape.size() <= 1;
+}
+
+// Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, they become constants of
+// the model and leave `inputs`: all but the first, or else whole numbers and conditions, or else all.
 absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<HostTensor>& inputs) {
+  using Fixes = bool (*)(const HostTensor& input, bool is_first);
+  constexpr Fixes kAttempts[] = {[](const HostTensor&, bool is_first) { return !is_first; },
+                                 [](const HostTensor& input, bool) { return is_number(input); },
+                                 [](const HostTensor&, bool) { return true; }};
   absl::StatusOr<graph::Graph> graph = frontends::import_file(path, {});
-  for (const size_t kept : {1, 0}) {
+  for (const Fixes fixes : kAttempts) {
     if (graph.status().code() != absl::StatusCode::kUnimplemented) return graph;
-    if (inputs.size() <= kept) continue;
     frontends::ImportOptions options;
-    for (size_t i = kept; i < inputs.size(); ++i) options.fixed[inputs[i].name] = inputs[i];
-    absl::StatusOr<graph::Graph> fixed = frontends::import_file(path, options);
-    if (fixed.ok()) inputs.resize(kept);
-    if (fixed.ok() || kept == 1) graph = std::move(fixed);
+    std::vector<HostTensor> others;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (fixes(inputs[i], i == 0))
+        options.fixed[inputs[i].name] = inputs[i];
+      else
+        others.push_back(inputs[i]);
+    }
+    if (options.fixed.empty()) continue;
+    absl::StatusOr<graph::Graph> again = frontends::import_file(path, options);
+    if (!again.ok()) continue;
+    inputs = std::move(others);
+    return again;
   }
   return graph;
 }

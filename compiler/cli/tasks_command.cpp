@@ -33,12 +33,14 @@ struct TasksArguments {
 
 void print(const graph::Program& program, size_t width) {
   double flops = 0;
+  int64_t runs = 0;
   std::vector<std::vector<std::string>> rows;
   for (const graph::Task& task : program.tasks) {
     rows.push_back({task.label, absl::StrCat(task.count), absl::StrFormat("%.3f", task.flops / 1e6),
                     absl::StrFormat("%.1f", task.bytes / 1024),
                     tensor::workload_key(task.kernel.workload).hex().substr(0, 12)});
     flops += task.flops * static_cast<double>(task.count);
+    runs += task.count;
   }
   std::printf("%s", text_table({{"task", Cells::kShortened},
                                 {"runs", Cells::kWhole, Side::kRight},
@@ -48,7 +50,7 @@ void print(const graph::Program& program, size_t width) {
                                std::move(rows), width)
                         .c_str());
   std::printf("%s, %s, %.3f GFLOP\n", counted(std::ssize(program.tasks), "task").c_str(),
-              counted(std::ssize(program.calls), "kernel call").c_str(), flops / 1e9);
+              counted(runs, "kernel call").c_str(), flops / 1e9);
 }
 
 void print_json(const graph::Program& program) {

@@ -200,6 +200,7 @@ absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const
     linked.set_entry(kernel.entry);
     linked.set_object(std::move(kernel.object));
   }
+  for (const std::string& function : tables.host_functions) link.add_kernels()->set_entry(function);
   link.set_blob(tables.blob);
   link.set_weights_bytes(tables.weights_bytes);
   TF_ASSIGN_OR_RETURN(*link.mutable_runtime_archive(), read_file(runtime_archive));
@@ -213,13 +214,15 @@ absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const
 
 // Of what kernels read, each constant once.
 uint64_t constant_bytes(const graph::Program& program) {
-  std::set<graph::NodeId> nodes;
-  for (const graph::Call& call : program.calls)
-    for (const graph::Operand& operand : call.operands)
-      if (operand.value < 0) nodes.insert(operand.constant);
+  std::set<const graph::Blob*> constants;
+  graph::for_each_program(program, [&](const graph::Program& each) {
+    for (const graph::Call& call : each.calls)
+      for (const graph::Operand& operand : call.operands)
+        if (operand.value < 0)
+          constants.insert(graph::as<graph::Constant>(each.graph.node(operand.constant))->data.get());
+  });
   uint64_t bytes = 0;
-  for (const graph::NodeId node : nodes)
-    bytes += graph::as<graph::Constant>(program.graph.node(node))->data->bytes().size();
+  for (const graph::Blob* constant : constants) bytes += constant->bytes().size();
   return bytes;
 }
 

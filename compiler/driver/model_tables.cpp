@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,6 +14,7 @@
 #include "base/status.h"
 #include "compiler/driver/element_number.h"
 #include "compiler/graph/program/gather_indices.h"
+#include "compiler/graph/program/host_calls.h"
 #include "compiler/runtime/axis_map.h"
 #include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/blob/model_blob.h"
@@ -119,13 +121,23 @@ absl::StatusOr<std::string> summed(const kernel::ConstantSums& sums, tensor::Ele
 // Packs constants one after another into a file, aligned, each stored form of a node once.
 class WeightsWriter {
  public:
-  WeightsWriter(const graph::Graph& graph, const std::string& path)
-      : graph_(graph), path_(path), out_(path, std::ios::binary | std::ios::trunc) {}
+  explicit WeightsWriter(const std::string& path)
+      : path_(path), out_(path, std::ios::binary | std::ios::trunc) {}
 
-  absl::StatusOr<uint64_t> offset_of(NodeId node, const Port& port) {
-    auto [known, missing] = offsets_.try_emplace({node, storage_text(port)}, bytes_);
-    if (missing) TF_RETURN_IF_ERROR(append(node, port));
+  absl::StatusOr<uint64_t> offset_of(const graph::Graph& graph, NodeId node, const Port& port) {
+    auto* constant = graph::as<graph::Constant>(graph.node(node));
+    TF_CHECK(constant != nullptr) << "weights that are not constant";
+    const std::string form = absl::StrCat(graph::to_string(graph.type(node)), " ", storage_text(port));
+    auto [known, missing] = offsets_.try_emplace({constant->data.get(), form}, bytes_);
+    if (missing) TF_RETURN_IF_ERROR(append(graph, node, *constant, port));
     return known->second;
+  }
+
+  // As it is, for what is no kernel.
+  absl::StatusOr<uint64_t> offset_of(const graph::Graph& graph, NodeId node) {
+    Port port;
+    port.set_size_bytes(graph::as<graph::Constant>(graph.node(node))->data->bytes().size());
+    return offset_of(graph, node, port);
   }
 
   absl::StatusOr<uint64_t> finish() {
@@ -135,18 +147,17 @@ class WeightsWriter {
   }
 
  private:
-  absl::Status append(NodeId node, const Port& port) {
-    auto* constant = graph::as<graph::Constant>(graph_.node(node));
-    TF_CHECK(constant != nullptr) << "weights that are not constant";
-    std::vector<int64_t> shape = graph_.shape(node);
+  absl::Status append(const graph::Graph& graph, NodeId node, const graph::Constant& constant,
+                      const Port& port) {
+    std::vector<int64_t> shape = graph.shape(node);
     std::string buffer;
-    std::string_view plain = constant->data->bytes();
+    std::string_view plain = constant.data->bytes();
     const std::optional<tensor::Element> narrow_to = narrowed(port);
     const bool changes = !port.maps().empty() || narrow_to;
-    if (changes && graph_.type(node).element != tensor::Element::kFloat32)
+    if (changes && graph.type(node).element != tensor::Element::kFloat32)
       return wrong_port("maps or narrows a constant that is not of f32");
     if (port.has_sums()) {
-      TF_ASSIGN_OR_RETURN(buffer, summed(port.sums(), graph_.type(node).element, plain, shape));
+      TF_ASSIGN_OR_RETURN(buffer, summed(port.sums(), graph.type(node).element, plain, shape));
       plain = buffer;
       if (!port.layout().empty()) return wrong_port("packs sums");
     }
@@ -155,7 +166,7 @@ class WeightsWriter {
       plain = buffer;
     }
     if (narrow_to) {
-      TF_ASSIGN_OR_RETURN(buffer, narrow(*narrow_to, plain, graph_.node(node).name));
+      TF_ASSIGN_OR_RETURN(buffer, narrow(*narrow_to, plain, graph.node(node).name));
       plain = buffer;
     }
     if (port.layout().empty()) {
@@ -169,7 +180,7 @@ class WeightsWriter {
     tf_layout layout;
     if (tf_layout_parse(port.layout().c_str(), rank, &layout) != 0)
       return wrong_port(absl::StrCat("wants a constant of rank ", rank, " as '", port.layout(), "'"));
-    const int element_bytes = tensor::element_bytes(narrow_to.value_or(graph_.type(node).element));
+    const int element_bytes = tensor::element_bytes(narrow_to.value_or(graph.type(node).element));
     const int64_t elements = tf_layout_elements(&layout, shape.data(), rank);
     if (elements < 0 || elements > kMostElements ||
         static_cast<uint64_t>(elements) * static_cast<uint64_t>(element_bytes) != port.size_bytes())
@@ -190,10 +201,9 @@ class WeightsWriter {
     bytes_ += gap;
   }
 
-  const graph::Graph& graph_;
   const std::string path_;
   std::ofstream out_;
-  std::map<std::pair<NodeId, std::string>, uint64_t> offsets_;
+  std::map<std::pair<const graph::Blob*, std::string>, uint64_t> offsets_;  // by data and stored form
   uint64_t bytes_ = 0;
 };
 
@@ -219,60 +229,151 @@ runtime::ModelIndices indices_of(const graph::Program& program, const graph::Cal
           call.indices->extent};
 }
 
-absl::StatusOr<runtime::ModelStep> step_of(const graph::Program& program, const graph::MemoryPlan& memory,
-                                           const graph::Call& call, const Kernel& compiled,
-                                           WeightsWriter& weights) {
-  const graph::Task& task = program.tasks[call.task];
-  runtime::ModelStep step{call.name, tensor::workload_key(task.kernel.workload).hex(),
-                          static_cast<uint32_t>(call.task)};
-  const auto& ports = compiled.manifest.ports();
-  const auto made = std::ranges::count_if(ports, [](const Port& port) { return port.has_sums(); });
-  const size_t wanted = call.operands.size() + 1 + static_cast<size_t>(made);
-  if (static_cast<size_t>(ports.size()) != wanted)
-    return wrong_port(absl::StrCat("has ", ports.size(), " ports; ", call.name, " has ", wanted));
-  const auto check_size = [&](const Port& port, int value, std::string_view what) {
-    const uint64_t size_bytes = program.values[value].size_bytes;
-    if (port.size_bytes() == size_bytes) return absl::OkStatus();
-    return wrong_port(absl::StrCat("has ", port.size_bytes(), " bytes for ",
-                                   absl::string_view(what.data(), what.size()), " of ", call.name,
-                                   ", which has ", size_bytes));
-  };
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    const graph::Operand& operand = call.operands[i];
-    const Port& port = ports[static_cast<int>(i)];
-    if (operand.value < 0) {
-      TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights.offset_of(operand.constant, port));
-      step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes()});
-      continue;
+// Makes the steps of a model's programs.
+class StepMaker {
+ public:
+  StepMaker(const std::vector<graph::Task>& tasks, const std::vector<Kernel>& kernels,
+            const std::vector<std::string>& host_functions, WeightsWriter& weights)
+      : tasks_(tasks), kernels_(kernels), host_functions_(host_functions), weights_(weights) {}
+
+  // The bodies that calls of the program run are programs first_body, first_body + 1, ….
+  absl::StatusOr<std::vector<runtime::ModelStep>> steps(const graph::Program& program,
+                                                        const graph::MemoryPlan& memory,
+                                                        const std::vector<uint32_t>& bodies) {
+    std::vector<runtime::ModelStep> steps;
+    for (const graph::Call& call : program.calls) {
+      absl::StatusOr<runtime::ModelStep> step =
+          call.task() >= 0 ? kernel_step(program, memory, call) : runtime_step(program, memory, call, bodies);
+      if (!step.ok()) return step.status();
+      steps.push_back(*std::move(step));
     }
-    TF_RETURN_IF_ERROR(check_size(port, operand.value, absl::StrCat("operand ", i)));
-    step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes()));
+    return steps;
   }
-  for (size_t i = call.operands.size(); i + 1 < wanted; ++i) {
-    const Port& port = ports[static_cast<int>(i)];
-    const size_t of = port.has_sums() ? port.sums().port() : call.operands.size();
-    if (of >= call.operands.size() || call.operands[of].value >= 0)
-      return wrong_port(absl::StrCat("sums an operand of ", call.name, " that is not a constant"));
-    TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights.offset_of(call.operands[of].constant, port));
-    step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes()});
+
+ private:
+  absl::StatusOr<runtime::ModelStep> kernel_step(const graph::Program& program,
+                                                 const graph::MemoryPlan& memory, const graph::Call& call) {
+    const graph::Task& task = tasks_[static_cast<size_t>(call.task())];
+    const Kernel& compiled = kernels_[static_cast<size_t>(call.task())];
+    runtime::ModelStep step{.name = call.name,
+                            .key = tensor::workload_key(task.kernel.workload).hex(),
+                            .kernel = static_cast<uint32_t>(call.task())};
+    const auto& ports = compiled.manifest.ports();
+    const auto made = std::ranges::count_if(ports, [](const Port& port) { return port.has_sums(); });
+    const size_t wanted = call.operands.size() + 1 + static_cast<size_t>(made);
+    if (static_cast<size_t>(ports.size()) != wanted)
+      return wrong_port(absl::StrCat("has ", ports.size(), " ports; ", call.name, " has ", wanted));
+    const auto check_size = [&](const Port& port, int value, std::string_view what) {
+      const uint64_t size_bytes = program.values[value].size_bytes;
+      if (port.size_bytes() == size_bytes) return absl::OkStatus();
+      return wrong_port(absl::StrCat("has ", port.size_bytes(), " bytes for ",
+                                     absl::string_view(what.data(), what.size()), " of ", call.name,
+                                     ", which has ", size_bytes));
+    };
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      const graph::Operand& operand = call.operands[i];
+      const Port& port = ports[static_cast<int>(i)];
+      if (operand.value < 0) {
+        TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes,
+                            weights_.offset_of(program.graph, operand.constant, port));
+        step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes()});
+        continue;
+      }
+      TF_RETURN_IF_ERROR(check_size(port, operand.value, absl::StrCat("operand ", i)));
+      step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes()));
+    }
+    for (size_t i = call.operands.size(); i + 1 < wanted; ++i) {
+      const Port& port = ports[static_cast<int>(i)];
+      const size_t of = port.has_sums() ? port.sums().port() : call.operands.size();
+      if (of >= call.operands.size() || call.operands[of].value >= 0)
+        return wrong_port(absl::StrCat("sums an operand of ", call.name, " that is not a constant"));
+      TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes,
+                          weights_.offset_of(program.graph, call.operands[of].constant, port));
+      step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes()});
+    }
+    TF_RETURN_IF_ERROR(check_size(*ports.rbegin(), call.results[0], "the result"));
+    step.buffers.push_back(buffer_at(memory.places[call.results[0]], ports.rbegin()->size_bytes()));
+    step.dims = {compiled.manifest.dim_values().begin(), compiled.manifest.dim_values().end()};
+    step.workspace_bytes = compiled.manifest.workspace_bytes();
+    step.workspace_per_thread_bytes = compiled.manifest.workspace_per_thread_bytes();
+    step.flops = task.flops;
+    step.bytes = task.bytes;
+    step.indices = indices_of(program, call);
+    return step;
   }
-  TF_RETURN_IF_ERROR(check_size(*ports.rbegin(), call.result, "the result"));
-  step.buffers.push_back(buffer_at(memory.places[call.result], ports.rbegin()->size_bytes()));
-  step.dims = {compiled.manifest.dim_values().begin(), compiled.manifest.dim_values().end()};
-  step.workspace_bytes = compiled.manifest.workspace_bytes();
-  step.workspace_per_thread_bytes = compiled.manifest.workspace_per_thread_bytes();
-  step.flops = task.flops;
-  step.bytes = task.bytes;
-  step.indices = indices_of(program, call);
-  return step;
+
+  // A host function, a branch or a loop.
+  absl::StatusOr<runtime::ModelStep> runtime_step(const graph::Program& program,
+                                                  const graph::MemoryPlan& memory, const graph::Call& call,
+                                                  const std::vector<uint32_t>& bodies) {
+    const graph::Node& node = program.graph.node(call.node);
+    runtime::ModelStep step{.name = call.name, .key = ""};
+    for (const graph::Operand& operand : call.operands) {
+      if (operand.value >= 0) {
+        add_value(memory, operand.value, step);
+        continue;
+      }
+      TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights_.offset_of(program.graph, operand.constant));
+      step.buffers.push_back(
+          {TF_SPACE_WEIGHTS, 0, offset_bytes,
+           graph::as<graph::Constant>(program.graph.node(operand.constant))->data->bytes().size()});
+    }
+    for (const auto* values : {&call.results, &call.memory})
+      for (int value : *values) add_value(memory, value, step);
+    if (const auto* host = std::get_if<graph::HostCall>(&call.what)) {
+      const auto found = std::ranges::find(host_functions_, host->function);
+      step.kernel =
+          static_cast<uint32_t>(kernels_.size()) + static_cast<uint32_t>(found - host_functions_.begin());
+      step.dims = graph::host_numbers(*host, program.graph, node);
+      const tf_host_workspace wanted = graph::host_workspace(host->function, step.dims);
+      step.workspace_bytes = wanted.bytes;
+      step.workspace_per_thread_bytes = wanted.bytes_per_thread;
+    } else if (const auto* branch = std::get_if<graph::BranchCall>(&call.what)) {
+      step.kind = TF_STEP_BRANCH;
+      step.body = bodies[static_cast<size_t>(branch->then_body)];
+      step.other_body = bodies[static_cast<size_t>(branch->else_body)];
+    } else {
+      const auto& loop = *graph::as<graph::Loop>(node);
+      step.kind = TF_STEP_LOOP;
+      step.body = bodies[static_cast<size_t>(std::get<graph::LoopCall>(call.what).body)];
+      const auto joined = static_cast<int64_t>(loop.backward.size()) - loop.scanned;
+      step.dims = {loop.conditional ? 1 : 0, loop.carried, loop.scanned, joined};
+      step.dims.insert(step.dims.end(), loop.backward.begin(), loop.backward.end());
+    }
+    return step;
+  }
+
+  static void add_value(const graph::MemoryPlan& memory, int value, runtime::ModelStep& step) {
+    const auto v = static_cast<size_t>(value);
+    step.buffers.push_back(buffer_at(memory.places[v], memory.places[v].size_bytes));
+  }
+
+  const std::vector<graph::Task>& tasks_;
+  const std::vector<Kernel>& kernels_;
+  const std::vector<std::string>& host_functions_;
+  WeightsWriter& weights_;
+};
+
+// The programs of a model, each body after the program that runs it.
+struct Flattened {
+  std::vector<const graph::Program*> programs;
+  std::vector<const graph::MemoryPlan*> memories;
+  std::vector<std::vector<uint32_t>> bodies;  // of each program: the numbers of its bodies
+};
+
+uint32_t flatten(const graph::Program& program, const graph::MemoryPlan& memory, Flattened& all) {
+  const size_t number = all.programs.size();
+  all.programs.push_back(&program);
+  all.memories.push_back(&memory);
+  all.bodies.emplace_back();
+  for (size_t i = 0; i < program.bodies.size(); ++i) {
+    const uint32_t body = flatten(program.bodies[i], memory.bodies[i], all);
+    all.bodies[number].push_back(body);
+  }
+  return static_cast<uint32_t>(number);
 }
 
-}  // namespace
-
-absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
-                                        const std::vector<Kernel>& kernels, const std::string& weights_path) {
-  WeightsWriter weights(program.graph, weights_path);
-  runtime::ModelDescription model;
+void describe_tensors(const graph::Program& program, runtime::ModelProgram& model) {
   const std::vector<NodeId> inputs = program.graph.inputs();
   const std::map<NodeId, int64_t> index_inputs = graph::index_inputs(program.graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -282,16 +383,38 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
   }
   for (size_t i = 0; i < program.outputs.size(); ++i)
     model.outputs.push_back(tensor_of(program, program.outputs[i], program.graph.outputs[i].name, 0));
-  for (const graph::Call& call : program.calls) {
-    TF_ASSIGN_OR_RETURN(runtime::ModelStep step, step_of(program, memory, call, kernels[call.task], weights));
-    model.steps.push_back(std::move(step));
+}
+
+std::vector<std::string> host_functions(const graph::Program& program) {
+  std::set<std::string> names;
+  graph::for_each_program(program, [&](const graph::Program& each) {
+    for (const graph::Call& call : each.calls)
+      if (const auto* host = std::get_if<graph::HostCall>(&call.what)) names.insert(host->function);
+  });
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
+                                        const std::vector<Kernel>& kernels, const std::string& weights_path) {
+  WeightsWriter weights(weights_path);
+  const std::vector<std::string> functions = host_functions(program);
+  StepMaker maker(program.tasks, kernels, functions, weights);
+  Flattened all;
+  flatten(program, memory, all);
+  runtime::ModelDescription model;
+  for (size_t i = 0; i < all.programs.size(); ++i) {
+    runtime::ModelProgram& made = i == 0 ? model : model.bodies.emplace_back();
+    describe_tensors(*all.programs[i], made);
+    made.arena_bytes = all.memories[i]->arena_bytes;
+    TF_ASSIGN_OR_RETURN(made.steps, maker.steps(*all.programs[i], *all.memories[i], all.bodies[i]));
   }
   TF_ASSIGN_OR_RETURN(const uint64_t weights_bytes, weights.finish());
-  model.kernel_count = kernels.size();
-  model.arena_bytes = memory.arena_bytes;
+  model.kernel_count = kernels.size() + functions.size();
   model.weights_bytes = weights_bytes;
   TF_ASSIGN_OR_RETURN(std::string blob, runtime::encode_model(model));
-  return ModelTables{std::move(blob), weights_bytes};
+  return ModelTables{std::move(blob), weights_bytes, functions};
 }
 
 }  // namespace tf::driver

@@ -24,6 +24,7 @@ struct Kernel {
 struct ModelTables {
   std::string blob;  // bytes of tf_model_blob
   uint64_t weights_bytes = 0;
+  std::vector<std::string> host_functions;  // of the runtime, after the kernels in tf_model_kernels
 };
 
 // Writes the constants, each once for every layout that kernels want it in and after the maps that come

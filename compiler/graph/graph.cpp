@@ -62,22 +62,26 @@ std::vector<int64_t> Graph::shape(const TensorType& type) const {
 }
 
 absl::StatusOr<NodeId> Graph::add(Op op, std::vector<NodeId> inputs, std::string node_name) {
-  absl::StatusOr<TensorType> type = infer_type(*this, op, inputs);
-  if (!type.ok()) {
-    return absl::Status(type.status().code(), absl::StrCat("node '", node_name, "' (", op_name(op),
-                                                           "): ", type.status().message()));
+  absl::StatusOr<std::vector<TensorType>> types = infer_types(*this, op, inputs);
+  if (!types.ok()) {
+    return absl::Status(types.status().code(), absl::StrCat("node '", node_name, "' (", op_name(op),
+                                                            "): ", types.status().message()));
   }
-  nodes.push_back({std::move(node_name), std::move(op), std::move(inputs), *std::move(type)});
+  nodes.push_back({std::move(node_name),
+                   std::move(op),
+                   std::move(inputs),
+                   std::move(types->front()),
+                   {types->begin() + 1, types->end()}});
   return NodeId(nodes.size() - 1);
 }
 
 NodeId Graph::add_input(TensorType type, std::string node_name) {
-  nodes.push_back({std::move(node_name), Input{}, {}, std::move(type)});
+  nodes.push_back({std::move(node_name), Input{}, {}, std::move(type), {}});
   return NodeId(nodes.size() - 1);
 }
 
 NodeId Graph::add_constant(TensorType type, BlobRef data, std::string node_name) {
-  nodes.push_back({std::move(node_name), Constant{std::move(data)}, {}, std::move(type)});
+  nodes.push_back({std::move(node_name), Constant{std::move(data)}, {}, std::move(type), {}});
   return NodeId(nodes.size() - 1);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the graph IR: nodes in topological order, each one operator with one typed result. Does not know:
+// Owns: the graph IR: nodes in topological order, each one operator with typed results. Does not know:
 // ONNX, kernels, layouts.
 //
 // A Graph is a value. Passes are pure functions from graph to graph; nodes are named by their place in the
@@ -32,8 +32,9 @@ inline int index(NodeId id) {
 struct Node {
   std::string name;  // the model's own, for people; need not be unique
   Op op;
-  std::vector<NodeId> inputs;  // earlier nodes
-  TensorType type;             // of the result
+  std::vector<NodeId> inputs;          // earlier nodes
+  TensorType type;                     // of the result; of several, of the first
+  std::vector<TensorType> more_types;  // of the other results, which nodes of Result stand for
 };
 
 struct Output {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "compiler/graph/infer_control.h"
 #include "compiler/graph/infer_window.h"
 
 namespace tf::graph {
@@ -224,6 +225,31 @@ class Inference {
     return result;
   }
 
+  absl::StatusOr<TensorType> operator()(const Result& op) const {
+    const Node& node = graph_.node(inputs_[0]);
+    const auto count = static_cast<int64_t>(node.more_types.size()) + 1;
+    if (op.index < 1 || op.index >= count)
+      return bad("there is no result ", op.index, " of ", op_name(node.op), ", which has ", count);
+    return node.more_types[op.index - 1];
+  }
+
+  absl::StatusOr<std::vector<TensorType>> operator()(const TopK& op) const {
+    TensorType values = type(0);
+    TF_RETURN_IF_ERROR(check_axis(op.axis, values.rank()));
+    const int64_t extent = graph_.value(values.extents[op.axis]);
+    if (op.k < 0 || op.k > extent) return bad("takes ", op.k, " of ", extent, " elements");
+    values.extents[op.axis] = tensor::imm(op.k);
+    TensorType indices{Element::kInt64, values.extents};
+    return std::vector<TensorType>{std::move(values), std::move(indices)};
+  }
+
+  absl::StatusOr<std::vector<TensorType>> operator()(const If& op) const {
+    return infer_if(graph_, op, inputs_);
+  }
+  absl::StatusOr<std::vector<TensorType>> operator()(const Loop& op) const {
+    return infer_loop(graph_, op, inputs_);
+  }
+
   absl::StatusOr<TensorType> operator()(const Gather& op) const {
     const TensorType &data = type(0), &indices = type(1);
     TF_RETURN_IF_ERROR(check_axis(op.axis, data.rank()));
@@ -276,6 +302,15 @@ class Inference {
   std::span<const NodeId> inputs_;
 };
 
+using Types = absl::StatusOr<std::vector<TensorType>>;
+Types as_list(absl::StatusOr<TensorType> one) {
+  if (!one.ok()) return one.status();
+  return std::vector<TensorType>{*std::move(one)};
+}
+Types as_list(Types types) {
+  return types;
+}
+
 // Whether the expression has more than `limit` nodes, counted as a tree; looks at no more than that.
 bool is_larger(const Expr& extent, int& limit) {
   if (--limit < 0) return true;
@@ -315,7 +350,8 @@ absl::StatusOr<std::vector<Expr>> broadcast_extents(const Graph& graph, std::spa
   return result;
 }
 
-absl::StatusOr<TensorType> infer_type(const Graph& graph, const Op& op, std::span<const NodeId> inputs) {
+absl::StatusOr<std::vector<TensorType>> infer_types(const Graph& graph, const Op& op,
+                                                    std::span<const NodeId> inputs) {
   const Arity arity = op_arity(op);
   const int count = static_cast<int>(inputs.size());
   if (count < arity.least || (arity.greatest >= 0 && count > arity.greatest))
@@ -327,11 +363,14 @@ absl::StatusOr<TensorType> infer_type(const Graph& graph, const Op& op, std::spa
     if (index(input) < 0 || index(input) >= static_cast<int>(graph.nodes.size()))
       return bad("reads a later node");
   }
-  TF_ASSIGN_OR_RETURN(TensorType type, std::visit(Inference(graph, inputs), op));
-  keep_small(graph, type);
-  TF_RETURN_IF_ERROR(element_count(graph.shape(type)).status());
-  if (type.rank() > 8) return bad("the result ", to_string(type), " has more than 8 axes");
-  return type;
+  TF_ASSIGN_OR_RETURN(std::vector<TensorType> types,
+                      std::visit([&](const auto& o) { return as_list(Inference(graph, inputs)(o)); }, op));
+  for (TensorType& type : types) {
+    keep_small(graph, type);
+    TF_RETURN_IF_ERROR(element_count(graph.shape(type)).status());
+    if (type.rank() > 8) return bad("the result ", to_string(type), " has more than 8 axes");
+  }
+  return types;
 }
 
 }  // namespace tf::graph

@@ -9,9 +9,10 @@
 
 namespace tf::graph {
 
-// The result's type. INVALID_ARGUMENT says in one line what the operator wants and what it got. `op` must not
+// The results' types. INVALID_ARGUMENT says in one line what the operator wants and what it got. `op` must not
 // be Input or Constant: their types are given.
-absl::StatusOr<TensorType> infer_type(const Graph& graph, const Op& op, std::span<const NodeId> inputs);
+absl::StatusOr<std::vector<TensorType>> infer_types(const Graph& graph, const Op& op,
+                                                    std::span<const NodeId> inputs);
 
 // The common type of operands that broadcast against each other, as in ONNX and NumPy.
 absl::StatusOr<std::vector<tensor::Expr>> broadcast_extents(

@@ -16,7 +16,8 @@ constexpr Plain kPlain[] = {
     {"batch_norm", {5, 5}}, {"", {1, 1}},         {"leaky_relu", {1, 1}}, {"clip", {1, 1}},
     {"", {2, 2}},           {"where", {3, 3}},    {"cast", {1, 1}},       {"concat", {1, -1}},
     {"reshape", {1, 1}},    {"expand", {1, 1}},   {"transpose", {1, 1}},  {"slice", {1, 1}},
-    {"pad", {1, 1}},        {"gather", {2, 2}}};
+    {"pad", {1, 1}},        {"gather", {2, 2}},   {"result", {1, 1}},     {"topk", {1, 1}},
+    {"if", {1, -1}},        {"loop", {1, -1}}};
 static_assert(std::size(kPlain) == std::variant_size_v<Op>);
 
 std::string_view name_of(const Op& op) {
@@ -31,7 +32,8 @@ std::string_view name_of(const Op& op) {
 std::vector<Op> all_ops() {
   std::vector<Op> all = {Input{},     Constant{},  Conv{},      MatMul{}, Lrn{},  Softmax{},
                          BatchNorm{}, LeakyRelu{}, Clip{},      Where{},  Cast{}, Concat{},
-                         Reshape{},   Expand{},    Transpose{}, Slice{},  Pad{},  Gather{}};
+                         Reshape{},   Expand{},    Transpose{}, Slice{},  Pad{},  Gather{},
+                         Result{},    TopK{},      If{},        Loop{}};
   for (size_t i = 0; i < kPoolNames.size(); ++i) all.push_back(Pool{.kind = static_cast<PoolKind>(i)});
   for (size_t i = 0; i < ops::kReduceNames.size(); ++i)
     all.push_back(Reduce{.kind = static_cast<ReduceKind>(i)});
@@ -69,6 +71,16 @@ bool is_elementwise(const Op& op) {
                std::is_same_v<T, BatchNorm>;
       },
       op);
+}
+
+bool is_host_function(const Op& op) {
+  return std::holds_alternative<TopK>(op);
+}
+
+std::vector<Region> regions(const Op& op) {
+  if (const auto* branch = std::get_if<If>(&op)) return {branch->then_branch, branch->else_branch};
+  if (const auto* loop = std::get_if<Loop>(&op)) return {loop->body};
+  return {};
 }
 
 }  // namespace tf::graph

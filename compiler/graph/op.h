@@ -3,12 +3,13 @@
 // attributes that printing, parsing and equality share. Does not know: how an operator is computed
 // (compiler/ops, which has the same kinds) or where it came from (compiler/frontends).
 //
-// Every operator has one result. Operands are listed in each struct's comment; those in [] are optional and
-// may be left out from the end. Element-wise operators broadcast like ONNX and NumPy. Axes are never
-// negative.
+// An operator has one result unless its comment names several. Operands are listed in each struct's comment;
+// those in [] are optional and may be left out from the end. Element-wise operators broadcast like ONNX and NumPy.
+// Axes are never negative.
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,6 +20,10 @@
 #include "compiler/tensor/expr.h"
 
 namespace tf::graph {
+
+struct Graph;
+// A graph that an operator runs. Its inputs are given by the operator, in order, and it reads nothing else. Never null.
+using Region = std::shared_ptr<const Graph>;
 
 struct Input {};  // (): what the user gives; the node's type says what
 
@@ -127,9 +132,43 @@ struct Gather {  // (data, indices i32 or i64): negative indices count from the 
   int64_t axis = 0;
 };
 
-using Op =
-    std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary, LeakyRelu, Clip,
-                 Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad, Gather>;
+// (x): of a node with several results, the one of that number, from 1 on; reading the node itself reads number 0.
+struct Result {
+  int64_t index = 1;
+};
+
+// --- Computed by a host function of the runtime, not by a kernel.
+
+// (x): the k largest or smallest along the axis, in order, the first of equals first; a NaN counts as the largest.
+// Results: values, indices i64.
+struct TopK {
+  int64_t axis = 0, k = 1;
+  bool largest = true;
+};
+
+// --- Control flow.
+
+// (condition bool of one element, x…): runs one of the two on x…. Their results have the same types.
+struct If {
+  Region then_branch, else_branch;
+};
+
+// (trips i64 of one element, [condition bool of one element, if conditional], carried…, scanned…, captured…): runs the
+// body `trips` times, as long as the condition holds.
+//   body(iteration i64, carried…, slices…, captured…) → ([condition], carried…, slices…)
+// An iteration reads the carried values that the one before it gave, and the scanned operands' slices along axis 0.
+// Results: the last carried values, then every iteration's slices, joined along a new axis 0. `backward` has an entry
+// for each scanned operand, then for each joined result: not 0 for one that goes from its last slice to its first.
+struct Loop {
+  Region body;
+  int64_t carried = 0, scanned = 0;
+  bool conditional = false;
+  std::vector<int64_t> backward;
+};
+
+using Op = std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary,
+                        LeakyRelu, Clip, Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad,
+                        Gather, Result, TopK, If, Loop>;
 
 // "conv", "max_pool", "relu", … : the text form's operator names; kinds have a name each.
 std::string op_name(const Op& op);
@@ -180,6 +219,15 @@ void visit_attributes(O& op, V&& v) {
     v("axes", op.axes), v("starts", op.starts), v("sizes", op.sizes), v("steps", op.steps);
   } else if constexpr (std::is_same_v<T, Pad>) {
     v("begin", op.begin), v("end", op.end), v("value", op.value);
+  } else if constexpr (std::is_same_v<T, Result>) {
+    v("index", op.index);
+  } else if constexpr (std::is_same_v<T, TopK>) {
+    v("axis", op.axis), v("k", op.k), v("largest", op.largest);
+  } else if constexpr (std::is_same_v<T, If>) {
+    v("then", op.then_branch), v("else", op.else_branch);
+  } else if constexpr (std::is_same_v<T, Loop>) {
+    v("carried", op.carried), v("scanned", op.scanned), v("conditional", op.conditional);
+    v("backward", op.backward), v("body", op.body);
   } else {
     static_assert(std::is_same_v<T, Input> || std::is_same_v<T, Constant> || std::is_same_v<T, Unary> ||
                   std::is_same_v<T, Binary> || std::is_same_v<T, Where>);
@@ -189,5 +237,9 @@ void visit_attributes(O& op, V&& v) {
 // True for operators whose result element depends on the operands' elements at the same (broadcast) place
 // only.
 bool is_elementwise(const Op& op);
+// True for operators that the runtime computes by a host function.
+bool is_host_function(const Op& op);
+// The regions that the operator runs, in the order of its attributes.
+std::vector<Region> regions(const Op& op);
 
 }  // namespace tf::graph

@@ -15,9 +15,11 @@ using tensor::TokenKind;
 
 class Parser {
  public:
-  Parser(std::string_view text, const BlobSource& blobs) : reader_(text), blobs_(blobs) {}
+  Parser(tensor::Reader& reader, const BlobSource& blobs, int depth)
+      : reader_(reader), blobs_(blobs), depth_(depth) {}
 
   absl::StatusOr<Graph> parse() {
+    if (depth_ > kMostNested) return reader_.error("graphs are nested too deeply");
     TF_RETURN_IF_ERROR(reader_.expect("graph"));
     TF_ASSIGN_OR_RETURN(graph_.name, string());
     TF_RETURN_IF_ERROR(reader_.expect("{"));
@@ -31,12 +33,12 @@ class Parser {
         TF_RETURN_IF_ERROR(node(word));
       }
     }
-    if (reader_.peek().kind != TokenKind::kEnd) return reader_.error("text after the graph's end");
-    TF_RETURN_IF_ERROR(verify(graph_));
     return std::move(graph_);
   }
 
  private:
+  static constexpr int kMostNested = 16;
+
   absl::StatusOr<std::string> string() {
     if (reader_.peek().kind != TokenKind::kString) return reader_.error("expected a quoted name");
     return reader_.next().text;
@@ -91,6 +93,10 @@ class Parser {
     TF_ASSIGN_OR_RETURN(node.name, string());
     TF_RETURN_IF_ERROR(reader_.expect(":"));
     TF_ASSIGN_OR_RETURN(node.type, type());
+    while (reader_.accept(",")) {
+      TF_ASSIGN_OR_RETURN(TensorType more, type());
+      node.more_types.push_back(std::move(more));
+    }
     if (auto* constant = std::get_if<Constant>(&node.op)) {
       TF_ASSIGN_OR_RETURN(constant->data, data(node.type, values, digest));
     }
@@ -153,6 +159,11 @@ class Parser {
     out = known->value;
     return absl::OkStatus();
   }
+  absl::Status value(Region& out) {
+    TF_ASSIGN_OR_RETURN(Graph region, Parser(reader_, blobs_, depth_ + 1).parse());
+    out = std::make_shared<const Graph>(std::move(region));
+    return absl::OkStatus();
+  }
   absl::Status value(tensor::Element& out) {
     TF_ASSIGN_OR_RETURN(std::string name, reader_.expect_name());
     TF_ASSIGN_OR_RETURN(out, tensor::element_from_name(name));
@@ -212,8 +223,9 @@ class Parser {
     return type;
   }
 
-  tensor::Reader reader_;
+  tensor::Reader& reader_;
   const BlobSource& blobs_;
+  const int depth_;
   tensor::Scoped scope_;
   Graph graph_;
   std::map<std::string, NodeId> nodes_;
@@ -222,7 +234,11 @@ class Parser {
 }  // namespace
 
 absl::StatusOr<Graph> parse_graph(std::string_view text, const BlobSource& blobs) {
-  return Parser(text, blobs).parse();
+  tensor::Reader reader(text);
+  TF_ASSIGN_OR_RETURN(Graph graph, Parser(reader, blobs, 0).parse());
+  if (reader.peek().kind != TokenKind::kEnd) return reader.error("text after the graph's end");
+  TF_RETURN_IF_ERROR(verify(graph));
+  return graph;
 }
 
 }  // namespace tf::graph

@@ -56,7 +56,10 @@ std::string constant(const TensorType& type, const BlobRef& data) {
   return text;
 }
 
-std::string node_text(const Node& node) {
+// A graph within a graph stands as it would alone, further to the right.
+std::string graph_text(const Graph& graph, const std::string& indent);
+
+std::string node_text(const Node& node, const std::string& indent) {
   std::string text = op_name(node.op) + "(";
   for (size_t i = 0; i < node.inputs.size(); ++i)
     absl::StrAppend(&text, i ? ", " : "", "n", index(node.inputs[i]));
@@ -65,26 +68,35 @@ std::string node_text(const Node& node) {
   std::visit(
       [&](const auto& op) {
         visit_attributes(op, [&](const char* name, const auto& v) {
-          absl::StrAppend(&text, separator, name, "=", value(v));
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, Region>)
+            absl::StrAppend(&text, separator, name, "=", graph_text(*v, indent));
+          else
+            absl::StrAppend(&text, separator, name, "=", value(v));
           separator = ", ";
         });
       },
       node.op);
-  return absl::StrCat(text, ") ", in_quotes(node.name), " : ", to_string(node.type));
+  absl::StrAppend(&text, ") ", in_quotes(node.name), " : ", to_string(node.type));
+  for (const TensorType& type : node.more_types) absl::StrAppend(&text, ", ", to_string(type));
+  return text;
+}
+
+std::string graph_text(const Graph& graph, const std::string& indent) {
+  std::string text = absl::StrCat("graph ", in_quotes(graph.name), " {\n");
+  for (const tensor::Dimension& dim : graph.dims)
+    absl::StrAppend(&text, indent, "  dim ", dim.var->name, " = ", graph.binding.at(dim.var->name), " in [",
+                    dim.low, ", ", dim.high, "]\n");
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    absl::StrAppend(&text, indent, "  n", i, " = ", node_text(graph.nodes[i], indent + "  "), "\n");
+  for (const Output& output : graph.outputs)
+    absl::StrAppend(&text, indent, "  output ", in_quotes(output.name), " = n", index(output.node), "\n");
+  return absl::StrCat(text, indent, "}");
 }
 
 }  // namespace
 
 std::string to_string(const Graph& graph) {
-  std::string text = absl::StrCat("graph ", in_quotes(graph.name), " {\n");
-  for (const tensor::Dimension& dim : graph.dims)
-    absl::StrAppend(&text, "  dim ", dim.var->name, " = ", graph.binding.at(dim.var->name), " in [", dim.low,
-                    ", ", dim.high, "]\n");
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    absl::StrAppend(&text, "  n", i, " = ", node_text(graph.nodes[i]), "\n");
-  for (const Output& output : graph.outputs)
-    absl::StrAppend(&text, "  output ", in_quotes(output.name), " = n", index(output.node), "\n");
-  return text + "}\n";
+  return graph_text(graph, "") + "\n";
 }
 
 }  // namespace tf::graph

@@ -9,6 +9,9 @@
 //     n3 = matmul(n0, n1; transpose_a=false, transpose_b=false) "fc" : f32[batch, 8]
 //     output "y" = n3
 //   }
+//
+// Several results have a type each, separated by commas: n4 = topk(n3; axis=1, k=2, largest=true) "best" : f32[batch, 2],
+// i64[batch, 2]. A region is a graph as an attribute's value.
 
 #include <functional>
 #include <string>

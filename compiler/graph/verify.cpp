@@ -26,11 +26,19 @@ absl::Status verify_node(const Graph& graph, int place) {
   }
   if (as<Input>(node)) return element_count(graph.shape(node.type)).status();
   if (auto* constant = as<Constant>(node)) return verify_constant(graph, node, *constant);
-  TF_ASSIGN_OR_RETURN(TensorType type, infer_type(graph, node.op, node.inputs));
-  if (type.element == node.type.element && graph.shape(type) == graph.shape(node.type))
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("is declared as ", to_string(node.type), ", but is ", to_string(type)));
+  for (const Region& region : regions(node.op))
+    if (region) TF_RETURN_IF_ERROR(verify(*region));
+  TF_ASSIGN_OR_RETURN(const std::vector<TensorType> types, infer_types(graph, node.op, node.inputs));
+  if (types.size() != node.more_types.size() + 1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("is declared with ", node.more_types.size() + 1, " results, but has ", types.size()));
+  for (size_t i = 0; i < types.size(); ++i) {
+    const TensorType& declared = i == 0 ? node.type : node.more_types[i - 1];
+    if (types[i].element != declared.element || graph.shape(types[i]) != graph.shape(declared))
+      return absl::InvalidArgumentError(
+          absl::StrCat("is declared as ", to_string(declared), ", but is ", to_string(types[i])));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 2u
+#define TF_MODEL_VERSION 3u
 
 /* What model.h declares after the prefix tf_model_. */
 #define TF_MODEL_FUNCTIONS(each)                                                                          \
@@ -36,10 +36,10 @@ extern "C" {
 
 /* Where a kernel's buffer lives. In each space it starts at `offset_bytes`, a multiple of TF_ALIGNMENT. */
 enum {
-  TF_SPACE_INPUT = 0,   /* the model's input number `index` */
-  TF_SPACE_OUTPUT = 1,  /* the model's output number `index` */
+  TF_SPACE_INPUT = 0,   /* the program's input number `index` */
+  TF_SPACE_OUTPUT = 1,  /* the program's output number `index` */
   TF_SPACE_WEIGHTS = 2, /* tf_model_weights */
-  TF_SPACE_ARENA = 3,   /* the activation arena */
+  TF_SPACE_ARENA = 3,   /* the program's activation arena */
 };
 
 typedef struct tf_model_buffer {
@@ -58,8 +58,28 @@ typedef struct tf_model_tensor {
   int64_t index_extent; /* as in tf_tensor_info */
 } tf_model_tensor;
 
-/* One kernel call; the table's order is the order of execution. */
+enum {
+  /* Calls the kernel or host function tf_model_kernels[kernel]. */
+  TF_STEP_CALL = 0,
+  /* Runs the program `body` if the first buffer, a bool, is true, else `other_body`. Buffers: the condition, the
+   * programs' inputs, their outputs, their arena (as large as the larger one's). */
+  TF_STEP_BRANCH = 1,
+  /* Runs the program `body` again and again. Its numbers (in place of dims) are conditional, carried, scanned,
+   * joined, then a direction for each scanned input and each joined output: 0 forward, 1 backward.
+   *   body's inputs: the iteration (i64), carried…, slices of scanned…, others
+   *   body's outputs: [the condition (bool), if conditional], carried…, slices of joined…
+   *   buffers: trips (i64), [the condition, if conditional], carried…, scanned…, others,
+   *            results: carried…, joined…,
+   *            memory: iteration, condition, another place for each carried value, one slice for each scanned
+   *            input and each joined output, the body's arena */
+  TF_STEP_LOOP = 2,
+};
+
+/* One step; the order of a program's is the order of execution. */
 typedef struct tf_model_step {
+  uint32_t kind; /* TF_STEP_* */
+  uint32_t body; /* index in programs, greater than that of the step's own program */
+  uint32_t other_body;
   uint32_t name;   /* offset in strings */
   uint32_t key;    /* offset in strings */
   uint32_t kernel; /* index in tf_model_kernels */
@@ -70,6 +90,7 @@ typedef struct tf_model_step {
   /* Indices, to be checked before the call: all elements of this buffer, signed integers of index_bytes (4 or
    * 8) each, lie in [-index_extent, index_extent). Without any, index_bytes is 0. */
   uint32_t index_bytes;
+  uint32_t reserved;
   uint64_t index_buffer; /* from 0, of the step's own */
   int64_t index_extent;
   uint64_t workspace_bytes;
@@ -77,6 +98,19 @@ typedef struct tf_model_step {
   double flops;
   double bytes;
 } tf_model_step;
+
+/* Steps on buffers. The first program is the model; the others are bodies of branches and loops. */
+typedef struct tf_model_program {
+  uint32_t first_tensor; /* its inputs, then its outputs */
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t first_step;
+  uint32_t step_count;
+  uint32_t first_buffer; /* those of its steps */
+  uint32_t buffer_count;
+  uint32_t reserved;
+  uint64_t arena_bytes;
+} tf_model_program;
 
 typedef struct tf_model_table {
   uint64_t offset_bytes; /* from the blob's start */
@@ -87,15 +121,14 @@ typedef struct tf_model_header {
   uint32_t magic;
   uint32_t version;
   uint64_t blob_bytes;
-  uint64_t arena_bytes;
   uint64_t weights_bytes;
-  uint64_t kernel_count;  /* length of tf_model_kernels */
-  tf_model_table inputs;  /* tf_model_tensor */
-  tf_model_table outputs; /* tf_model_tensor */
-  tf_model_table steps;   /* tf_model_step */
-  tf_model_table buffers; /* tf_model_buffer */
-  tf_model_table numbers; /* int64_t */
-  tf_model_table strings; /* char: zero-terminated texts; offset 0 is the empty text */
+  uint64_t kernel_count;   /* length of tf_model_kernels */
+  tf_model_table programs; /* tf_model_program */
+  tf_model_table tensors;  /* tf_model_tensor */
+  tf_model_table steps;    /* tf_model_step */
+  tf_model_table buffers;  /* tf_model_buffer */
+  tf_model_table numbers;  /* int64_t */
+  tf_model_table strings;  /* char: zero-terminated texts; offset 0 is the empty text */
 } tf_model_header;
 
 #pragma GCC visibility push(hidden)

@@ -232,7 +232,7 @@ absl::StatusOr<std::string> link_shared(std::string_view object, const target::T
 }
 
 absl::StatusOr<LinkedModel> link_model(const ModelLink& link, const target::Target& target) {
-  TF_CHECK(link.objects.size() == link.kernels.size());
+  TF_CHECK(link.objects.size() <= link.kernels.size());
   TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, common_options(target));
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, folder_for_linking());
   const std::string blob = folder.file("model.blob"), runtime = folder.file("runtime.a");

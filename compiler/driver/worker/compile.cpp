@@ -236,6 +236,9 @@ absl::Status link_into(const proto::LinkModelRequest& request, proto::BuildReply
     if (!is_symbol(kernel.entry()))
       return absl::InvalidArgumentError(absl::StrCat("kernel '", kernel.entry(), "' is not a C identifier"));
     link.kernels.push_back(kernel.entry());
+    if (kernel.object().empty()) continue;
+    if (link.objects.size() + 1 != link.kernels.size())
+      return absl::InvalidArgumentError("a kernel stands after a function of the runtime");
     link.objects.push_back(kernel.object());
   }
   if (!is_symbol(request.prefix()))

@@ -31,6 +31,7 @@ constexpr auto kString = AttributeProto::STRING;
 constexpr auto kStrings = AttributeProto::STRINGS;
 constexpr auto kTensor = AttributeProto::TENSOR;
 constexpr auto kSparse = AttributeProto::SPARSE_TENSOR;
+constexpr auto kGraph = AttributeProto::GRAPH;
 
 constexpr std::string_view kBroadcasting = "Add And Div Equal Greater Less Mul Or Pow Sub";
 constexpr std::string_view kConsuming =
@@ -38,6 +39,7 @@ constexpr std::string_view kConsuming =
     "Mul Neg "
     "PRelu Reciprocal Relu Reshape Sigmoid Sqrt Sub Sum Tanh";
 constexpr std::string_view kConvolutions = "Conv ConvInteger QLinearConv";
+constexpr std::string_view kRecurrent = "GRU LSTM RNN";
 constexpr std::string_view kPools = "AveragePool MaxPool";
 constexpr std::string_view kWindows = "AveragePool Conv ConvInteger MaxPool QLinearConv";
 constexpr std::string_view kReductions =
@@ -104,6 +106,29 @@ constexpr AttributeRow kAttributes[] = {
     {"Split", "split", kInts, 1, 13},
     {"Squeeze Unsqueeze", "axes", kInts, 1, 13},
     {"Transpose", "perm", kInts},
+    {"If", "then_branch", kGraph},
+    {"If", "else_branch", kGraph},
+    {"Loop Scan", "body", kGraph},
+    {"Scan", "num_scan_inputs", kInt},
+    {"Scan", "directions", kInts, 8, 9},
+    {"Scan", "scan_input_axes", kInts, 9},
+    {"Scan", "scan_input_directions", kInts, 9},
+    {"Scan", "scan_output_axes", kInts, 9},
+    {"Scan", "scan_output_directions", kInts, 9},
+    {kRecurrent, "activation_alpha", kFloats},
+    {kRecurrent, "activation_beta", kFloats},
+    {kRecurrent, "activations", kStrings},
+    {kRecurrent, "clip", kFloat},
+    {kRecurrent, "direction", kString},
+    {kRecurrent, "hidden_size", kInt},
+    {kRecurrent, "layout", kInt, 14},
+    {kRecurrent, "output_sequence", kInt, 1, 7},
+    {"GRU", "linear_before_reset", kInt, 3},
+    {"LSTM", "input_forget", kInt},
+    {"TopK", "axis", kInt},
+    {"TopK", "k", kInt, 1, 10},
+    {"TopK", "largest", kInt, 11},
+    {"TopK", "sorted", kInt, 11},
     {kBroadcasting, "axis", kInt, 1, 7},
     {kBroadcasting, "broadcast", kInt, 1, 7},
     {kConsuming, "consumed_inputs", kInts, 1, 6},
@@ -226,6 +251,8 @@ std::string_view type_words(AttributeProto::AttributeType type) {
       return "a list of texts";
     case kTensor:
       return "a tensor";
+    case kGraph:
+      return "a graph";
     default:
       return "a sparse tensor";
   }

@@ -10,12 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/text/printable.h"
-#include "compiler/frontends/onnx/attributes.h"
 #include "compiler/frontends/onnx/declared_output.h"
 #include "compiler/frontends/onnx/external_data.h"
 #include "compiler/frontends/onnx/functions.h"
-#include "compiler/frontends/onnx/node_order.h"
-#include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/frontends/onnx/import_graph.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/graph/verify.h"
@@ -25,36 +23,26 @@ namespace {
 
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
-using ::onnx::NodeProto;
 using ::onnx::ValueInfoProto;
 
 constexpr int kOldestOpset = 1;
 constexpr int kNewestOpset = 24;
 
-std::map<std::string, Rule> all_rules() {
-  std::map<std::string, Rule> rules;
-  for (auto table : {activation_rules(), arithmetic_rules(), attention_rules(), bit_rules(), constant_rules(),
-                     einsum_rules(), loss_rules(), network_rules(), normalization_rules(), quantized_rules(),
-                     reduction_rules(), shape_rules(), signal_rules(), trigonometry_rules()})
-    for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
-  return rules;
-}
-
 class Importer {
  public:
   Importer(DataFolders folders, const ImportOptions& options)
-      : options_(options), state_(std::move(folders)) {
-    state_.makeable_bytes = options.most_made_bytes;
+      : options_(options), shared_(std::move(folders)), state_(shared_) {
+    shared_.makeable_bytes = options.most_made_bytes;
   }
 
   absl::StatusOr<graph::Graph> run(const ModelProto& model) {
     TF_RETURN_IF_ERROR(check_header(model));
     const GraphProto& proto = model.graph();
     state_.graph.name = printable(proto.name());
-    TF_ASSIGN_OR_RETURN(const std::vector<const NodeProto*> nodes, ordered_nodes(proto));
-    TF_RETURN_IF_ERROR(initializers(proto));
+    std::set<std::string> initializers;
+    for (const ::onnx::TensorProto& tensor : proto.initializer()) initializers.insert(tensor.name());
     for (const ValueInfoProto& input : proto.input()) {
-      if (state_.values.contains(input.name())) continue;
+      if (initializers.contains(input.name())) continue;
       if (auto fixed = options_.fixed.find(input.name()); fixed != options_.fixed.end()) {
         const graph::HostTensor& value = fixed->second;
         state_.values[input.name()] = state_.graph.add_constant(
@@ -64,7 +52,7 @@ class Importer {
       TF_RETURN_IF_ERROR(this->input(input));
     }
     TF_RETURN_IF_ERROR(check_dims());
-    for (const NodeProto* node : nodes) TF_RETURN_IF_ERROR(this->node(*node));
+    TF_RETURN_IF_ERROR(import_nodes(proto, state_));
     for (const ValueInfoProto& output : proto.output()) {
       auto found = state_.values.find(output.name());
       if (found == state_.values.end())
@@ -89,26 +77,14 @@ class Importer {
   absl::Status check_header(const ModelProto& model) {
     for (const auto& opset : model.opset_import()) {
       if (opset.domain().empty() || opset.domain() == "ai.onnx")
-        state_.opset = static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1000));
+        shared_.opset = static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1000));
     }
-    if (state_.opset < kOldestOpset || state_.opset > kNewestOpset)
+    if (shared_.opset < kOldestOpset || shared_.opset > kNewestOpset)
       return absl::InvalidArgumentError(
-          absl::StrCat("the model is of operator set ", state_.opset, "; ", kOldestOpset, " to ",
+          absl::StrCat("the model is of operator set ", shared_.opset, "; ", kOldestOpset, " to ",
                        kNewestOpset, " are supported: convert it with onnx.version_converter"));
     if (model.graph().sparse_initializer_size() > 0)
       return absl::UnimplementedError("the model has sparse initializers, which are not supported");
-    return absl::OkStatus();
-  }
-
-  absl::Status initializers(const GraphProto& proto) {
-    for (const ::onnx::TensorProto& tensor : proto.initializer()) {
-      absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state_.external);
-      if (!value.ok())
-        return absl::InvalidArgumentError(
-            absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
-      state_.values[tensor.name()] = state_.graph.add_constant(
-          graph::tensor_type(value->element, value->shape), std::move(value->data), printable(tensor.name()));
-    }
     return absl::OkStatus();
   }
 
@@ -181,29 +157,8 @@ class Importer {
     return absl::OkStatus();
   }
 
-  absl::Status node(const NodeProto& proto) {
-    static const std::map<std::string, Rule> kRules = all_rules();
-    NodeReader reader(proto, state_);
-    const bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
-    auto rule = kRules.find(proto.op_type());
-    if (!standard)
-      return reader.unsupported(
-          absl::StrCat("operators of domain '", printable(proto.domain()), "' are not supported"));
-    if (rule == kRules.end()) return reader.unsupported("this operator is not supported");
-    if (proto.output_size() == 0) return reader.invalid("it has no output");
-    if (const std::string mistake = attribute_mistake(proto, state_.opset); !mistake.empty())
-      return reader.invalid(mistake);
-    TF_ASSIGN_OR_RETURN(NodeId result, rule->second(reader));
-    reader.set_output(0, result);
-    for (int i = 0; i < proto.output_size(); ++i) {
-      if (reader.has_output(i) && !state_.values.contains(proto.output(i)))
-        return reader.unsupported(
-            absl::StrCat("its output ", i, ", '", printable(proto.output(i)), "', is not supported"));
-    }
-    return absl::OkStatus();
-  }
-
   const ImportOptions& options_;
+  ImportShared shared_;
   ImportState state_;
   std::map<std::string, tensor::Var> dims_;
   std::set<std::string> used_;
@@ -276,9 +231,7 @@ absl::Status check_dims(std::string_view bytes, const tensor::Binding& dims) {
 }
 
 std::vector<std::string> supported_operators() {
-  std::vector<std::string> names;
-  for (const auto& [name, rule] : all_rules()) names.push_back(name);
-  return names;
+  return operators_with_rules();
 }
 
 }  // namespace tf::onnx

@@ -40,6 +40,22 @@ absl::StatusOr<std::set<std::string_view>> given_names(const GraphProto& graph) 
   return names;
 }
 
+// What the node reads, and the graphs in it: names of their own are no writers' names here.
+void add_read_names(const NodeProto& node, std::set<std::string>& names) {
+  names.insert(node.input().begin(), node.input().end());
+  for (const auto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const NodeProto& inner : attribute.g().node()) add_read_names(inner, names);
+    for (const auto& output : attribute.g().output()) names.insert(output.name());
+  }
+}
+
+std::set<std::string> read_names(const NodeProto& node) {
+  std::set<std::string> names;
+  add_read_names(node, names);
+  return names;
+}
+
 // By name, the index of the node that gives the value.
 using Writers = std::map<std::string_view, int>;
 
@@ -71,7 +87,7 @@ absl::StatusOr<std::vector<const NodeProto*>> ordered_nodes(const GraphProto& gr
   std::vector<std::set<int>> readers(count);
   std::vector<int> waits_for(count);
   for (int i = 0; i < graph.node_size(); ++i) {
-    for (const std::string& input : graph.node(i).input()) {
+    for (const std::string& input : read_names(graph.node(i))) {
       const auto writer = writers.find(input);
       if (writer == writers.end() || !readers[static_cast<size_t>(writer->second)].insert(i).second) continue;
       ++waits_for[static_cast<size_t>(i)];

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/text/printable.h"
+#include "compiler/frontends/onnx/import_graph.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/passes/fold.h"
 
@@ -43,10 +44,10 @@ bool NodeReader::has_output(int i) const {
 
 absl::StatusOr<NodeId> NodeReader::input(int i) const {
   if (!has(i)) return invalid(absl::StrCat("operand ", i, " is missing"));
-  auto found = state_.values.find(node_.input(i));
-  if (found == state_.values.end())
+  const std::optional<NodeId> found = state_.find(node_.input(i));
+  if (!found)
     return invalid(absl::StrCat("reads '", printable(node_.input(i)), "', which no earlier node produces"));
-  return found->second;
+  return *found;
 }
 
 absl::StatusOr<std::vector<NodeId>> NodeReader::inputs() const {
@@ -136,6 +137,15 @@ absl::StatusOr<std::vector<double>> NodeReader::floats_attribute(std::string_vie
   return std::vector<double>(attribute->floats().begin(), attribute->floats().end());
 }
 
+absl::StatusOr<std::vector<std::string>> NodeReader::strings_attribute(std::string_view name) const {
+  const AttributeProto* attribute = find_attribute(name);
+  if (!attribute || attribute->type() != AttributeProto::STRINGS)
+    return invalid(absl::StrCat("attribute '", std::string(name), "' is not a list of texts"));
+  std::vector<std::string> texts;
+  for (const std::string& text : attribute->strings()) texts.push_back(printable(text));
+  return texts;
+}
+
 absl::StatusOr<int64_t> NodeReader::axis(int64_t axis, int rank) const {
   if (axis < -rank || axis >= rank)
     return invalid(absl::StrCat("axis ", axis, " of a tensor of rank ", rank));
@@ -151,12 +161,7 @@ absl::StatusOr<std::vector<int64_t>> NodeReader::axes(std::vector<int64_t> axes,
 
 absl::StatusOr<NodeId> NodeReader::emit(graph::Op op, std::vector<NodeId> inputs) {
   absl::StatusOr<NodeId> id = state_.graph.add(std::move(op), std::move(inputs), name());
-  if (!id.ok()) {
-    // The graph's own message names our operator; the file's is what the user knows.
-    const std::string_view message(id.status().message().data(), id.status().message().size());
-    const size_t colon = message.find("): ");
-    return invalid(colon == std::string_view::npos ? message : message.substr(colon + 3));
-  }
+  if (!id.ok()) return error_of(id.status());
   graph::Node& node = state_.graph.nodes.back();
   TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(state_.graph.shape(node.type)));
   if (elements > kFoldAtOnce && !graph::as<graph::Reshape>(node)) return id;
@@ -165,6 +170,36 @@ absl::StatusOr<NodeId> NodeReader::emit(graph::Op op, std::vector<NodeId> inputs
     node.inputs.clear();
   }
   return id;
+}
+
+absl::StatusOr<NodeId> NodeReader::result(NodeId node, int index) {
+  if (index == 0) return node;
+  return emit(graph::Result{index}, {node});
+}
+
+absl::StatusOr<ImportedRegion> NodeReader::region(std::string_view attribute,
+                                                  const std::vector<RegionInput>& inputs) {
+  const AttributeProto* found = find_attribute(attribute);
+  if (!found || !found->has_g())
+    return invalid(absl::StrCat("attribute '", std::string(attribute), "' is missing"));
+  return import_region(found->g(), state_, inputs);
+}
+
+absl::StatusOr<std::vector<NodeId>> NodeReader::inlined(std::string_view attribute,
+                                                        const std::vector<NodeId>& inputs) {
+  const AttributeProto* found = find_attribute(attribute);
+  if (!found || !found->has_g())
+    return invalid(absl::StrCat("attribute '", std::string(attribute), "' is missing"));
+  return import_inline(found->g(), state_, inputs);
+}
+
+absl::StatusOr<int> NodeReader::region_input_rank(std::string_view attribute, int input) const {
+  const AttributeProto* found = find_attribute(attribute);
+  if (!found || !found->has_g() || input >= found->g().input_size())
+    return invalid(absl::StrCat("attribute '", std::string(attribute), "' has no input ", input));
+  const auto& type = found->g().input(input).type();
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return -1;
+  return type.tensor_type().shape().dim_size();
 }
 
 absl::StatusOr<NodeId> NodeReader::cast_to(tensor::Element element, NodeId x) {
@@ -199,13 +234,21 @@ void NodeReader::set_output(int i, NodeId id) {
 }
 
 absl::Status NodeReader::count_made(int64_t bytes) {
-  if (bytes <= state_.makeable_bytes) {
-    state_.makeable_bytes -= bytes;
+  if (bytes <= state_.shared.makeable_bytes) {
+    state_.shared.makeable_bytes -= bytes;
     return absl::OkStatus();
   }
   return absl::ResourceExhaustedError(absl::StrCat("node '", name(), "' (", op_type(),
                                                    "): it produces a constant of ", bytes,
                                                    " bytes, which exceeds the limit"));
+}
+
+absl::Status NodeReader::error_of(const absl::Status& status) const {
+  // The graph's own message names our operator; the file's is what the user knows.
+  const std::string_view message(status.message().data(), status.message().size());
+  const size_t colon = message.find("): ");
+  const std::string_view reason = colon == std::string_view::npos ? message : message.substr(colon + 3);
+  return absl::IsUnimplemented(status) ? unsupported(reason) : invalid(reason);
 }
 
 absl::Status NodeReader::invalid(std::string_view message) const {

@@ -29,24 +29,49 @@ struct Dequantized {
   int64_t axis = 0;
 };
 
+// What a model's graph and those within it share.
+struct ImportShared {
+  explicit ImportShared(DataFolders folders) : external(std::move(folders)) {}
+  int opset = 0;
+  ExternalData external;
+  int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
+};
+
+// A graph while it is read: the model's, or a region's, whose nodes may read what graphs around give.
 struct ImportState {
-  explicit ImportState(DataFolders folders) : external(std::move(folders)) {}
+  explicit ImportState(ImportShared& all) : shared(all) {}
+  explicit ImportState(ImportState& around);
+
+  // The value of that name, if there is one: one of a graph around becomes an input of this one, or a constant.
+  std::optional<NodeId> find(const std::string& name);
 
   graph::Graph graph;
   std::map<std::string, NodeId> values;       // by ONNX value name
   std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
-  int opset = 0;
-  ExternalData external;
-  int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
+  ImportShared& shared;
+  ImportState* outer = nullptr;
+  std::vector<NodeId> captured;  // nodes of `outer`, in the order of the inputs that stand for them
+};
+
+// A region, and what it takes from the graph around: its last inputs.
+struct ImportedRegion {
+  graph::Graph graph;
+  std::vector<NodeId> captured;
+};
+
+// What a region's own input is: a constant if it has data.
+struct RegionInput {
+  graph::TensorType type;
+  graph::BlobRef constant;
 };
 
 class NodeReader {
  public:
   NodeReader(const ::onnx::NodeProto& node, ImportState& state) : node_(node), state_(state) {}
 
-  int opset() const { return state_.opset; }
+  int opset() const { return state_.shared.opset; }
   graph::Graph& graph() { return state_.graph; }
-  ExternalData& external_data() { return state_.external; }
+  ExternalData& external_data() { return state_.shared.external; }
   std::string name() const;  // the node's, or its first output's
   std::string op_type() const;
 
@@ -70,6 +95,7 @@ class NodeReader {
   absl::StatusOr<std::vector<int64_t>> ints_attribute(std::string_view name,
                                                       std::vector<int64_t> otherwise) const;
   absl::StatusOr<std::vector<double>> floats_attribute(std::string_view name) const;
+  absl::StatusOr<std::vector<std::string>> strings_attribute(std::string_view name) const;
   const ::onnx::AttributeProto* find_attribute(std::string_view name) const;
 
   // A possibly negative axis as one of [0, rank); INVALID_ARGUMENT otherwise.
@@ -78,6 +104,13 @@ class NodeReader {
 
   // Appends a graph node named like this one, folded at once if it is shape arithmetic on constants.
   absl::StatusOr<NodeId> emit(graph::Op op, std::vector<NodeId> inputs);
+  // Result number `index` of a node with several.
+  absl::StatusOr<NodeId> result(NodeId node, int index);
+  // The graph in an attribute as a region with these inputs, or as nodes of this graph on these values: its outputs.
+  absl::StatusOr<ImportedRegion> region(std::string_view attribute, const std::vector<RegionInput>& inputs);
+  absl::StatusOr<std::vector<NodeId>> inlined(std::string_view attribute, const std::vector<NodeId>& inputs);
+  // The declared rank of an input of the graph in an attribute; -1 if it says none.
+  absl::StatusOr<int> region_input_rank(std::string_view attribute, int input) const;
   // The operand converted to that element type, or itself if it has it.
   absl::StatusOr<NodeId> cast_to(tensor::Element element, NodeId x);
   // A half as f32, in which halves are summed; others as they are.
@@ -101,6 +134,8 @@ class NodeReader {
 
   absl::Status invalid(std::string_view message) const;
   absl::Status unsupported(std::string_view message) const;
+  // What the graph says of a node that stands for this one, as an error of this one.
+  absl::Status error_of(const absl::Status& status) const;
 
  private:
   const ::onnx::NodeProto& node_;
@@ -119,12 +154,15 @@ std::span<const NamedRule> arithmetic_rules();  // element-wise
 std::span<const NamedRule> attention_rules();
 std::span<const NamedRule> bit_rules();       // signs, remainders, bits
 std::span<const NamedRule> constant_rules();  // constants and questions about shapes
+std::span<const NamedRule> control_rules();   // branches and loops
 std::span<const NamedRule> einsum_rules();
 std::span<const NamedRule> loss_rules();
 std::span<const NamedRule> network_rules();  // convolution, matrix products, pooling, …
 std::span<const NamedRule> normalization_rules();
 std::span<const NamedRule> quantized_rules();  // integers with scales and zero points
+std::span<const NamedRule> recurrent_rules();  // RNN, GRU, LSTM
 std::span<const NamedRule> reduction_rules();  // also positions of extremes, running sums
+std::span<const NamedRule> selection_rules();  // sorting and selecting
 std::span<const NamedRule> shape_rules();      // what moves elements
 std::span<const NamedRule> signal_rules();     // windows and Fourier transforms
 std::span<const NamedRule> trigonometry_rules();
@@ -135,6 +173,9 @@ std::span<const NamedRule> trigonometry_rules();
 // products, and so by one after it is quantized.
 absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
 absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const graph::MatMul& op);
+
+// The body of a loop (graph::Loop) from one that does not read the iteration (rules/control.cpp).
+graph::Region with_iteration(graph::Graph body);
 
 // The product of extents, constants gathered into one factor.
 tensor::Expr product(std::span<const tensor::Expr> extents);

@@ -23,7 +23,7 @@ class Grouper {
     for (bool anchors : {true, false}) {
       for (size_t i = 0; i < graph_.nodes.size(); ++i) {
         const Node& node = graph_.nodes[i];
-        if (taken_[i] || as<Input>(node) || as<Constant>(node) || is_view(node)) continue;
+        if (taken_[i] || !needs_kernel(node)) continue;
         if (is_anchor(node) != anchors) continue;
         groups_.push_back(anchors || is_elementwise(node.op) ? grow(NodeId(i)) : Group{{NodeId(i)}});
         for (NodeId id : groups_.back().nodes) taken_[index(id)] = true;
@@ -137,6 +137,15 @@ class Grouper {
 };
 
 }  // namespace
+
+bool needs_kernel(const Node& node) {
+  return !as<Input>(node) && !as<Constant>(node) && !as<Result>(node) && !is_view(node) &&
+         !is_runtime_call(node);
+}
+
+bool is_runtime_call(const Node& node) {
+  return is_host_function(node.op) || !regions(node.op).empty();
+}
 
 bool is_view(const Node& node) {
   return as<Reshape>(node) != nullptr;

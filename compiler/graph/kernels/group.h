@@ -14,7 +14,7 @@ struct Group {
   NodeId result() const { return nodes.back(); }
 };
 
-// Every node that is not an input, a constant or a view (see is_view) is in exactly one group; groups come in
+// Every node that needs a kernel is in exactly one group; groups come in
 // an order in which they can run. A convolution, matrix product, pool, softmax or reduction takes the
 // element-wise nodes after it into its group (bias, activation, residual sum, gate), as far as no other
 // kernel needs what lies between; a reduction that keeps its axes takes further reductions of the same rows
@@ -23,7 +23,11 @@ struct Group {
 // nodes that are left form chains; everything else stands alone.
 std::vector<Group> make_groups(const Graph& graph);
 
+// True for all but inputs, constants, further results of other nodes, views and calls of the runtime.
+bool needs_kernel(const Node& node);
 // A reshape: the same bytes under another shape, so no kernel.
 bool is_view(const Node& node);
+// A host function or control flow.
+bool is_runtime_call(const Node& node);
 
 }  // namespace tf::graph

@@ -53,6 +53,10 @@ class GroupLowering {
 
   Buffer operator()(const Input&) { TF_UNREACHABLE() << "inputs are in no group"; }
   Buffer operator()(const Constant&) { TF_UNREACHABLE() << "constants are in no group"; }
+  Buffer operator()(const Result&) { TF_UNREACHABLE() << "results of calls are in no group"; }
+  Buffer operator()(const TopK&) { TF_UNREACHABLE() << "host functions are in no group"; }
+  Buffer operator()(const If&) { TF_UNREACHABLE() << "control flow is in no group"; }
+  Buffer operator()(const Loop&) { TF_UNREACHABLE() << "control flow is in no group"; }
   Buffer operator()(const Conv& op) {
     const Buffer x = operand(0), w = operand(1);
     const Buffer y =

@@ -161,6 +161,10 @@ class Search {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (outputs_[i]) want(NodeId(i), false);
       if (is_view(graph_.nodes[i])) want(graph_.nodes[i].inputs[0], false);
+      if (is_runtime_call(graph_.nodes[i])) {
+        for (NodeId input : graph_.nodes[i].inputs)
+          if (!as<Constant>(graph_.node(input))) want(input, false);
+      }
     }
     return copies;
   }

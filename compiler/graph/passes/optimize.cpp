@@ -28,6 +28,26 @@ std::span<const Pass> passes() {
   return kPasses;
 }
 
+namespace {
+
+Region optimized(const Region& region) {
+  return std::make_shared<const Graph>(optimize(*region));
+}
+
+// Regions have no constants from outside: each is optimised alone.
+void optimize_regions(Graph& graph) {
+  for (Node& node : graph.nodes) {
+    if (auto* branch = std::get_if<If>(&node.op)) {
+      branch->then_branch = optimized(branch->then_branch);
+      branch->else_branch = optimized(branch->else_branch);
+    } else if (auto* loop = std::get_if<Loop>(&node.op)) {
+      loop->body = optimized(loop->body);
+    }
+  }
+}
+
+}  // namespace
+
 Graph optimize(Graph graph, const OptimizeOptions& options) {
   for (const Pass& pass : kPasses) {
     graph = pass.run(graph);
@@ -37,6 +57,7 @@ Graph optimize(Graph graph, const OptimizeOptions& options) {
     }
     if (options.after) options.after(pass.name, graph);
   }
+  optimize_regions(graph);
   return graph;
 }
 

@@ -36,7 +36,8 @@ std::vector<Life> lives_of_owners(const Program& program) {
   std::vector<Life> lives(program.values.size());
   for (size_t i = 0; i < program.calls.size(); ++i) {
     const Call& call = program.calls[i];
-    lives[owner_of(program, call.result).first].touch(static_cast<int>(i));
+    for (const auto* values : {&call.results, &call.memory})
+      for (int value : *values) lives[owner_of(program, value).first].touch(static_cast<int>(i));
     for (const Operand& operand : call.operands) {
       if (operand.value >= 0) lives[owner_of(program, operand.value).first].touch(static_cast<int>(i));
     }
@@ -60,12 +61,13 @@ std::set<int> fixed_owners(const Program& program) {
 // operand is read for the last time by this call.
 bool replace_operand(Program& program, size_t index, int k) {
   const Call& call = program.calls[index];
+  const int result = call.results[0];
   if (k < 0 || static_cast<size_t>(k) >= call.operands.size()) return false;
   const int operand = call.operands[static_cast<size_t>(k)].value;
   if (operand < 0) return false;
-  const int dead = owner_of(program, operand).first, kept = owner_of(program, call.result).first;
+  const int dead = owner_of(program, operand).first, kept = owner_of(program, result).first;
   const std::set<int> fixed = fixed_owners(program);
-  const uint64_t size_bytes = program.values[call.result].size_bytes;
+  const uint64_t size_bytes = program.values[result].size_bytes;
   if (dead == kept || fixed.contains(dead) || program.values[dead].size_bytes != size_bytes ||
       lives_of_owners(program)[dead].last > static_cast<int>(index))
     return false;
@@ -75,7 +77,7 @@ bool replace_operand(Program& program, size_t index, int k) {
   }
   // The result's place may be given: in an output, or as part of something larger.
   const bool given = fixed.contains(kept) || program.values[kept].size_bytes != size_bytes;
-  program.values[given ? dead : kept].within = given ? call.result : dead;
+  program.values[given ? dead : kept].within = given ? result : dead;
   return true;
 }
 
@@ -83,7 +85,8 @@ class MemoryCheck {
  public:
   MemoryCheck(const Program& program, const MemoryPlan& plan)
       : program_(program), plan_(plan), made_by_(program.values.size(), -1) {
-    for (size_t i = 0; i < program.calls.size(); ++i) made_by_[program.calls[i].result] = static_cast<int>(i);
+    for (size_t i = 0; i < program.calls.size(); ++i)
+      for (int made : program.calls[i].results) made_by_[made] = static_cast<int>(i);
   }
 
   absl::Status run() const {
@@ -94,10 +97,17 @@ class MemoryCheck {
         const int operand = call.operands[k].value;
         if (operand < 0) continue;
         TF_RETURN_IF_ERROR(kept_until(static_cast<int>(i), operand));
-        const bool replaced = call.in_place == static_cast<int>(k) && same_place(operand, call.result);
-        if (overlap(call.result, operand) && !replaced)
-          return absl::InternalError(absl::StrCat("'", call.name, "' writes over what it reads"));
+        for (int written : written_by(call)) {
+          const bool replaced = call.in_place == static_cast<int>(k) && same_place(operand, written);
+          if (overlap(written, operand) && !replaced)
+            return absl::InternalError(absl::StrCat("'", call.name, "' writes over what it reads"));
+        }
       }
+      const std::vector<int> written = written_by(call);
+      for (size_t k = 0; k < written.size(); ++k)
+        for (size_t m = 0; m < k; ++m)
+          if (overlap(written[k], written[m]))
+            return absl::InternalError(absl::StrCat("'", call.name, "' writes two values to one place"));
     }
     for (int output : program_.outputs)
       TF_RETURN_IF_ERROR(kept_until(static_cast<int>(program_.calls.size()), output));
@@ -105,11 +115,16 @@ class MemoryCheck {
   }
 
  private:
+  static std::vector<int> written_by(const Call& call) {
+    std::vector<int> values = call.results;
+    values.insert(values.end(), call.memory.begin(), call.memory.end());
+    return values;
+  }
+
   bool overlap(int a, int b) const {
     const Place &p = plan_.places[a], &q = plan_.places[b];
     if (p.space != q.space || (p.space != Space::kArena && p.index != q.index)) return false;
-    return p.offset_bytes < q.offset_bytes + program_.values[b].size_bytes &&
-           q.offset_bytes < p.offset_bytes + program_.values[a].size_bytes;
+    return p.offset_bytes < q.offset_bytes + q.size_bytes && q.offset_bytes < p.offset_bytes + p.size_bytes;
   }
 
   bool same_place(int a, int b) const {
@@ -125,7 +140,7 @@ class MemoryCheck {
 
   absl::Status placed(int value) const {
     const Place& place = plan_.places[value];
-    if (place.offset_bytes + program_.values[value].size_bytes > space_bytes(place))
+    if (place.offset_bytes + place.size_bytes > space_bytes(place))
       return absl::InternalError(absl::StrCat("value ", value, " leaves its space"));
     if (place.offset_bytes % TF_ALIGNMENT != 0)
       return absl::InternalError(absl::StrCat("value ", value, " is not aligned"));
@@ -153,9 +168,11 @@ class MemoryCheck {
   absl::Status kept_until(int call, int value) const {
     for (int piece : pieces(value)) {
       for (int i = made_by_[piece] + 1; i < call; ++i) {
-        if (overlap(program_.calls[static_cast<size_t>(i)].result, piece))
-          return absl::InternalError(absl::StrCat("'", program_.calls[static_cast<size_t>(i)].name,
-                                                  "' writes over value ", piece, ", which is still read"));
+        const Call& between = program_.calls[static_cast<size_t>(i)];
+        for (int written : written_by(between))
+          if (overlap(written, piece))
+            return absl::InternalError(
+                absl::StrCat("'", between.name, "' writes over value ", piece, ", which is still read"));
       }
     }
     return absl::OkStatus();
@@ -169,22 +186,48 @@ class MemoryCheck {
 }  // namespace
 
 void reuse_operands(Program& program, const std::vector<std::vector<int>>& allowed) {
-  for (size_t i = 0; i < program.calls.size(); ++i) {
-    for (int k : allowed[static_cast<size_t>(program.calls[i].task)]) {
-      if (!replace_operand(program, i, k)) continue;
-      program.calls[i].in_place = k;
-      break;
+  for_each_program(program, [&](Program& each) {
+    for (size_t i = 0; i < each.calls.size(); ++i) {
+      if (each.calls[i].task() < 0) continue;
+      for (int k : allowed[static_cast<size_t>(each.calls[i].task())]) {
+        if (!replace_operand(each, i, k)) continue;
+        each.calls[i].in_place = k;
+        break;
+      }
     }
-  }
+  });
 }
 
+namespace {
+
+// Of each value; where a call's bodies have their arena, what the larger one needs.
+std::vector<uint64_t> sizes_of(const Program& program, const std::vector<MemoryPlan>& bodies) {
+  std::vector<uint64_t> sizes;
+  for (const Value& value : program.values) sizes.push_back(value.size_bytes);
+  for (const Call& call : program.calls) {
+    std::vector<int> run;
+    if (const auto* branch = std::get_if<BranchCall>(&call.what))
+      run = {branch->then_body, branch->else_body};
+    if (const auto* loop = std::get_if<LoopCall>(&call.what)) run = {loop->body};
+    for (int body : run) {
+      uint64_t& size_bytes = sizes[static_cast<size_t>(call.memory.back())];
+      size_bytes = std::max(size_bytes, bodies[static_cast<size_t>(body)].arena_bytes);
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
 MemoryPlan plan_memory(const Program& program) {
-  MemoryPlan plan{std::vector<Place>(program.values.size()), 0};
+  MemoryPlan plan{.places = std::vector<Place>(program.values.size()), .arena_bytes = 0, .bodies = {}};
+  for (const Program& body : program.bodies) plan.bodies.push_back(plan_memory(body));
+  const std::vector<uint64_t> sizes = sizes_of(program, plan.bodies);
   std::vector<bool> placed(program.values.size());
   auto fix = [&](const std::vector<int>& values, Space space) {
     for (size_t i = 0; i < values.size(); ++i) {
       const int owner = owner_of(program, values[i]).first;
-      plan.places[owner] = {space, static_cast<int>(i), 0};
+      plan.places[owner] = {space, static_cast<int>(i), 0, 0};
       placed[owner] = true;
     }
   };
@@ -195,19 +238,18 @@ MemoryPlan plan_memory(const Program& program) {
   for (size_t v = 0; v < program.values.size(); ++v) {
     if (program.values[v].within < 0 && !placed[v]) order.push_back(static_cast<int>(v));
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return program.values[a].size_bytes > program.values[b].size_bytes; });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return sizes[a] > sizes[b]; });
   std::vector<int> arena;  // placed so far, by offset
   for (int v : order) {
     uint64_t offset = 0;
     for (int other : arena) {
       if (!lives[v].meets(lives[other])) continue;
       const uint64_t start = plan.places[other].offset_bytes;
-      if (offset + program.values[v].size_bytes <= start) break;
-      offset = std::max(offset, aligned(start + program.values[other].size_bytes));
+      if (offset + sizes[v] <= start) break;
+      offset = std::max(offset, aligned(start + sizes[other]));
     }
-    plan.places[v] = {Space::kArena, 0, offset};
-    plan.arena_bytes = std::max(plan.arena_bytes, aligned(offset + program.values[v].size_bytes));
+    plan.places[v] = {Space::kArena, 0, offset, 0};
+    plan.arena_bytes = std::max(plan.arena_bytes, aligned(offset + sizes[v]));
     arena.insert(std::upper_bound(
                      arena.begin(), arena.end(), v,
                      [&](int a, int b) { return plan.places[a].offset_bytes < plan.places[b].offset_bytes; }),
@@ -215,14 +257,18 @@ MemoryPlan plan_memory(const Program& program) {
   }
   for (size_t v = 0; v < program.values.size(); ++v) {
     const auto [owner, offset_bytes] = owner_of(program, static_cast<int>(v));
-    if (owner == static_cast<int>(v)) continue;
-    plan.places[v] = plan.places[owner];
-    plan.places[v].offset_bytes += offset_bytes;
+    if (owner != static_cast<int>(v)) {
+      plan.places[v] = plan.places[owner];
+      plan.places[v].offset_bytes += offset_bytes;
+    }
+    plan.places[v].size_bytes = sizes[v];
   }
   return plan;
 }
 
 absl::Status check_memory(const Program& program, const MemoryPlan& plan) {
+  for (size_t i = 0; i < program.bodies.size(); ++i)
+    TF_RETURN_IF_ERROR(check_memory(program.bodies[i], plan.bodies[i]));
   return MemoryCheck(program, plan).run();
 }
 

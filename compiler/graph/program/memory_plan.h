@@ -12,11 +12,13 @@ struct Place {
   Space space = Space::kArena;
   int index = 0;              // which input or output
   uint64_t offset_bytes = 0;  // in the arena, or within the input or output
+  uint64_t size_bytes = 0;
 };
 
 struct MemoryPlan {
   std::vector<Place> places;  // one a value
-  uint64_t arena_bytes = 0;
+  uint64_t arena_bytes = 0;   // bodies' arenas lie in it
+  std::vector<MemoryPlan> bodies;
 };
 
 // Puts results where an operand lies that nobody reads afterwards, and sets Call::in_place. `allowed` lists,

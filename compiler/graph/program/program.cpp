@@ -10,6 +10,7 @@
 #include "compiler/graph/kernels/task_labels.h"
 #include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/program/gather_indices.h"
+#include "compiler/graph/program/host_calls.h"
 #include "compiler/graph/program/reuse_distance.h"
 
 namespace tf::graph {
@@ -17,10 +18,28 @@ namespace {
 
 using tensor::Layout;
 
+// The tasks of a program and all its bodies.
+struct Tasks {
+  std::vector<Task> tasks, alternatives;
+  std::map<std::string, int> numbers;  // by task_key
+  uint64_t reuse_distance_bytes = 0;
+};
+
+// Of a loop's known number of trips: how often its body runs. Of others: a guess.
+int64_t trips_of(const Graph& graph, const Node& node) {
+  constexpr int64_t kUnknown = 8;
+  const auto* trips = as<Constant>(graph.node(node.inputs[0]));
+  if (!trips) return kUnknown;
+  return std::clamp<int64_t>(read_integers(tensor::Element::kInt64, trips->data->bytes())[0], 1, 1 << 20);
+}
+
 class Planner {
  public:
-  explicit Planner(Graph graph)
-      : program_{.graph = std::move(graph)}, reuse_distance_bytes_(reuse_distance_bytes(program_.graph)) {}
+  // `runs` is how often the model runs the program.
+  Planner(Graph graph, Tasks& tasks, int64_t runs)
+      : program_{.graph = std::move(graph)}, tasks_(tasks), runs_(runs) {
+    complete_results();
+  }
 
   absl::StatusOr<Program> run(const LayoutOptions& options) {
     TF_RETURN_IF_ERROR(lower(options));
@@ -29,25 +48,48 @@ class Planner {
       program_.inputs.push_back(value);
       fixed_[program_.inputs.back()] = true;
     }
-    for (PlannedGroup& planned : groups_) TF_RETURN_IF_ERROR(emit(planned));
+    size_t next = 0;
+    for (size_t i = 0; i < graph().nodes.size(); ++i) {
+      if (is_runtime_call(graph().nodes[i])) TF_RETURN_IF_ERROR(emit_runtime_call(NodeId(i), options));
+      for (; next < groups_.size() && groups_[next].group.result() <= NodeId(i); ++next)
+        TF_RETURN_IF_ERROR(emit(groups_[next]));
+    }
     for (const Output& output : graph().outputs) TF_RETURN_IF_ERROR(emit_output(output));
-    TF_RETURN_IF_ERROR(tell_apart(program_.tasks, program_.alternatives));
     return std::move(program_);
   }
 
  private:
   const Graph& graph() const { return program_.graph; }
 
+  // A node of Result for each further result: all are values.
+  void complete_results() {
+    Graph& graph = program_.graph;
+    std::vector<std::vector<bool>> known(graph.nodes.size());
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      known[i].resize(graph.nodes[i].more_types.size());
+      if (const auto* result = as<Result>(graph.nodes[i]))
+        known[index(graph.nodes[i].inputs[0])][static_cast<size_t>(result->index - 1)] = true;
+    }
+    for (size_t i = 0; i < known.size(); ++i) {
+      for (size_t k = 0; k < known[i].size(); ++k) {
+        if (known[i][k]) continue;
+        const absl::StatusOr<NodeId> added =
+            graph.add(Result{static_cast<int64_t>(k) + 1}, {NodeId(i)}, graph.nodes[i].name);
+        TF_CHECK(added.ok()) << added.status();
+      }
+    }
+  }
+
   absl::Status lower(const LayoutOptions& options) {
     for (Group& group : make_groups(graph())) {
       TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_group(graph(), group));
       std::vector<NodeId> inputs = lowered.inputs;
       TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
-      task.kernel.reuse_distance_bytes = reuse_distance_bytes_;
+      task.kernel.reuse_distance_bytes = tasks_.reuse_distance_bytes;
       groups_.push_back({std::move(group), std::move(task), std::move(inputs)});
     }
     TF_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layouts(graph(), groups_, options));
-    program_.alternatives = std::move(choice.alternatives);
+    for (Task& alternative : choice.alternatives) tasks_.alternatives.push_back(std::move(alternative));
     return absl::OkStatus();
   }
 
@@ -87,22 +129,26 @@ class Planner {
   absl::StatusOr<int> copy(NodeId source, NodeId target, int from, const Layout& in, const Layout& out) {
     TF_ASSIGN_OR_RETURN(LoweredGroup lowered, lower_copy(graph(), from < 0 ? source : target));
     TF_ASSIGN_OR_RETURN(Task task, make_task(std::move(lowered)));
-    task.kernel.reuse_distance_bytes = reuse_distance_bytes_;
+    task.kernel.reuse_distance_bytes = tasks_.reuse_distance_bytes;
     task.kernel.ports.inputs[0] = in;
     task.kernel.ports.outputs[0] = out;
     const std::string name = absl::StrCat(graph().node(target).name, " (copy)");
-    Call call{add_task(std::move(task), name), name, {{from, source}}};
-    TF_ASSIGN_OR_RETURN(call.result, add_value(target, out));
+    Call call{.what = KernelCall{add_task(std::move(task), name)},
+              .node = target,
+              .name = name,
+              .operands = {{from, source}}};
+    TF_ASSIGN_OR_RETURN(const int made, add_value(target, out));
+    call.results = {made};
     program_.calls.push_back(std::move(call));
-    return program_.calls.back().result;
+    return made;
   }
 
   int add_task(Task task, const std::string& name) {
     const std::string key = task_key(task);
-    auto [known, missing] = tasks_.try_emplace(key, static_cast<int>(program_.tasks.size()));
-    if (missing) program_.tasks.push_back(std::move(task));
-    Task& counted = program_.tasks[known->second];
-    ++counted.count;
+    auto [known, missing] = tasks_.numbers.try_emplace(key, static_cast<int>(tasks_.tasks.size()));
+    if (missing) tasks_.tasks.push_back(std::move(task));
+    Task& counted = tasks_.tasks[known->second];
+    counted.count += runs_;
     counted.nodes.push_back(name);
     return known->second;
   }
@@ -125,10 +171,81 @@ class Planner {
       call.operands.push_back({from, planned.inputs[k]});
     }
     call.name = graph().node(planned.group.nodes[0]).name;
-    call.task = add_task(std::move(planned.task), call.name);
-    TF_ASSIGN_OR_RETURN(call.result, add_value(result, out));
+    call.node = result;
+    call.what = KernelCall{add_task(std::move(planned.task), call.name)};
+    TF_ASSIGN_OR_RETURN(const int made, add_value(result, out));
+    call.results = {made};
     program_.calls.push_back(std::move(call));
     return absl::OkStatus();
+  }
+
+  // A host function, a branch or a loop: operands and results are row-major.
+  absl::Status emit_runtime_call(NodeId id, const LayoutOptions& options) {
+    const Node node = graph().node(id);
+    Call call{.what = HostCall{}, .node = id, .name = node.name};
+    for (NodeId input : node.inputs) {
+      Operand operand{-1, input};
+      if (!as<Constant>(graph().node(input))) {
+        TF_ASSIGN_OR_RETURN(operand.value, value(input, {}));
+      }
+      call.operands.push_back(operand);
+    }
+    call.results.assign(node.more_types.size() + 1, -1);
+    TF_ASSIGN_OR_RETURN(call.results[0], add_value(id, {}));
+    for (size_t i = 0; i < graph().nodes.size(); ++i) {
+      const auto* result = as<Result>(graph().nodes[i]);
+      if (!result || graph().nodes[i].inputs[0] != id) continue;
+      TF_ASSIGN_OR_RETURN(const int further, value_of_result(NodeId(i), call, result->index));
+      call.results[static_cast<size_t>(result->index)] = further;
+    }
+    if (const auto* branch = as<If>(node)) {
+      TF_ASSIGN_OR_RETURN(const int then_body, body(*branch->then_branch, runs_, options));
+      TF_ASSIGN_OR_RETURN(const int else_body, body(*branch->else_branch, runs_, options));
+      call.what = BranchCall{then_body, else_body};
+      call.memory = {add_memory(id, 0)};
+    } else if (const auto* loop = as<Loop>(node)) {
+      TF_ASSIGN_OR_RETURN(const int number, body(*loop->body, runs_ * trips_of(graph(), node), options));
+      call.what = LoopCall{number};
+      add_loop_memory(id, *loop, program_.bodies[static_cast<size_t>(number)], call.memory);
+    } else {
+      call.what = host_call(node);
+    }
+    program_.calls.push_back(std::move(call));
+    return absl::OkStatus();
+  }
+
+  // Of several nodes that stand for one result, all have one value.
+  absl::StatusOr<int> value_of_result(NodeId id, const Call& call, int64_t number) {
+    const int known = call.results[static_cast<size_t>(number)];
+    if (known < 0) return add_value(id, {});
+    known_[{id, Layout{}.text()}] = known;
+    return known;
+  }
+
+  absl::StatusOr<int> body(const Graph& region, int64_t runs, const LayoutOptions& options) {
+    TF_ASSIGN_OR_RETURN(Program planned, Planner(region, tasks_, runs).run(options));
+    program_.bodies.push_back(std::move(planned));
+    return static_cast<int>(program_.bodies.size()) - 1;
+  }
+
+  int add_memory(NodeId node, uint64_t size_bytes) {
+    program_.values.push_back({.node = node, .layout = {}, .size_bytes = size_bytes});
+    fixed_.push_back(false);
+    return static_cast<int>(program_.values.size()) - 1;
+  }
+
+  // What TF_STEP_LOOP names: the iteration, the condition, another place for each carried value, a slice for each
+  // scanned operand and each joined result, the body's arena.
+  void add_loop_memory(NodeId id, const Loop& loop, const Program& body, std::vector<int>& memory) {
+    const auto size_of = [&](int value) { return body.values[static_cast<size_t>(value)].size_bytes; };
+    const auto carried = static_cast<size_t>(loop.carried), scanned = static_cast<size_t>(loop.scanned);
+    const size_t conditions = loop.conditional ? 1 : 0;
+    memory = {add_memory(id, sizeof(int64_t)), add_memory(id, 1)};
+    for (size_t i = 0; i < carried + scanned; ++i)
+      memory.push_back(add_memory(id, size_of(body.inputs[1 + i])));
+    for (size_t i = conditions + carried; i < body.outputs.size(); ++i)
+      memory.push_back(add_memory(id, size_of(body.outputs[i])));
+    memory.push_back(add_memory(id, 0));
   }
 
   // Constant indices are checked here, others in each run.
@@ -197,17 +314,23 @@ class Planner {
   }
 
   Program program_;
-  const uint64_t reuse_distance_bytes_;
+  Tasks& tasks_;
+  const int64_t runs_;
   std::vector<PlannedGroup> groups_;
   std::map<std::pair<NodeId, std::string>, int> known_;
-  std::map<std::string, int> tasks_;
   std::vector<bool> fixed_;  // the value's bytes are the model's input or output
 };
 
 }  // namespace
 
 absl::StatusOr<Program> plan_program(Graph graph, const LayoutOptions& options) {
-  return Planner(optimize(std::move(graph))).run(options);
+  graph = optimize(std::move(graph));
+  Tasks tasks{.reuse_distance_bytes = reuse_distance_bytes(graph)};
+  TF_ASSIGN_OR_RETURN(Program program, Planner(std::move(graph), tasks, 1).run(options));
+  program.tasks = std::move(tasks.tasks);
+  program.alternatives = std::move(tasks.alternatives);
+  TF_RETURN_IF_ERROR(tell_apart(program.tasks, program.alternatives));
+  return program;
 }
 
 }  // namespace tf::graph

@@ -37,25 +37,65 @@ struct CheckedIndices {
   int64_t extent = 0;
 };
 
-struct Call {
+// Runs the kernel of a task.
+struct KernelCall {
   int task = 0;
+};
+
+// Runs a host function of the runtime (compiler/runtime/host).
+struct HostCall {
+  std::string function;
+  std::vector<int64_t> attributes;
+};
+
+// Runs one of two bodies: graph::If. Bodies are numbers in Program::bodies.
+struct BranchCall {
+  int then_body = 0, else_body = 0;
+};
+
+// Runs a body again and again: graph::Loop.
+struct LoopCall {
+  int body = 0;
+};
+
+struct Call {
+  std::variant<KernelCall, HostCall, BranchCall, LoopCall> what;
+  NodeId node{};                  // that it computes, or the last of its group
   std::string name;               // the model's name of what it computes
-  std::vector<Operand> operands;  // one a workload input, in order
-  int result = 0;                 // value
-  int in_place = -1;              // set: this operand's bytes become the result's
+  std::vector<Operand> operands;  // of a kernel, one a workload input; of others, one an operand of the node
+  std::vector<int> results;       // values
+  // Values that exist while the call runs, for its own use: what TF_STEP_BRANCH and TF_STEP_LOOP name as memory. The
+  // last is the bodies' arena.
+  std::vector<int> memory;
+  int in_place = -1;  // set: this operand's bytes become the result's
   std::optional<CheckedIndices> indices;
+
+  // The task of a kernel, or -1.
+  int task() const {
+    const auto* kernel = std::get_if<KernelCall>(&what);
+    return kernel ? kernel->task : -1;
+  }
 };
 
 struct Program {
   Graph graph;
-  std::vector<Task> tasks;  // distinct, in order of first use; layouts and counts filled in
+  // Of the model's program alone, for all bodies, too: distinct, in order of first use; layouts and counts filled in.
+  std::vector<Task> tasks;
   // Kernels between other layouts, which are not used but nearly were (LayoutChoice); count 0.
   std::vector<Task> alternatives;
   std::vector<Value> values;
   std::vector<Call> calls;
-  std::vector<int> inputs;   // value of each input, in order; row-major
-  std::vector<int> outputs;  // value of each output, in order; row-major, each in bytes of its own
+  std::vector<int> inputs;      // value of each input, in order; row-major
+  std::vector<int> outputs;     // value of each output, in order; row-major, each in bytes of its own
+  std::vector<Program> bodies;  // what branches and loops run; their inputs and outputs are the calls' values
 };
+
+// Calls `visit` for the program, then for each body, and what that contains.
+template <typename P, typename Visit>
+void for_each_program(P& program, Visit&& visit) {
+  visit(program);
+  for (auto& body : program.bodies) for_each_program(body, visit);
+}
 
 // Optimises the graph, cuts it into kernels and chooses layouts. Deterministic. OUT_OF_RANGE if a constant
 // index lies outside its axis.

@@ -33,7 +33,8 @@ tf_model_table append_table(std::string& blob, const T* elements, size_t count) 
   return table;
 }
 
-absl::Status check_buffer(const ModelDescription& model, const tf_model_buffer& buffer) {
+absl::Status check_buffer(const ModelDescription& model, const ModelProgram& program,
+                          const tf_model_buffer& buffer) {
   auto fits = [&](uint64_t space_bytes) {
     return buffer.offset_bytes % TF_ALIGNMENT == 0 && buffer.offset_bytes <= space_bytes &&
            buffer.size_bytes <= space_bytes - buffer.offset_bytes;
@@ -44,16 +45,16 @@ absl::Status check_buffer(const ModelDescription& model, const tf_model_buffer& 
   bool valid = false;
   switch (buffer.space) {
     case TF_SPACE_INPUT:
-      valid = fits_tensor(model.inputs);
+      valid = fits_tensor(program.inputs);
       break;
     case TF_SPACE_OUTPUT:
-      valid = fits_tensor(model.outputs);
+      valid = fits_tensor(program.outputs);
       break;
     case TF_SPACE_WEIGHTS:
       valid = fits(model.weights_bytes);
       break;
     case TF_SPACE_ARENA:
-      valid = fits(model.arena_bytes);
+      valid = fits(program.arena_bytes);
       break;
   }
   if (valid) return absl::OkStatus();
@@ -62,13 +63,13 @@ absl::Status check_buffer(const ModelDescription& model, const tf_model_buffer& 
                                                  "[", buffer.index, "] or is not aligned to ", TF_ALIGNMENT));
 }
 
-absl::Status check_step(const ModelDescription& model, const ModelStep& step) {
-  if (step.kernel >= model.kernel_count) {
+absl::Status check_step(const ModelDescription& model, const ModelProgram& program, const ModelStep& step) {
+  if (step.kind == TF_STEP_CALL && step.kernel >= model.kernel_count) {
     return absl::InvalidArgumentError(
         absl::StrCat("step ", step.name, " calls kernel ", step.kernel, " of ", model.kernel_count));
   }
   for (const tf_model_buffer& buffer : step.buffers) {
-    if (absl::Status status = check_buffer(model, buffer); !status.ok()) {
+    if (absl::Status status = check_buffer(model, program, buffer); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("step ", step.name, ": ", status.message()));
     }
   }
@@ -95,44 +96,63 @@ std::vector<tf_model_tensor> encode_tensors(const std::vector<ModelTensor>& tens
 absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
   Strings strings;
   std::vector<int64_t> numbers;
+  std::vector<tf_model_program> programs;
+  std::vector<tf_model_tensor> tensors;
   std::vector<tf_model_buffer> buffers;
   std::vector<tf_model_step> steps;
-  const std::vector<tf_model_tensor> inputs = encode_tensors(model.inputs, strings, numbers);
-  const std::vector<tf_model_tensor> outputs = encode_tensors(model.outputs, strings, numbers);
-  for (const ModelStep& step : model.steps) {
-    TF_RETURN_IF_ERROR(check_step(model, step));
-    steps.push_back({.name = strings.add(step.name),
-                     .key = strings.add(step.key),
-                     .kernel = step.kernel,
-                     .first_buffer = static_cast<uint32_t>(buffers.size()),
-                     .buffer_count = static_cast<uint32_t>(step.buffers.size()),
-                     .first_dim = static_cast<uint32_t>(numbers.size()),
-                     .dim_count = static_cast<uint32_t>(step.dims.size()),
-                     .index_bytes = step.indices.element_bytes,
-                     .index_buffer = step.indices.buffer,
-                     .index_extent = step.indices.extent,
-                     .workspace_bytes = step.workspace_bytes,
-                     .workspace_per_thread_bytes = step.workspace_per_thread_bytes,
-                     .flops = step.flops,
-                     .bytes = step.bytes});
-    buffers.insert(buffers.end(), step.buffers.begin(), step.buffers.end());
-    numbers.insert(numbers.end(), step.dims.begin(), step.dims.end());
+  std::vector<const ModelProgram*> all = {&model};
+  for (const ModelProgram& body : model.bodies) all.push_back(&body);
+  for (const ModelProgram* program : all) {
+    programs.push_back({.first_tensor = static_cast<uint32_t>(tensors.size()),
+                        .input_count = static_cast<uint32_t>(program->inputs.size()),
+                        .output_count = static_cast<uint32_t>(program->outputs.size()),
+                        .first_step = static_cast<uint32_t>(steps.size()),
+                        .step_count = static_cast<uint32_t>(program->steps.size()),
+                        .first_buffer = static_cast<uint32_t>(buffers.size()),
+                        .buffer_count = 0,
+                        .reserved = 0,
+                        .arena_bytes = program->arena_bytes});
+    for (const auto* list : {&program->inputs, &program->outputs})
+      for (const tf_model_tensor& tensor : encode_tensors(*list, strings, numbers)) tensors.push_back(tensor);
+    for (const ModelStep& step : program->steps) {
+      TF_RETURN_IF_ERROR(check_step(model, *program, step));
+      steps.push_back({.kind = step.kind,
+                       .body = step.body,
+                       .other_body = step.other_body,
+                       .name = strings.add(step.name),
+                       .key = strings.add(step.key),
+                       .kernel = step.kernel,
+                       .first_buffer = static_cast<uint32_t>(buffers.size()),
+                       .buffer_count = static_cast<uint32_t>(step.buffers.size()),
+                       .first_dim = static_cast<uint32_t>(numbers.size()),
+                       .dim_count = static_cast<uint32_t>(step.dims.size()),
+                       .index_bytes = step.indices.element_bytes,
+                       .reserved = 0,
+                       .index_buffer = step.indices.buffer,
+                       .index_extent = step.indices.extent,
+                       .workspace_bytes = step.workspace_bytes,
+                       .workspace_per_thread_bytes = step.workspace_per_thread_bytes,
+                       .flops = step.flops,
+                       .bytes = step.bytes});
+      buffers.insert(buffers.end(), step.buffers.begin(), step.buffers.end());
+      numbers.insert(numbers.end(), step.dims.begin(), step.dims.end());
+    }
+    programs.back().buffer_count = static_cast<uint32_t>(buffers.size()) - programs.back().first_buffer;
   }
   tf_model_header header = {.magic = TF_MODEL_MAGIC,
                             .version = TF_MODEL_VERSION,
                             .blob_bytes = 0,
-                            .arena_bytes = model.arena_bytes,
                             .weights_bytes = model.weights_bytes,
                             .kernel_count = model.kernel_count,
-                            .inputs = {},
-                            .outputs = {},
+                            .programs = {},
+                            .tensors = {},
                             .steps = {},
                             .buffers = {},
                             .numbers = {},
                             .strings = {}};
   std::string blob(sizeof header, '\0');
-  header.inputs = append_table(blob, inputs.data(), inputs.size());
-  header.outputs = append_table(blob, outputs.data(), outputs.size());
+  header.programs = append_table(blob, programs.data(), programs.size());
+  header.tensors = append_table(blob, tensors.data(), tensors.size());
   header.steps = append_table(blob, steps.data(), steps.size());
   header.buffers = append_table(blob, buffers.data(), buffers.size());
   header.numbers = append_table(blob, numbers.data(), numbers.size());

@@ -28,10 +28,13 @@ struct ModelIndices {
 
 struct ModelStep {
   std::string name;  // of the graph's node
-  std::string key;   // of the tuning task, or empty
+  uint32_t kind = TF_STEP_CALL;
+  uint32_t body = 0,
+           other_body = 0;  // programs, by number: 0 is the model's, body number i of the model is i + 1
+  std::string key;          // of the tuning task, or empty
   uint32_t kernel = 0;
   std::vector<tf_model_buffer> buffers;
-  std::vector<int64_t> dims;
+  std::vector<int64_t> dims;  // and the numbers of control flow and host functions
   uint64_t workspace_bytes = 0;
   uint64_t workspace_per_thread_bytes = 0;
   double flops = 0;
@@ -39,12 +42,16 @@ struct ModelStep {
   ModelIndices indices;
 };
 
-struct ModelDescription {
+struct ModelProgram {
   std::vector<ModelTensor> inputs;
   std::vector<ModelTensor> outputs;
   std::vector<ModelStep> steps;  // in execution order
-  uint64_t kernel_count = 0;     // length of tf_model_kernels; steps may share a kernel
   uint64_t arena_bytes = 0;
+};
+
+struct ModelDescription : ModelProgram {
+  std::vector<ModelProgram> bodies;  // a body stands after the program that runs it
+  uint64_t kernel_count = 0;         // length of tf_model_kernels; steps may share a kernel
   uint64_t weights_bytes = 0;
 };
 

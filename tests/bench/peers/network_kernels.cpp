@@ -24,8 +24,8 @@ using graph::Program;
 absl::StatusOr<NetworkKernel> kernel_of(const Program& program, const graph::Call& call,
                                         const std::shared_ptr<const graph::Graph>& network,
                                         const std::map<NodeId, Group>& groups) {
-  NetworkKernel kernel{.network = network, .group = {}, .inputs = {}, .task = program.tasks[call.task]};
-  const auto group = groups.find(program.values[call.result].node);
+  NetworkKernel kernel{.network = network, .group = {}, .inputs = {}, .task = program.tasks[call.task()]};
+  const auto group = groups.find(program.values[call.results[0]].node);
   if (group != groups.end()) {
     TF_ASSIGN_OR_RETURN(graph::LoweredGroup lowered, graph::lower_group(*network, group->second));
     const bool computed = lowered.workload.label == kernel.task.kernel.workload.label;
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<bench::Kernel>> network_kernels(const std::string& ne
   std::set<std::string> names;
   std::set<int> seen;
   for (const graph::Call& call : program.calls) {
-    if (!seen.insert(call.task).second) continue;
+    if (call.task() < 0 || !seen.insert(call.task()).second) continue;
     TF_ASSIGN_OR_RETURN(NetworkKernel part, kernel_of(program, call, planned, groups));
     std::string name = absl::StrCat(network, "_", bench::shape_name(part));
     if (!names.insert(name).second) absl::StrAppend(&name, "@", call.name);

@@ -34,7 +34,8 @@ absl::StatusOr<std::vector<KernelChoice>> build_choices(const graph::Graph& netw
         .problem = asked, .allowed_numerics = allowed, .semantics_version = schedule::kSemanticsVersion};
     if (plan.verdict) query.device_class = plan.verdict->device_class;
     if (plan.verdict) query.takes = plan.verdict->takes;
-    KernelChoice kernel{.label = task.label, .key = asked.workload.hex(), .flops = task.flops};
+    KernelChoice kernel{
+        .label = task.label, .key = asked.workload.hex(), .runs = task.count, .flops = task.flops};
     TF_ASSIGN_OR_RETURN(const std::optional<database::Choice> choice, records.choose(query));
     if (choice) {
       kernel.build_ns = choice->record.median_ns().value_or(0);
@@ -44,7 +45,6 @@ absl::StatusOr<std::vector<KernelChoice>> build_choices(const graph::Graph& netw
     }
     kernels.push_back(std::move(kernel));
   }
-  for (const graph::Call& call : plan.program.calls) ++kernels[static_cast<size_t>(call.task)].runs;
   return kernels;
 }
 

@@ -11,7 +11,9 @@ class Infer : public testing::Test {
     return graph_.add_input(tensor_type(element, shape), "x");
   }
   std::string result(Op op, std::vector<NodeId> inputs) {
-    absl::StatusOr<TensorType> type = infer_type(graph_, op, inputs);
+    const absl::StatusOr<std::vector<TensorType>> types = infer_types(graph_, op, inputs);
+    const absl::StatusOr<TensorType> type =
+        types.ok() ? types->front() : absl::StatusOr<TensorType>(types.status());
     return type.ok() ? to_string(*type) : std::string(type.status().message());
   }
   Graph graph_;

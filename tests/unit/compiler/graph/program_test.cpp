@@ -72,16 +72,16 @@ class ProgramRunner {
   }
 
   void run(const Call& call) {
-    const Task& task = program_.tasks[call.task];
+    const Task& task = program_.tasks[call.task()];
     std::vector<std::vector<double>> operands;
     for (const Operand& o : call.operands) operands.push_back(operand(o));
     auto results = tensor::evaluate(*tensor::bind(task.kernel.workload, task.kernel.binding), operands);
     ASSERT_TRUE(results.ok()) << results.status();
     const std::vector<float> plain((*results)[0].begin(), (*results)[0].end());
-    const std::vector<int64_t> shape = program_.graph.shape(program_.values[call.result].node);
-    const tf_layout layout = layout_of(call.result);
+    const std::vector<int64_t> shape = program_.graph.shape(program_.values[call.results[0]].node);
+    const tf_layout layout = layout_of(call.results[0]);
     tf_layout_pack(&layout, shape.data(), static_cast<int32_t>(shape.size()), sizeof(float), plain.data(),
-                   at(call.result));
+                   at(call.results[0]));
   }
 
   const Program& program_;
@@ -109,8 +109,8 @@ std::vector<std::vector<int>> operands_of_the_results_size(const Program& progra
     for (size_t k = 0; k < call.operands.size(); ++k) {
       const int value = call.operands[k].value;
       const bool fits =
-          value >= 0 && program.values[value].size_bytes == program.values[call.result].size_bytes;
-      (fits ? same : others)[static_cast<size_t>(call.task)].insert(static_cast<int>(k));
+          value >= 0 && program.values[value].size_bytes == program.values[call.results[0]].size_bytes;
+      (fits ? same : others)[static_cast<size_t>(call.task())].insert(static_cast<int>(k));
     }
   }
   std::vector<std::vector<int>> all;
@@ -210,7 +210,7 @@ TEST(Program, CountsTasksByComputationAndLayouts) {
     absl::StatusOr<Program> program = plan_program(RandomGraph(seed).make(), {.lanes = 4});
     ASSERT_TRUE(program.ok()) << program.status();
     std::vector<int64_t> counts(program->tasks.size());
-    for (const Call& call : program->calls) ++counts[call.task];
+    for (const Call& call : program->calls) ++counts[call.task()];
     std::set<std::string> keys;
     for (size_t i = 0; i < program->tasks.size(); ++i) {
       EXPECT_EQ(program->tasks[i].count, counts[i]);
@@ -266,7 +266,8 @@ TEST(Layouts, FollowTheCost) {
     absl::StatusOr<Program> program = plan_program(graph, {.lanes = 4, .cost = &cost});
     ASSERT_TRUE(program.ok()) << program.status();
     int blocked = 0;
-    for (const Call& call : program->calls) blocked += !program->values[call.result].layout.is_row_major();
+    for (const Call& call : program->calls)
+      blocked += !program->values[call.results[0]].layout.is_row_major();
     // The last result must be row-major in the end, so making it blocked and copying it saves nothing.
     EXPECT_EQ(blocked, wants_blocked ? 3 : 0);
     EXPECT_TRUE(program->values[program->outputs[0]].layout.is_row_major());

@@ -123,7 +123,8 @@ graph::Program plan_by(driver::ScheduleSource& source, const target::Target& tar
 
 int blocked_results(const graph::Program& program) {
   int blocked = 0;
-  for (const graph::Call& call : program.calls) blocked += !program.values[call.result].layout.is_row_major();
+  for (const graph::Call& call : program.calls)
+    blocked += !program.values[call.results[0]].layout.is_row_major();
   return blocked;
 }
 

@@ -70,7 +70,7 @@ class FakeBench final : public NetworkBench {
     std::vector<std::string> schedules;
     for (const auto& choice : plan.choices) schedules.push_back(choice ? choice->schedule : "");
     for (const graph::Call& call : plan.program.calls) {
-      const auto known = call_ns.find(schedules[static_cast<size_t>(call.task)]);
+      const auto known = call_ns.find(schedules[static_cast<size_t>(call.task())]);
       ns += known == call_ns.end() ? 1000 : known->second;
     }
     const bool is_broken = std::ranges::count(schedules, broken) > 0;

@@ -1,0 +1,76 @@
+#include "compiler/runtime/executor/executor.h"
+
+#include <string.h>
+
+#include "compiler/runtime/clock.h"
+#include "compiler/runtime/executor/control.h"
+#include "compiler/runtime/executor/tables.h"
+#include "compiler/runtime/model_types.h"
+
+namespace {
+
+// Without a branch for each, so that they are compared as vectors.
+template <typename T>
+bool all_within(const void* indices, uint64_t count, int64_t extent) {
+  const T* values = static_cast<const T*>(indices);
+  bool outside = false;
+  for (uint64_t i = 0; i < count; ++i) outside |= values[i] < -extent || values[i] >= extent;
+  return !outside;
+}
+
+bool indices_valid(const tf_execution* run, const tf_model_step& step) {
+  if (step.index_bytes == 0) return true;
+  const uint64_t buffer = step.first_buffer + step.index_buffer;
+  const uint64_t count = run->sizes_bytes[buffer] / step.index_bytes;
+  return step.index_bytes == sizeof(int32_t)
+             ? all_within<int32_t>(run->buffers[buffer], count, step.index_extent)
+             : all_within<int64_t>(run->buffers[buffer], count, step.index_extent);
+}
+
+int32_t run_call(const tf_execution* run, const tf_model_step& step) {
+  if (!indices_valid(run, step)) return TF_MODEL_BAD_INDEX;
+  tf_call call;
+  call.abi_version = TF_ABI_VERSION;
+  call.buffer_count = step.buffer_count;
+  call.buffers = run->buffers + step.first_buffer;
+  call.sizes_bytes = run->sizes_bytes + step.first_buffer;
+  call.dims = tf_table_at<int64_t>(run->header->numbers) + step.first_dim;
+  call.workspace = run->workspace;
+  call.runtime = run->runtime;
+  return tf_model_kernels[step.kernel](&call);
+}
+
+}  // namespace
+
+void tf_bind_program(tf_execution* run, uint32_t number, uint8_t* arena) {
+  const tf_model_program& program = tf_table_at<tf_model_program>(run->header->programs)[number];
+  const tf_model_buffer* buffers = tf_table_at<tf_model_buffer>(run->header->buffers) + program.first_buffer;
+  void** inputs = run->bound + program.first_tensor;
+  void** outputs = inputs + program.input_count;
+  for (uint64_t i = 0; i < program.buffer_count; ++i) {
+    const tf_model_buffer& buffer = buffers[i];
+    void** place = run->buffers + program.first_buffer + i;
+    if (buffer.space == TF_SPACE_ARENA)
+      *place = arena + buffer.offset_bytes;
+    else if (buffer.space == TF_SPACE_INPUT)
+      *place = static_cast<uint8_t*>(inputs[buffer.index]) + buffer.offset_bytes;
+    else if (buffer.space == TF_SPACE_OUTPUT)
+      *place = static_cast<uint8_t*>(outputs[buffer.index]) + buffer.offset_bytes;
+  }
+}
+
+int32_t tf_run_program(tf_execution* run, uint32_t number) {
+  const tf_model_program& program = tf_table_at<tf_model_program>(run->header->programs)[number];
+  const tf_model_step* steps = tf_table_at<tf_model_step>(run->header->steps);
+  for (uint32_t i = program.first_step; i < program.first_step + program.step_count; ++i) {
+    if (steps[i].kind != TF_STEP_CALL) {
+      if (int32_t error = tf_run_control(run, steps[i]); error != 0) return error;
+      continue;
+    }
+    const int64_t start_ns = run->profile ? tf_monotonic_ns() : 0;
+    if (int32_t error = run_call(run, steps[i]); error != 0) return error;
+    if (run->profile)
+      run->profile(run->profile_context, static_cast<int32_t>(i), start_ns, tf_monotonic_ns());
+  }
+  return TF_MODEL_OK;
+}
