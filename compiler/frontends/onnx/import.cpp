@@ -52,7 +52,7 @@ class Importer {
       TF_RETURN_IF_ERROR(this->input(input));
     }
     TF_RETURN_IF_ERROR(check_dims());
-    TF_RETURN_IF_ERROR(import_nodes(proto, state_));
+    TF_RETURN_IF_ERROR(with_all_that_is_missing(import_nodes(proto, state_), proto));
     for (const ValueInfoProto& output : proto.output()) {
       auto found = state_.values.find(output.name());
       if (found == state_.values.end())
@@ -74,6 +74,15 @@ class Importer {
   }
 
  private:
+  // Whoever has to replace operators wants to know all of them.
+  static absl::Status with_all_that_is_missing(const absl::Status& status, const GraphProto& proto) {
+    if (!absl::IsUnimplemented(status)) return status;
+    const std::string missing = operators_without_rules(proto);
+    if (missing.empty()) return status;
+    return absl::UnimplementedError(
+        absl::StrCat(status.message(), "; operators of this model that are not supported: ", missing));
+  }
+
   absl::Status check_header(const ModelProto& model) {
     for (const auto& opset : model.opset_import()) {
       if (opset.domain().empty() || opset.domain() == "ai.onnx")

@@ -2,7 +2,11 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/text/printable.h"
 #include "compiler/frontends/onnx/attributes.h"
@@ -137,6 +141,31 @@ absl::StatusOr<std::vector<NodeId>> import_inline(const GraphProto& proto, Impor
   absl::StatusOr<std::vector<NodeId>> outputs = outputs_of(proto, state);
   state.values = around;
   return outputs;
+}
+
+namespace {
+
+void count_operators_without_rules(const GraphProto& proto, std::map<std::string, int>& counts) {
+  for (const NodeProto& node : proto.node()) {
+    const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+    if (!standard || !rules().contains(node.op_type()))
+      ++counts[printable(standard ? node.op_type() : absl::StrCat(node.domain(), ".", node.op_type()))];
+    for (const auto& attribute : node.attribute())
+      if (attribute.has_g()) count_operators_without_rules(attribute.g(), counts);
+  }
+}
+
+}  // namespace
+
+std::string operators_without_rules(const GraphProto& proto) {
+  std::map<std::string, int> counts;
+  count_operators_without_rules(proto, counts);
+  std::vector<std::pair<std::string, int>> all(counts.begin(), counts.end());
+  std::ranges::stable_sort(all, std::greater(), &std::pair<std::string, int>::second);
+  return absl::StrJoin(all, ", ", [](std::string* text, const auto& entry) {
+    absl::StrAppend(text, entry.first);
+    if (entry.second > 1) absl::StrAppend(text, " (", entry.second, " nodes)");
+  });
 }
 
 std::vector<std::string> operators_with_rules() {

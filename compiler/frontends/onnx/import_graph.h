@@ -2,6 +2,7 @@
 // Owns: the nodes of one ONNX graph, whether it is the model's or within one of its nodes, as nodes of ours. Does not
 // know: what a model's inputs are.
 
+#include <string>
 #include <vector>
 
 #include "compiler/frontends/onnx/node_reader.h"
@@ -22,6 +23,10 @@ absl::StatusOr<ImportedRegion> import_region(const ::onnx::GraphProto& proto, Im
 // A graph within a node, as nodes of the graph around: its outputs. `inputs` are the values of its inputs.
 absl::StatusOr<std::vector<NodeId>> import_inline(const ::onnx::GraphProto& proto, ImportState& state,
                                                   const std::vector<NodeId>& inputs);
+
+// "Foo (2 nodes), com.example.Bar": what the graph and those within it have that no rule is for, the most frequent first;
+// empty if there is nothing.
+std::string operators_without_rules(const ::onnx::GraphProto& proto);
 
 // Names of the operators that rules exist for, sorted.
 std::vector<std::string> operators_with_rules();

@@ -26,6 +26,7 @@ class Grouper {
         if (taken_[i] || !needs_kernel(node)) continue;
         if (is_anchor(node) != anchors) continue;
         groups_.push_back(anchors || is_elementwise(node.op) ? grow(NodeId(i)) : Group{{NodeId(i)}});
+        if (!anchors && is_elementwise(node.op)) take_operands(groups_.back().nodes);
         for (NodeId id : groups_.back().nodes) taken_[index(id)] = true;
       }
     }
@@ -109,6 +110,28 @@ class Grouper {
     nodes.resize(closed);
     if (nodes.size() > 1 && as<MatMul>(graph_.node(nodes.back()))) take_transposes(nodes);
     return {std::move(nodes)};
+  }
+
+  // Adds what only the element-wise group reads and can be computed with it, element by element: the other branches of a
+  // gate, and parts of a larger tensor. With these inside, more of the readers may follow.
+  void take_operands(std::vector<NodeId>& nodes) const {
+    const std::vector<int64_t> shape = graph_.shape(nodes.back());
+    std::set<NodeId> set(nodes.begin(), nodes.end());
+    std::vector<NodeId> open = nodes;
+    while (!open.empty()) {
+      const NodeId reader = open.back();
+      open.pop_back();
+      for (NodeId operand : graph_.node(reader).inputs) {
+        const Node& node = graph_.node(operand);
+        const bool fits = is_elementwise(node.op) || as<Slice>(node) != nullptr;
+        if (!fits || set.size() >= kMostNodes || set.contains(operand) || taken_[index(operand)] ||
+            graph_.shape(operand) != shape || is_open(operand, set))
+          continue;
+        set.insert(operand);
+        open.push_back(operand);
+      }
+    }
+    nodes.assign(set.begin(), set.end());
   }
 
   // Whether the node only puts rows in another order, for one reader.

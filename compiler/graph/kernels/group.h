@@ -20,7 +20,7 @@ struct Group {
 // kernel needs what lies between; a reduction that keeps its axes takes further reductions of the same rows
 // too, and what is computed over whole rows again (layer norm, however it is written); scores take their
 // softmax and the product with values (attention), with transposes around that leave rows whole; element-wise
-// nodes that are left form chains; everything else stands alone.
+// nodes that are left form chains, with what only they read: element-wise nodes and slices; everything else stands alone.
 std::vector<Group> make_groups(const Graph& graph);
 
 // True for all but inputs, constants, further results of other nodes, views and calls of the runtime.

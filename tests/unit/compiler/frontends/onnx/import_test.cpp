@@ -147,7 +147,12 @@ TEST(Import, NamesTheNodeOfAnUnsupportedOperator) {
   model.input("x", {2});
   model.node("NonMaxSuppression", {"x"}, "y");
   model.output("y");
-  EXPECT_EQ(error_of(model), "node 'the_y' (NonMaxSuppression): this operator is not supported");
+  model.node("NonMaxSuppression", {"x", "x"}, "z");
+  model.node("StringNormalizer", {"x"}, "text");
+  EXPECT_EQ(error_of(model),
+            "node 'the_y' (NonMaxSuppression): this operator is not supported; operators of this model that "
+            "are not "
+            "supported: NonMaxSuppression (2 nodes), StringNormalizer");
   ModelWriter foreign;
   foreign.input("x", {2});
   foreign.node("Relu", {"x"}, "y").set_domain("com.example");
