@@ -96,10 +96,12 @@ absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<Hos
   constexpr Fixes kAttempts[] = {[](const HostTensor&, bool is_first) { return !is_first; },
                                  [](const HostTensor& input, bool) { return is_number(input); },
                                  [](const HostTensor&, bool) { return true; }};
-  absl::StatusOr<graph::Graph> graph = frontends::import_file(path, {});
+  frontends::ImportOptions options;
+  for (const HostTensor& input : inputs) options.shapes[input.name] = input.shape;
+  absl::StatusOr<graph::Graph> graph = frontends::import_file(path, options);
   for (const Fixes fixes : kAttempts) {
     if (graph.status().code() != absl::StatusCode::kUnimplemented) return graph;
-    frontends::ImportOptions options;
+    options.fixed.clear();
     std::vector<HostTensor> others;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (fixes(inputs[i], i == 0))

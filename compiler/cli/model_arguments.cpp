@@ -31,6 +31,14 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
   command
       .add_option("--dim", arguments.dims, "NAME=N: value of a named dimension of the network; repeatable")
       ->allow_extra_args(false);
+  command
+      .add_option("--input", arguments.inputs,
+                  "NAME=VALUE, as in rate=16000 or axes=0,2: fix an input of the network; repeatable")
+      ->allow_extra_args(false);
+  command
+      .add_option("--expose", arguments.exposed,
+                  "Name of a value inside the network that becomes one more output; repeatable")
+      ->allow_extra_args(false);
 }
 
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
@@ -43,6 +51,14 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
           absl::StrCat("--dim ", text, ": write it as NAME=N, as in --dim batch=4"));
     options.dims[text.substr(0, equals)] = value;
   }
+  for (const std::string& text : arguments.inputs) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--input ", text, ": write it as NAME=VALUE, as in --input rate=16000"));
+    options.given[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  options.outputs = arguments.exposed;
   return frontends::import_file(arguments.model, options);
 }
 

@@ -21,11 +21,13 @@ void add_affinity_option(CLI::App& command, std::vector<int>& cpus);
 struct ModelArguments {
   std::string model;
   std::string target = "host";
-  std::vector<std::string> dims;  // NAME=N
+  std::vector<std::string> dims;    // NAME=N
+  std::vector<std::string> inputs;  // NAME=VALUE
+  std::vector<std::string> exposed;  // values inside that become outputs
 };
 void add_model_options(CLI::App& command, ModelArguments& arguments);
 
-// The imported graph. INVALID_ARGUMENT for a --dim that is not NAME=N; else as frontends::import_file.
+// The imported graph. INVALID_ARGUMENT for a --dim that is not NAME=N and an --input without a name; else as frontends::import_file.
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments);
 // A CPU: INVALID_ARGUMENT for a GPU, for which single kernels are all that compiles.
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments);

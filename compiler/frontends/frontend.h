@@ -17,8 +17,13 @@ namespace tf::frontends {
 // size or name is called INPUT_dimAXIS.
 struct ImportOptions {
   tensor::Binding dims;
-  // Inputs that become constants of the model, by name.
+  // Extents of inputs, by name: named dimensions without a value get theirs from the first input that has them.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  // Inputs that become constants of the model, by name; and those whose values a user wrote, as in "16000" or "1,2,3".
   std::map<std::string, graph::HostTensor> fixed;
+  std::map<std::string, std::string> given;
+  // Values inside the model that become further outputs, by name.
+  std::vector<std::string> outputs;
   // Most bytes of constants that the file describes (as ONNX's ConstantOfShape) instead of holding, in all,
   // so that a small file cannot ask for all memory.
   int64_t most_made_bytes = int64_t{4} << 30;

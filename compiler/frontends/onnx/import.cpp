@@ -13,6 +13,7 @@
 #include "compiler/frontends/onnx/declared_output.h"
 #include "compiler/frontends/onnx/external_data.h"
 #include "compiler/frontends/onnx/functions.h"
+#include "compiler/frontends/onnx/given_input.h"
 #include "compiler/frontends/onnx/import_graph.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/passes/rewrite.h"
@@ -49,8 +50,13 @@ class Importer {
             graph::tensor_type(value.element, value.shape), value.data, printable(input.name()));
         continue;
       }
+      if (auto given = options_.given.find(input.name()); given != options_.given.end()) {
+        TF_RETURN_IF_ERROR(fix_input(input, given->second));
+        continue;
+      }
       TF_RETURN_IF_ERROR(this->input(input));
     }
+    TF_RETURN_IF_ERROR(check_given(proto));
     TF_RETURN_IF_ERROR(check_dims());
     TF_RETURN_IF_ERROR(with_all_that_is_missing(import_nodes(proto, state_), proto));
     for (const ValueInfoProto& output : proto.output()) {
@@ -61,6 +67,7 @@ class Importer {
       TF_RETURN_IF_ERROR(check_declared_output(output, state_.graph, found->second));
       state_.graph.outputs.push_back({printable(output.name()), found->second});
     }
+    TF_RETURN_IF_ERROR(add_outputs());
     TF_RETURN_IF_ERROR(graph::verify(state_.graph));
     return graph::remove_dead_code(state_.graph);
   }
@@ -97,13 +104,58 @@ class Importer {
     return absl::OkStatus();
   }
 
+  absl::Status fix_input(const ValueInfoProto& info, const std::string& text) {
+    TF_ASSIGN_OR_RETURN(const tensor::Element element, element_of(info));
+    std::optional<std::vector<std::optional<int64_t>>> extents;
+    if (const auto& type = info.type().tensor_type(); type.has_shape()) {
+      extents.emplace();
+      for (const auto& dim : type.shape().dim())
+        extents->push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? std::optional(dim.dim_value())
+                                                                       : std::nullopt);
+    }
+    TF_ASSIGN_OR_RETURN(graph::HostTensor value, given_input(info.name(), text, element, extents));
+    state_.values[info.name()] = state_.graph.add_constant(graph::tensor_type(value.element, value.shape),
+                                                           std::move(value.data), printable(info.name()));
+    return absl::OkStatus();
+  }
+
+  // Whether each value that a user gave is of an input.
+  absl::Status check_given(const GraphProto& proto) const {
+    std::set<std::string> names;
+    for (const ValueInfoProto& input : proto.input()) names.insert(input.name());
+    for (const auto& [name, text] : options_.given)
+      if (!names.contains(name))
+        return absl::InvalidArgumentError(
+            absl::StrCat("--input ", printable(name), "=", printable(text),
+                         ": the model has no such input; it has: ", printable(absl::StrJoin(names, ", "))));
+    return absl::OkStatus();
+  }
+
+  // Values that a user asked for.
+  absl::Status add_outputs() {
+    for (const std::string& name : options_.outputs) {
+      const auto found = state_.values.find(name);
+      if (found == state_.values.end())
+        return absl::InvalidArgumentError(
+            absl::StrCat("--expose ", printable(name), ": no node of the model gives a value of that name"));
+      const bool is_one = std::ranges::any_of(
+          state_.graph.outputs, [&](const graph::Output& output) { return output.name == printable(name); });
+      if (!is_one) state_.graph.outputs.push_back({printable(name), found->second});
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<tensor::Element> element_of(const ValueInfoProto& info) {
+    absl::StatusOr<tensor::Element> element = element_from_onnx(info.type().tensor_type().elem_type());
+    if (element.ok()) return element;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input '", printable(info.name()), "': ", element.status().message()));
+  }
+
   absl::Status input(const ValueInfoProto& info) {
     TF_ASSIGN_OR_RETURN(auto extents, extents_of(info));
-    absl::StatusOr<tensor::Element> element = element_from_onnx(info.type().tensor_type().elem_type());
-    if (!element.ok())
-      return absl::InvalidArgumentError(
-          absl::StrCat("input '", printable(info.name()), "': ", element.status().message()));
-    graph::TensorType result{*element, std::move(extents)};
+    TF_ASSIGN_OR_RETURN(const tensor::Element element, element_of(info));
+    graph::TensorType result{element, std::move(extents)};
     if (absl::Status status = graph::element_count(state_.graph.shape(result)).status(); !status.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("input '", printable(info.name()), "': ", status.message()));
@@ -140,16 +192,21 @@ class Importer {
     while (state_.graph.binding.contains(clean)) clean += '_';
     auto given = options_.dims.find(name);
     if (given == options_.dims.end()) given = options_.dims.find(clean);
-    if (given == options_.dims.end())
+    if (given != options_.dims.end()) used_.insert(given->first);
+    std::optional<int64_t> value;
+    if (given != options_.dims.end()) value = given->second;
+    if (const auto shape = options_.shapes.find(input);
+        !value && shape != options_.shapes.end() && static_cast<size_t>(axis) < shape->second.size())
+      value = shape->second[static_cast<size_t>(axis)];
+    if (!value)
       return absl::InvalidArgumentError(absl::StrCat("dimension '", printable(name), "' (axis ", axis,
                                                      " of input '", printable(input),
                                                      "') has no value: give one, as in --dim ", clean, "=1"));
-    used_.insert(given->first);
     tensor::Dimension dim{tensor::var(clean)};
-    if (given->second < dim.low || given->second > dim.high)
+    if (*value < dim.low || *value > dim.high)
       return absl::InvalidArgumentError(
-          absl::StrCat("--dim ", clean, "=", given->second, " is outside [", dim.low, ", ", dim.high, "]"));
-    state_.graph.binding[clean] = given->second;
+          absl::StrCat("--dim ", clean, "=", *value, " is outside [", dim.low, ", ", dim.high, "]"));
+    state_.graph.binding[clean] = *value;
     state_.graph.dims.push_back(dim);
     return dims_[name] = dim.var;
   }

@@ -247,6 +247,74 @@ TEST(ModelLibrary, GivesKernelsBuffersThatBeginInsideInputsAndOutputs) {
   GET(library, tf_model_close)(model);
 }
 
+// y = 2x or y = 4x, as the condition, the second input, says.
+ModelDescription branching() {
+  const tf::runtime::ModelTensor x = {
+      .name = "x", .element = TF_ELEMENT_FLOAT32, .extents = {16}, .size_bytes = 64};
+  tf::runtime::ModelProgram once, twice;
+  once.inputs = twice.inputs = {x};
+  once.outputs = twice.outputs = {x};
+  twice.arena_bytes = 64;
+  const tf_model_buffer in = {TF_SPACE_INPUT, 0, 0, 64}, out = {TF_SPACE_OUTPUT, 0, 0, 64},
+                        between = {TF_SPACE_ARENA, 0, 0, 64};
+  once.steps = {{.name = "double", .kernel = 0, .buffers = {in, out}, .dims = {16}}};
+  twice.steps = {{.name = "double", .kernel = 0, .buffers = {in, between}, .dims = {16}},
+                 {.name = "again", .kernel = 0, .buffers = {between, out}, .dims = {16}}};
+  ModelDescription model;
+  model.inputs = {x, {.name = "c", .element = TF_ELEMENT_BOOL, .extents = {}, .size_bytes = 1}};
+  model.outputs = {x};
+  model.kernel_count = 2;
+  model.arena_bytes = 64;
+  model.bodies = {once, twice};
+  model.steps = {{.name = "if",
+                  .kind = TF_STEP_BRANCH,
+                  .body = 1,
+                  .other_body = 2,
+                  .buffers = {{TF_SPACE_INPUT, 1, 0, 1}, in, out, {TF_SPACE_ARENA, 0, 0, 64}}}};
+  return model;
+}
+
+TEST(ModelLibrary, RunsTheBranchOfTheCondition) {
+  const Library library(*encode_model(branching()));
+  ASSERT_TRUE(library);
+  tf_model* model = nullptr;
+  ASSERT_EQ(GET(library, tf_model_open)(1, &model), TF_MODEL_OK);
+  for (const bool condition : {true, false}) {
+    alignas(64) float x[16], y[16];
+    for (int i = 0; i < 16; ++i) x[i] = static_cast<float>(i);
+    const void* inputs[] = {x, &condition};
+    void* outputs[] = {y};
+    ASSERT_EQ(GET(library, tf_model_run)(model, inputs, outputs), TF_MODEL_OK);
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(y[i], (condition ? 2 : 4) * x[i]);
+  }
+  GET(library, tf_model_close)(model);
+}
+
+TEST(ModelLibrary, IsRefusedIfControlFlowIsInconsistent) {
+  using Change = void (*)(ModelDescription & model);
+  const Change changes[] = {[](ModelDescription& model) { model.steps[0].body = 0; },
+                            [](ModelDescription& model) { model.steps[0].other_body = 3; },
+                            [](ModelDescription& model) { model.steps[0].kind = 7; },
+                            [](ModelDescription& model) { model.steps[0].kind = TF_STEP_LOOP; },
+                            [](ModelDescription& model) { model.steps[0].buffers.pop_back(); },
+                            [](ModelDescription& model) { model.bodies[0].inputs.clear(); },
+                            [](ModelDescription& model) {
+                              model.steps[0].kind = TF_STEP_LOOP;
+                              model.steps[0].dims = {0, 1, INT64_MAX, 0};
+                            }};
+  for (const Change change : changes) {
+    ModelDescription model = branching();
+    change(model);
+    const auto blob = encode_model(model);
+    if (!blob.ok()) continue;  // whoever writes it sees it
+    const Library library(*blob);
+    ASSERT_TRUE(library);
+    tf_model* opened = nullptr;
+    EXPECT_EQ(GET(library, tf_model_open)(1, &opened), TF_MODEL_BAD_LIBRARY)
+        << "change " << &change - changes;
+  }
+}
+
 TEST(ModelLibrary, IsRefusedIfABufferReachesBeyondAnOutput) {
   std::string blob = *encode_model(swapped_halves());
   const auto& header = *reinterpret_cast<const tf_model_header*>(blob.data());

@@ -142,6 +142,52 @@ TEST(Import, SaysWhichDimensionHasNoValue) {
   EXPECT_THAT(error_of(nameless), HasSubstr("--dim x_dim1=1"));
 }
 
+TEST(Import, GivesValuesInsideTheModelAsOutputs) {
+  ModelWriter model;
+  model.input("x", {2});
+  model.node("Relu", {"x"}, "inner");
+  model.node("Exp", {"inner"}, "y");
+  model.output("y");
+  const auto graph = import_model(model.bytes(), {}, {.outputs = {"inner", "y", "x"}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<std::string> names;
+  for (const graph::Output& output : graph->outputs) names.push_back(output.name);
+  EXPECT_THAT(names, testing::ElementsAre("y", "inner", "x"));
+  EXPECT_EQ(std::string(import_model(model.bytes(), {}, {.outputs = {"z"}}).status().message()),
+            "--expose z: no node of the model gives a value of that name");
+}
+
+TEST(Import, TakesDimensionsFromShapesOfInputs) {
+  ModelWriter model;
+  model.input("x", {-1, 3});
+  model.node("Relu", {"x"}, "y");
+  model.output("y");
+  const auto graph = import_model(model.bytes(), {}, {.shapes = {{"x", {5, 3}}}});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->binding, (tensor::Binding{{"x_dim0", 5}}));
+  EXPECT_FALSE(import_model(model.bytes(), {}, {.shapes = {{"y", {5, 3}}}}).ok());
+}
+
+TEST(Import, FixesInputsToWhatAUserWrites) {
+  ModelWriter model;
+  model.input("x", {2, 3});
+  model.input("shape", {2}, ::onnx::TensorProto::INT64);
+  model.input("flag", {}, ::onnx::TensorProto::BOOL);
+  model.node("Reshape", {"x", "shape"}, "y");
+  model.output("y");
+  const auto with = [&](std::map<std::string, std::string> given) {
+    const auto graph = import_model(model.bytes(), {}, {.given = std::move(given)});
+    return graph.ok() ? graph::to_string(graph->type(graph->outputs[0].node))
+                      : std::string(graph.status().message());
+  };
+  EXPECT_EQ(with({{"shape", "3,2"}}), "f32[3, 2]");
+  EXPECT_EQ(with({{"shape", "-1,1"}, {"flag", "true"}}), "f32[6, 1]");
+  EXPECT_EQ(with({{"shape", "6"}}), "--input shape=6: it has 1 elements, but the input is [2]");
+  EXPECT_EQ(with({{"shape", "6,x"}}), "--input shape=6,x: 'x' is not a value of i64");
+  EXPECT_EQ(with({{"flag", "2"}, {"shape", "3,2"}}), "--input flag=2: '2' is not a value of bool");
+  EXPECT_EQ(with({{"form", "3,2"}}), "--input form=3,2: the model has no such input; it has: flag, shape, x");
+}
+
 TEST(Import, NamesTheNodeOfAnUnsupportedOperator) {
   ModelWriter model;
   model.input("x", {2});
