@@ -58,6 +58,23 @@ struct LoadedModel::Impl {
   decltype(&tf_model_error_text) error_text = nullptr;
   std::vector<AlignedBytes> input_bytes, output_bytes;
   std::vector<KernelTime> times;
+  // Of this run so far.
+  struct Calls {
+    int64_t count = 0;
+    double total_ns = 0;
+  };
+  std::vector<Calls> calls;
+
+  void finish_run() {
+    for (size_t i = 0; i < calls.size(); ++i) {
+      if (calls[i].count == 0) continue;
+      const tf_kernel_info& info = *kernel(model, static_cast<int32_t>(i));
+      times[i].flops = info.flops * static_cast<double>(calls[i].count);
+      times[i].bytes = info.bytes * static_cast<double>(calls[i].count);
+      times[i].samples_ns.push_back(calls[i].total_ns);
+      calls[i] = {};
+    }
+  }
 
   template <typename F>
   bool find(const std::string& name, F& function) {
@@ -159,6 +176,7 @@ absl::StatusOr<double> LoadedModel::run_bound() {
   const auto start = std::chrono::steady_clock::now();
   const int32_t code = impl_->run(impl_->model, inputs.data(), outputs.data());
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+  impl_->finish_run();
   if (code == TF_MODEL_BAD_INDEX) return absl::OutOfRangeError(impl_->error_text(code));
   if (code != TF_MODEL_OK)
     return absl::InternalError(absl::StrCat("the model failed: ", impl_->error_text(code)));
@@ -186,17 +204,21 @@ void LoadedModel::profile() {
     const tf_kernel_info& info = *impl_->kernel(impl_->model, i);
     impl_->times.push_back({info.name, info.key, info.flops, info.bytes, {}});
   }
+  impl_->calls.resize(impl_->times.size());
   impl_->set_profile(
       impl_->model,
       [](void* context, int32_t kernel, int64_t start_ns, int64_t end_ns) {
-        static_cast<Impl*>(context)->times[kernel].samples_ns.push_back(
-            static_cast<double>(end_ns - start_ns));
+        Impl::Calls& calls = static_cast<Impl*>(context)->calls[kernel];
+        ++calls.count;
+        calls.total_ns += static_cast<double>(end_ns - start_ns);
       },
       impl_.get());
 }
 
-const std::vector<KernelTime>& LoadedModel::kernel_times() const {
-  return impl_->times;
+std::vector<KernelTime> LoadedModel::kernel_times() const {
+  std::vector<KernelTime> called = impl_->times;
+  std::erase_if(called, [](const KernelTime& kernel) { return kernel.samples_ns.empty(); });
+  return called;
 }
 
 std::vector<HostTensor> random_inputs(const LoadedModel& model, uint64_t seed) {

@@ -11,10 +11,11 @@
 
 namespace tf::driver {
 
+// Of one kernel in one run of the model, in which loops may call it many times.
 struct KernelTime {
   std::string name;
   std::string key;
-  double flops = 0, bytes = 0;
+  double flops = 0, bytes = 0;  // of the last run in which it was called
   std::vector<double> samples_ns;
 };
 
@@ -48,7 +49,7 @@ class LoadedModel {
 
   // From now on, times of every kernel are kept, in order of execution.
   void profile();
-  const std::vector<KernelTime>& kernel_times() const;
+  std::vector<KernelTime> kernel_times() const;
 
  private:
   struct Impl;

@@ -13,20 +13,26 @@ bool is_anchor(const Node& node) {
   return as<Conv>(node) || as<MatMul>(node) || as<Pool>(node) || as<Reduce>(node) || as<Softmax>(node);
 }
 
+enum class Kind : uint8_t { kAnchor, kElementwise, kOther };
+Kind kind_of(const Node& node) {
+  if (is_anchor(node)) return Kind::kAnchor;
+  return is_elementwise(node.op) ? Kind::kElementwise : Kind::kOther;
+}
+
 class Grouper {
  public:
   explicit Grouper(const Graph& graph)
       : graph_(graph), users_(users(graph)), outputs_(is_output(graph)), taken_(graph.nodes.size()) {}
 
   std::vector<Group> run() {
-    // Anchors first, so that an element-wise node goes to the kernel that saves most by it.
-    for (bool anchors : {true, false}) {
+    // Anchors first, so that an element-wise node goes to the kernel that saves most by it; and element-wise nodes before
+    // what they can take with them.
+    for (const Kind kind : {Kind::kAnchor, Kind::kElementwise, Kind::kOther}) {
       for (size_t i = 0; i < graph_.nodes.size(); ++i) {
         const Node& node = graph_.nodes[i];
-        if (taken_[i] || !needs_kernel(node)) continue;
-        if (is_anchor(node) != anchors) continue;
-        groups_.push_back(anchors || is_elementwise(node.op) ? grow(NodeId(i)) : Group{{NodeId(i)}});
-        if (!anchors && is_elementwise(node.op)) take_operands(groups_.back().nodes);
+        if (taken_[i] || !needs_kernel(node) || kind_of(node) != kind) continue;
+        groups_.push_back(kind == Kind::kOther ? Group{{NodeId(i)}} : grow(NodeId(i)));
+        if (kind == Kind::kElementwise) take_operands(groups_.back().nodes);
         for (NodeId id : groups_.back().nodes) taken_[index(id)] = true;
       }
     }

@@ -299,15 +299,21 @@ class Recurrence {
   Result input_product(int64_t d) {
     const int64_t rows = a_.gates * a_.hidden;
     TF_ASSIGN_OR_RETURN(const NodeId w, rows_of(node_, w_, d, 0, rows));
-    TF_ASSIGN_OR_RETURN(const NodeId product, node_.emit(MatMul{.transpose_b = true}, {x_, w}));
-    if (!bias_) return product;
+    const auto as_steps = [&](NodeId sums) {
+      return node_.emit(Reshape{tensor_type(element_, Ints{steps_, batch_, rows}).extents}, {sums});
+    };
+    const Ints matrix = {steps_ * batch_, node_.graph().shape(x_)[2]};
+    TF_ASSIGN_OR_RETURN(const NodeId x, node_.emit(Reshape{tensor_type(element_, matrix).extents}, {x_}));
+    TF_ASSIGN_OR_RETURN(const NodeId product, node_.emit(MatMul{.transpose_b = true}, {x, w}));
+    if (!bias_) return as_steps(product);
     TF_ASSIGN_OR_RETURN(const NodeId of_input, bias_rows(d, 0, rows));
     // Of a GRU that resets after its product, the state's bias of the last gate stays with that.
     const int64_t plain = a_.kind == Kind::kGru && a_.reset_after ? 2 * a_.hidden : rows;
     TF_ASSIGN_OR_RETURN(NodeId of_state, bias_rows(d, rows, plain));
     if (plain < rows) of_state = zeros_behind(of_state, rows - plain);
     TF_ASSIGN_OR_RETURN(const NodeId bias, node_.emit(Binary{BinaryKind::kAdd}, {of_input, of_state}));
-    return node_.emit(Binary{BinaryKind::kAdd}, {product, bias});
+    TF_ASSIGN_OR_RETURN(const NodeId sums, node_.emit(Binary{BinaryKind::kAdd}, {product, bias}));
+    return as_steps(sums);
   }
   NodeId zeros_behind(NodeId x, int64_t count) {
     const absl::StatusOr<NodeId> padded = node_.emit(Pad{{0}, {count}, 0}, {x});
