@@ -1,5 +1,8 @@
 #include "compiler/graph/infer_control.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"

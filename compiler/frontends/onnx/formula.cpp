@@ -1,5 +1,6 @@
 #include "compiler/frontends/onnx/formula.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"

@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
