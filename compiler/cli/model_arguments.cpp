@@ -49,7 +49,9 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
     if (equals == 0 || equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &value))
       return absl::InvalidArgumentError(
           absl::StrCat("--dim ", text, ": write it as NAME=N, as in --dim batch=4"));
-    options.dims[text.substr(0, equals)] = value;
+    const std::string name = text.substr(0, equals);
+    if (!options.dims.insert({name, value}).second)
+      return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", name, "\" twice"));
   }
   for (const std::string& text : arguments.inputs) {
     const size_t equals = text.find('=');
