@@ -21,8 +21,8 @@ void add_affinity_option(CLI::App& command, std::vector<int>& cpus);
 struct ModelArguments {
   std::string model;
   std::string target = "host";
-  std::vector<std::string> dims;    // NAME=N
-  std::vector<std::string> inputs;  // NAME=VALUE
+  std::vector<std::string> dims;     // NAME=N
+  std::vector<std::string> inputs;   // NAME=VALUE
   std::vector<std::string> exposed;  // values inside that become outputs
 };
 void add_model_options(CLI::App& command, ModelArguments& arguments);

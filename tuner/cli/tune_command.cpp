@@ -21,6 +21,7 @@
 #include "base/machine/cpu_list.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/target/target.h"
@@ -362,7 +363,9 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--device-class", arguments->device_class,
                    "Device class under which measurements are stored")
-      ->check([](const std::string& name) { return name.empty() ? "a device class needs a name" : ""; })
+      ->check([](const std::string& name) {
+        return name.empty() || printable(name) != name ? "a device class is a name on one line" : "";
+      })
       ->capture_default_str();
   command->add_option(
       "--without-sandbox", arguments->without_sandbox,
