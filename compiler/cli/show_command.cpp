@@ -28,6 +28,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
+#include "database/follow_verdict.h"
 #include "database/stores/open_store.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
@@ -44,11 +45,12 @@ struct ShowArguments {
   bool ir = false, assembly = false, schedule = false, workload = false, json = false;
 };
 
-// The best record of each problem of the workload, in order of the problems' first measurement.
+// The record that a build takes for each problem of the workload, in order of the problems' first measurement.
 absl::StatusOr<std::vector<database::Measurement>> best_records(database::Records& records, const Digest& key,
                                                                 const std::string& device,
                                                                 const schedule::Numerics& allowed) {
   TF_ASSIGN_OR_RETURN(const std::vector<tensor::KernelKey> problems, records.problems());
+  TF_ASSIGN_OR_RETURN(const std::vector<database::NetworkVerdict> verdicts, records.verdicts());
   std::vector<database::Measurement> best;
   std::set<std::string> classes, needed;  // needed: numerics of records that are not allowed
   for (const tensor::KernelKey& problem : problems) {
@@ -60,6 +62,7 @@ absl::StatusOr<std::vector<database::Measurement>> best_records(database::Record
     } else {
       query.device_class = device;
     }
+    database::follow_verdict(verdicts, query);
     TF_ASSIGN_OR_RETURN(std::optional<database::Measurement> record, records.best(query));
     if (record && record->problem == problem) best.push_back(*std::move(record));
     TF_ASSIGN_OR_RETURN(const std::optional<database::Measurement> faster,
@@ -182,11 +185,12 @@ absl::StatusOr<int> run(const ShowArguments& arguments) {
   for (size_t i = 0; i < best.size(); ++i) {
     const nlohmann::json& entry = all[i];
     std::printf(
-        "# %s\n# %s, %s, device %s, %.1f us, record %.12s\n# compiler kernel WORKLOAD --with SCHEDULE %s\n",
+        "# %s\n# %s, %s, device %s, %s schedule, %.1f us, record %.12s\n# compiler kernel WORKLOAD --with "
+        "SCHEDULE %s\n",
         printable(workload.op).c_str(), printable(entry["target"].get<std::string>()).c_str(),
         counted(entry["threads"].get<int>(), "thread").c_str(),
-        printable(entry["device_class"].get<std::string>()).c_str(), entry["median_ns"].get<double>() / 1e3,
-        entry["record"].get<std::string>().c_str(),
+        printable(entry["device_class"].get<std::string>()).c_str(), best[i].untuned ? "untuned" : "tuned",
+        entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str(),
         printable(kernel_options(best[i].problem), std::string::npos).c_str());
     if (!arguments.print_after.empty()) std::printf("%s\n", printable_lines(after_passes[i]).c_str());
     for (const char* part : {"workload", "schedule", "ir", "asm"}) {
@@ -200,7 +204,8 @@ absl::StatusOr<int> run(const ShowArguments& arguments) {
 
 void add_show_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* command = app.add_subcommand("show", "Print the best record of a workload: text, schedule, code");
+  CLI::App* command =
+      app.add_subcommand("show", "Print the record of a workload that a build uses: text, schedule, code");
   command->add_option("key", arguments->key, "The workload's key, or at least its first 6 digits")
       ->required();
   command->add_option("--db", arguments->database, absl::StrCat("Database: ", database::store_forms()))

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -160,6 +161,29 @@ TEST_F(Tuning, ANetworksOwnTrialCanBeInterrupted) {
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("whole network")) << "what was left to do";
   EXPECT_EQ(measured("t.db"), before);
+}
+
+TEST_F(Tuning, ShowAndBestNameTheRecordsThatABuildUses) {
+  ASSERT_EQ(run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file("t.db"), "--trials",
+                          "20", "--without-sandbox", "missing"})
+                .code,
+            0);
+  const Result build = run("compiler", {"build", file("mlp.onnx"), "--target", "host", "--db", file("t.db"),
+                                        "-o", file("tuned"), "--json"});
+  ASSERT_EQ(build.code, 0) << build.err;
+  int compared = 0;
+  for (const nlohmann::json& task : nlohmann::json::parse(build.out)["tasks"]) {
+    if (!task.contains("record")) continue;
+    const std::string key = task["key"];
+    const auto best = nlohmann::json::parse(run("tuner", {"best", key, "--db", file("t.db"), "--json"}).out);
+    const auto show =
+        nlohmann::json::parse(run("compiler", {"show", key, "--db", file("t.db"), "--json"}).out);
+    const auto names_it = [&](const nlohmann::json& answer) { return answer["record"] == task["record"]; };
+    EXPECT_TRUE(std::ranges::any_of(best, names_it)) << key;
+    EXPECT_TRUE(std::ranges::any_of(show, names_it)) << key;
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
 }
 
 TEST_F(Tuning, TheFirstLinesOfJsonAreProgressAndParse) {

@@ -26,6 +26,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/layout_name.h"
+#include "database/follow_verdict.h"
 #include "database/jsonl.h"
 #include "database/sqlite/sqlite_store.h"
 #include "database/stores/open_store.h"
@@ -167,18 +168,6 @@ bool is_readable(const database::Measurement& m) {
                record_digest(m).hex().substr(0, 12).c_str(),
                printable(std::string(status.message())).c_str());
   return false;
-}
-
-// What the latest verdict on a network with that kernel says of its builds.
-void follow_verdict(const std::vector<database::NetworkVerdict>& verdicts, database::BestQuery& query) {
-  const auto found = std::ranges::find_if(verdicts, [&](const database::NetworkVerdict& verdict) {
-    return verdict.kernels.contains(query.problem.workload) && verdict.target == query.problem.target &&
-           verdict.threads == query.problem.threads && verdict.numerics == query.allowed_numerics &&
-           query.device_class.value_or(verdict.device_class) == verdict.device_class;
-  });
-  if (found == verdicts.end()) return;
-  query.device_class = found->device_class;
-  query.takes = found->takes;
 }
 
 // One: what a build takes, and why. More: the fastest.
