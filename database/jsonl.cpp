@@ -205,6 +205,7 @@ absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const 
   TF_ASSIGN_OR_RETURN(std::vector<Workload> present, store.workloads());
   for (const Workload& workload : present) known.insert(workload.key());
   TF_ASSIGN_OR_RETURN(counts.workloads, check_lines(path, text, std::move(known)));
+  TF_ASSIGN_OR_RETURN(const std::vector<NetworkVerdict> verdicts_before, store.verdicts());
   BulkInserter inserter(store);
   TF_RETURN_IF_ERROR(for_each_record(path, text, [&](const JsonLine& line) -> absl::Status {
     if (const auto* workload = std::get_if<Workload>(&line)) return store.add_workload(*workload);
@@ -212,12 +213,15 @@ absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const 
     counts.left_out += std::holds_alternative<JsonNetworkTime>(line);
     const auto* verdict = std::get_if<NetworkVerdict>(&line);
     if (verdict == nullptr) return absl::OkStatus();
-    ++counts.verdicts;
     return store.save_verdict(*verdict, Origin::kImport);
   }));
   TF_RETURN_IF_ERROR(inserter.finish());
   counts.measurements = inserter.inserted();
   counts.duplicates = inserter.duplicates();
+  TF_ASSIGN_OR_RETURN(const std::vector<NetworkVerdict> verdicts, store.verdicts());
+  counts.verdicts = std::ranges::count_if(verdicts, [&](const NetworkVerdict& verdict) {
+    return std::ranges::find(verdicts_before, verdict) == verdicts_before.end();
+  });
   return counts;
 }
 

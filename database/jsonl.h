@@ -1,8 +1,7 @@
 #pragma once
 // Owns: files of JSON lines: a header, then each workload before its first measurement, then the verdicts on
-// networks. The form for
-// exchange, version control and people; order of lines is order of insertion, so that ties of `best` stay as
-// they were. Does not know: SQLite.
+// networks. The form for exchange, version control and people; order of lines is order of insertion, so that
+// ties of `best` stay as they were. Does not know: SQLite.
 
 #include <cstdint>
 #include <iosfwd>
@@ -20,8 +19,8 @@ struct TransferCounts {
   int64_t workloads = 0;
   int64_t measurements = 0;
   int64_t duplicates = 0;  // import: measurements that were there already
-  int64_t verdicts = 0;
-  int64_t left_out = 0;  // import: times inside networks, which nothing uses any more
+  int64_t verdicts = 0;    // import: without those that were there already, or were older
+  int64_t left_out = 0;    // import: times inside networks, which nothing uses any more
 };
 
 // Writes everything `records` holds that the filter lets through, and the verdicts, unless one job, workload or

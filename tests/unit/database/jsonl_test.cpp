@@ -75,6 +75,19 @@ TEST(Jsonl, AnExportImportedIntoAnEmptyDatabaseHasTheSameBestForEveryProblem) {
   }
 }
 
+TEST(Jsonl, ARepeatedImportCountsNothingAsNew) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::unique_ptr<Store> from = make_memory_store(), to = make_memory_store();
+  fill(*from);
+  ASSERT_TRUE(export_jsonl_file(*from, {}, folder.file("r.jsonl")).ok());
+  ASSERT_EQ(import_jsonl(folder.file("r.jsonl"), *to).value().verdicts, 1);
+  const TransferCounts again = import_jsonl(folder.file("r.jsonl"), *to).value();
+  EXPECT_EQ(again.workloads, 0);
+  EXPECT_EQ(again.measurements, 0);
+  EXPECT_EQ(again.verdicts, 0);
+  EXPECT_EQ(again.duplicates, 8);
+}
+
 TEST(Jsonl, AnExportOfAnImportIsTheSameBytes) {
   const TemporaryFolder folder = *TemporaryFolder::make();
   std::unique_ptr<Store> store = make_memory_store();
