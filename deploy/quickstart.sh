@@ -124,7 +124,7 @@ await tuner "the tuner did not start" is_listening tuner
 server=$(endpoint_of tuner)
 echo "tracker $tracker, agent on CPU $last_cpu, tuner $server; logs: $out/*.log" >&2
 
-step "tuning for $minutes minutes (Ctrl-C stops everything; measurements are kept)"
+step "tuning for $minutes min (Ctrl-C stops everything; measurements are kept)"
 # A run that was interrupted left its job in the database, and the tuner took it up again.
 for job in $("$bin/tuner" jobs --server "$server" --json | python3 -c '
 import json, sys
