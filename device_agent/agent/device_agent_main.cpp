@@ -129,10 +129,11 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .advertise = offer.advertise},
                                         facts));
   const auto reached = served.agent->endpoint();
-  spdlog::info(absl::StrCat(served.agent->id(), " with the key ", offer.key, ", ",
-                            tf::counted(std::ssize(offer.slots), "slot"), " on CPUs ",
-                            tf::agent::slots_text(offer.slots), ", ", std::llround(peak_gflops),
-                            " GFLOP/s a thread", reached ? ", listening on " + reached->text() : ""));
+  const bool is_one_cpu = offer.slots.size() == 1 && offer.slots.front().size() == 1;
+  spdlog::info(absl::StrCat(
+      served.agent->id(), " with the key ", offer.key, ", ", tf::counted(std::ssize(offer.slots), "slot"),
+      is_one_cpu ? " on CPU " : " on CPUs ", tf::agent::slots_text(offer.slots), ", ",
+      std::llround(peak_gflops), " GFLOP/s per thread", reached ? ", listening on " + reached->text() : ""));
   return served;
 }
 
@@ -323,7 +324,7 @@ struct Arguments {
 
 // Parses the command line onto `arguments`; the exit code if there is nothing to run.
 std::optional<int> parse(int argc, char** argv, Arguments& arguments) {
-  CLI::App app("Offers this machine to a tracker and measures candidate kernels on it", "device_agent");
+  CLI::App app("Offers this machine to a tracker and measures candidate kernels on it.", "device_agent");
   build(app, arguments.config, arguments.config_path);
   CLI::App& doctor =
       *app.add_subcommand("doctor", "Check that this machine meets the needs of an agent with these options");

@@ -244,9 +244,9 @@ Check examine_disk(const std::string& state_dir, uint64_t cache_bytes) {
 }
 
 std::string golden_text(double time_ms, double spread) {
-  const std::string takes = absl::StrFormat("the golden kernel takes %.3f ms, ", time_ms);
-  return takes + (spread < 1 ? absl::StrFormat("%.1f%% between its fastest and slowest run", 100 * spread)
-                             : absl::StrFormat("and its runs differ %.3g times as much", spread));
+  return absl::StrFormat(
+      "the golden kernel takes %.3f ms; its fastest and slowest run differ by %s that", time_ms,
+      spread < 1 ? absl::StrFormat("%.1f%% of", 100 * spread) : absl::StrFormat("%.3g times", spread));
 }
 
 void examine(const DeviceAgent& config, const std::string& state_folder, CheckList& checks) {

@@ -26,8 +26,7 @@ Check examine_governor(const std::vector<Offer>& offers);
 Check examine_memory(size_t slots);
 Check examine_disk(const std::string& state_dir, uint64_t cache_bytes);
 
-// "the golden kernel takes 1.218 ms, 4.3% between its fastest and slowest run", or "and its runs
-// differ by 27.8 times that".
+// "the golden kernel takes 1.218 ms; its fastest and slowest run differ by 4.3% of that", or "… by 65 times that".
 // `spread`: as in farm.proto.
 std::string golden_text(double time_ms, double spread);
 

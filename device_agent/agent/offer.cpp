@@ -38,7 +38,8 @@ absl::StatusOr<std::vector<CpuSet>> slots_of(const Device& device, const CpuSet&
 
 absl::StatusOr<Offer> offer_of(const Device& device, const CpuSet& allowed) {
   if (device.key().empty())
-    return with_remedy(absl::StatusCode::kInvalidArgument, "a device needs a key", "give --key");
+    return with_remedy(absl::StatusCode::kInvalidArgument, "a device needs a key",
+                       "give --key NAME, the same for equal devices");
   Offer offer{.key = device.key(), .id = device.id(), .advertise = device.advertise()};
   TF_ASSIGN_OR_RETURN(offer.slots, slots_of(device, allowed));
   if (!device.listen().empty()) {
