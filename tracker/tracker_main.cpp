@@ -24,7 +24,7 @@ struct Invocation {
 
 // Parses the command line onto the invocation; the exit code if there is nothing to run.
 std::optional<int> parse(int argc, char** argv, Invocation& invocation) {
-  CLI::App app("The farm's tracker: lists devices, leases them to tuners, and relays trials and results",
+  CLI::App app("The farm's tracker: lists devices, leases them to tuners, and relays trials and results.",
                "tracker");
   app.require_subcommand(1);
   app.footer(
