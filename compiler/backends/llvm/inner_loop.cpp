@@ -68,8 +68,8 @@ absl::string_view jump_target(absl::string_view instruction) {
 }  // namespace
 
 std::string InnerLoop::summary() const {
-  return absl::StrFormat("%d FMAs, %d loads (%.2f a FMA), %d stores, %d spills, %d instructions", fma, loads,
-                         loads_per_fma(), stores, stack, static_cast<int>(instructions.size()));
+  return absl::StrFormat("%d FMAs, %d loads (%.2f per FMA), %d stores, %d spills, %d instructions", fma,
+                         loads, loads_per_fma(), stores, stack, static_cast<int>(instructions.size()));
 }
 
 std::optional<InnerLoop> inner_loop(std::string_view assembly) {

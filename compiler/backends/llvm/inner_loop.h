@@ -20,7 +20,7 @@ struct InnerLoop {
   int moves = 0;   // copies between vector registers
 
   double loads_per_fma() const { return fma == 0 ? 0 : static_cast<double>(loads) / fma; }
-  // "28 FMAs, 16 loads (0.57 a FMA), 0 stores, 0 spills, 48 instructions"
+  // "28 FMAs, 16 loads (0.57 per FMA), 0 stores, 0 spills, 48 instructions"
   std::string summary() const;
 };
 

@@ -94,7 +94,7 @@ TEST(InnerLoop, IsTheOneWithTheMostMultiplyAdds) {
       ".LBB0_2:\n\tvmovups\t(%rax), %zmm1\n\tvfmadd231ps\t(%rcx){1to16}, %zmm1, %zmm2\n"
       "\tvfmadd231ps\t-64(%rsp), %zmm1, %zmm3\n\tvmovaps\t%zmm4, %zmm5\n\tjl\t.LBB0_2\n");
   ASSERT_TRUE(loop);
-  EXPECT_EQ(loop->summary(), "2 FMAs, 3 loads (1.50 a FMA), 0 stores, 1 spills, 5 instructions");
+  EXPECT_EQ(loop->summary(), "2 FMAs, 3 loads (1.50 per FMA), 0 stores, 1 spills, 5 instructions");
   EXPECT_EQ(loop->moves, 1);
   EXPECT_FALSE(inner_loop("\tret\n"));
 }
@@ -116,7 +116,7 @@ TEST(InnerLoop, MayHaveABranchInsideButNoLoop) {
       ".LBB0_3:\n\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tjl\t.LBB0_2\n"
       "\tvfmadd231ps\t%zmm0, %zmm1, %zmm2\n\tjl\t.LBB0_1\n");
   ASSERT_TRUE(loop);
-  EXPECT_EQ(loop->summary(), "2 FMAs, 0 loads (0.00 a FMA), 0 stores, 0 spills, 5 instructions");
+  EXPECT_EQ(loop->summary(), "2 FMAs, 0 loads (0.00 per FMA), 0 stores, 0 spills, 5 instructions");
   EXPECT_EQ(loop->moves, 1);
 }
 
@@ -126,12 +126,12 @@ TEST(InnerLoop, CountsDotProductsAndStoresApartFromLoads) {
       "\tvmovups\t%zmm0, (%rax)\n\tvmovups\t%zmm0, 64(%rax) {%k1}\n\tvmovups\t(%rax), %zmm0 {%k1} {z}\n"
       "\tcmpq\t$8, (%rax)\n\tprefetcht0\t(%rax)\n\tjl\t.LBB0_1\n");
   ASSERT_TRUE(x86);
-  EXPECT_EQ(x86->summary(), "2 FMAs, 3 loads (1.50 a FMA), 2 stores, 0 spills, 8 instructions");
+  EXPECT_EQ(x86->summary(), "2 FMAs, 3 loads (1.50 per FMA), 2 stores, 0 spills, 8 instructions");
   const std::optional<InnerLoop> arm = inner_loop(
       ".LBB0_1:\n\tldr\tq0, [x1, #16]\n\tsdot\tv0.4s, v1.16b, v2.4b[0]\n\tfmla\tv0.4s, v1.4s, v2.s[1]\n"
       "\tstp\tq0, q1, [x2]\n\ttbnz\tw0, #3, .LBB0_1\n");
   ASSERT_TRUE(arm);
-  EXPECT_EQ(arm->summary(), "2 FMAs, 1 loads (0.50 a FMA), 1 stores, 0 spills, 5 instructions");
+  EXPECT_EQ(arm->summary(), "2 FMAs, 1 loads (0.50 per FMA), 1 stores, 0 spills, 5 instructions");
 }
 
 TEST(RegisterTileCode, HasTheSameDigestUnderAnotherNameAndAnotherForOtherCode) {
