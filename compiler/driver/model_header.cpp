@@ -95,9 +95,9 @@ void describe(const graph::Program& program, const std::vector<int>& values,
 
 std::string plain_names(const std::string& name, const std::vector<Name>& names) {
   std::string text = absl::StrCat("\n/* For a program with one model: tf_model_open is ", name,
-                                  "_open, and so on. With the headers of two models the plain\n"
-                                  " * names mean neither. TF_MODEL_NO_PLAIN_NAMES, defined before, leaves "
-                                  "them out. */\n"
+                                  "_open, and so on. A file that includes the headers of\n"
+                                  " * two models cannot use these names. TF_MODEL_NO_PLAIN_NAMES, defined "
+                                  "before, leaves them out. */\n"
                                   "#ifndef TF_MODEL_NO_PLAIN_NAMES\n#ifndef TF_MODEL_PLAIN_NAMES\n"
                                   "#define TF_MODEL_PLAIN_NAMES\n#define TF_MODEL_PLAIN_SIZE(own) own\n");
   for (const Name& each : names) {

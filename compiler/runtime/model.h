@@ -14,11 +14,10 @@
  *
  * A tf_model holds one activation arena: one tf_model_run at a time. For parallel runs open it several times;
  * the weights are shared. The first open copies them into large pages where the system has these, which takes
- * some milliseconds for every 10 MB; the last close frees the copy. It is memory of each process that opens
- * the model, as large as the weights, and cannot be paged out to the library's file. It is made only if it
- * takes a quarter of available memory (the machine's, the container's) at most; otherwise, and where large
- * pages are turned off, all processes read the weights from the one library, whose pages the system may drop
- * and read again. */
+ * some milliseconds for every 10 MB; the last close frees the copy. Each process that opens the model has a
+ * copy of its own, which cannot be paged out to the library's file. No copy is made if it would take more than
+ * a quarter of the available memory (of the machine or the container), or if large pages are turned off: then
+ * all processes share the library's pages, which the system may drop and read again. */
 
 #ifdef __cplusplus
 extern "C" {
