@@ -3,6 +3,8 @@
 #include <charconv>
 #include <functional>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -253,6 +255,9 @@ std::string to_string(const Workload& workload) {
 
 absl::StatusOr<Workload> parse_workload(std::string_view text) {
   while (text.starts_with('#')) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  if (!absl::StartsWith(absl::StripLeadingAsciiWhitespace(absl::string_view(text.data(), text.size())),
+                        "workload"))
+    return absl::InvalidArgumentError("not a workload: the first line of one is 'workload v1'");
   return Parser(text).parse();
 }
 

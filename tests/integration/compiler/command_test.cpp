@@ -142,7 +142,7 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
        "remove_dead_code, "},
       {"kernel " + file("copy.workload") + " --print-after vectorise", 2,
        "--print-after: there is no pass 'vectorise'; did you mean vectorize? There are build_loops, "},
-      {"kernel " + file("garbage.onnx") + " --ir", 2, "garbage.onnx: line 1, column 1"},
+      {"kernel " + file("garbage.onnx") + " --ir", 2, "garbage.onnx: not a workload"},
   };
   for (const auto& [arguments, code, message] : mistakes) {
     const Answer answer = run(arguments);

@@ -104,6 +104,7 @@ TEST(Workload, MalformedTextNamesLineAndColumn) {
   }
   EXPECT_THAT(std::string(parse_workload("workload v2").status().message()),
               HasSubstr("line 1, column 10: expected 'v1'"));
+  EXPECT_THAT(std::string(parse_workload("PK\x03 no text").status().message()), HasSubstr("not a workload"));
   EXPECT_THAT(std::string(parse_workload("workload v1\ninput p0: f31[]").status().message()),
               HasSubstr("line 2, column 11: expected an element type"));
   EXPECT_THAT(std::string(parse_workload("workload v1 input p: f32[4 // 0] output p").status().message()),
