@@ -12,6 +12,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -286,7 +287,9 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv,
       std::fprintf(stderr, "%s\n", describe_mistake(app, wish).c_str());
       return kExitUsage;
     }
-    app.exit(wish);
+    std::ostringstream wished;
+    app.exit(wish, wished);  // between options and footer it leaves two lines
+    std::fputs(absl::StrReplaceAll(wished.str(), {{"\n\n\n", "\n\n"}}).c_str(), stdout);
     return finish_output(app.get_name().c_str(), kExitOk);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "%s\n", describe_mistake(app, error).c_str());
