@@ -57,7 +57,7 @@ class JobReport {
     if (!printer_) {
       printer_.emplace(progress_style(json_), job.spec().trials(), id_);
       if (!job.submitter().empty() && !json_)
-        printer_->say(absl::StrCat("job ", id_, " is ", job.submitter(), "'s"));
+        printer_->say(absl::StrCat("job ", id_, " was submitted by ", job.submitter()));
     }
     if (std::exchange(is_away_, false)) printer_->say(absl::StrCat(tuner_, " is reachable again"));
     const std::string state = state_text(job);

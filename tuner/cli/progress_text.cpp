@@ -116,7 +116,7 @@ std::string progress_line(const session::Progress& progress, int64_t trial_limit
   if (progress.has_expected_gain() && !is_over)
     absl::StrAppendFormat(&out, "  est. gain %.1f%%/min", 100 * progress.expected_gain());
   const int current = progress.current_task();
-  if (current >= 0 && current < static_cast<int>(progress.tasks().size())) {
+  if (!is_over && current >= 0 && current < static_cast<int>(progress.tasks().size())) {
     absl::StrAppendFormat(&out, "  [%d/%d] %s", current + 1, static_cast<int>(progress.tasks().size()),
                           best_text(progress.tasks(current)));
   }

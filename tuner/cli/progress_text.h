@@ -20,7 +20,7 @@ namespace tf::tuner_cli {
 // times that the network's kernels ever took, once all have been measured, and how that compares with the
 // untuned schedules (of many times the least was lucky, so less comes of it); the share of the network's time
 // that the next minute is expected to save; the best of the task served last. "re-measuring finalists"
-// stands in place of the rate. What is over has no sum, time left or gain.
+// stands in place of the rate. What is over has no sum, time left, gain or task.
 // `trial_limit` 0: no limit is shown.
 std::string progress_line(const session::Progress& progress, int64_t trial_limit);
 

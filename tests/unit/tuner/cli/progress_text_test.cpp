@@ -86,8 +86,9 @@ TEST(ProgressLine, SaysInPlaceOfTheRateThatFinalistsAreReMeasured) {
   progress.set_phase(session::PHASE_FINALS);
   EXPECT_EQ(progress_line(progress, 412), "412/412 trials  re-measuring finalists");
   EXPECT_EQ(nlohmann::json::parse(progress_json(progress, 0))["phase"], "PHASE_FINALS");
+  progress.set_current_task(1);
   progress.set_phase(session::PHASE_OVER);
-  EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s");
+  EXPECT_EQ(progress_line(progress, 0), "412 trials  12.3/s") << "no task is served any more";
 }
 
 TEST(ProgressJson, HasEveryFieldOnOneLine) {
