@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/cli/counted.h"
+#include "base/cli/duration_text.h"
 #include "base/cli/exit_code.h"
 #include "base/status.h"
 #include "base/text/json_text.h"
@@ -185,12 +186,12 @@ absl::StatusOr<int> run(const ShowArguments& arguments) {
   for (size_t i = 0; i < best.size(); ++i) {
     const nlohmann::json& entry = all[i];
     std::printf(
-        "# %s\n# %s, %s, device %s, %s schedule, %.1f us, record %.12s\n# compiler kernel WORKLOAD --with "
+        "# %s\n# %s, %s, device %s, %s schedule, %s, record %.12s\n# compiler kernel WORKLOAD --with "
         "SCHEDULE %s\n",
         printable(workload.op).c_str(), printable(entry["target"].get<std::string>()).c_str(),
         counted(entry["threads"].get<int>(), "thread").c_str(),
         printable(entry["device_class"].get<std::string>()).c_str(), best[i].untuned ? "untuned" : "tuned",
-        entry["median_ns"].get<double>() / 1e3, entry["record"].get<std::string>().c_str(),
+        duration_text(entry["median_ns"].get<double>()).c_str(), entry["record"].get<std::string>().c_str(),
         printable(kernel_options(best[i].problem), std::string::npos).c_str());
     if (!arguments.print_after.empty()) std::printf("%s\n", printable_lines(after_passes[i]).c_str());
     for (const char* part : {"workload", "schedule", "ir", "asm"}) {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/cli/counted.h"
+#include "base/cli/duration_text.h"
 #include "base/cli/text_table.h"
-#include "tuner/cli/progress_text.h"
 
 namespace tf::tuner_cli {
 namespace {

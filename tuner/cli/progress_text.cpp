@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/cli/age_text.h"
 #include "base/cli/counted.h"
+#include "base/cli/duration_text.h"
 #include "base/cli/text_table.h"
 #include "base/text/json_text.h"
 #include "base/text/printable.h"
@@ -93,13 +94,6 @@ std::string left_text(const session::Progress& progress) {
 }
 
 }  // namespace
-
-std::string duration_text(double ns) {
-  if (ns < 1e3) return absl::StrFormat("%.0f ns", ns);
-  if (ns < 1e6) return absl::StrFormat("%.1f us", ns / 1e3);
-  if (ns < 1e9) return absl::StrFormat("%.3f ms", ns / 1e6);
-  return absl::StrFormat("%.3f s", ns / 1e9);
-}
 
 std::string bounds_text(double low, double high) {
   if (low > 0.5 && high < 2) return absl::StrFormat("%+.1f%% %+.1f%%", 100 * (low - 1), 100 * (high - 1));

@@ -41,8 +41,6 @@ std::string notes_text(const session::Progress& progress);
 // Whether that has anything to tell: a trial or a time, of this job or of those before, or why there is none.
 bool has_results(const session::Progress& progress);
 
-// "1.234 ms", "56.7 us", "890 ns", with three or more digits.
-std::string duration_text(double ns);
 // How far two bounds lie from what they are bounds of, as multiples of it: "-0.5% +1.2%", or, where one is
 // off by a factor of two or more, "0.67x to 43.8x".
 std::string bounds_text(double low, double high);

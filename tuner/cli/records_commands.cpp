@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "base/cli/command_line.h"
 #include "base/cli/counted.h"
+#include "base/cli/duration_text.h"
 #include "base/cli/exit_code.h"
 #include "base/cli/text_table.h"
 #include "base/files/file.h"

@@ -219,13 +219,6 @@ TEST(BoundsText, ShowsBoundsThatAreFarOffAsFactors) {
   EXPECT_EQ(bounds_text(1, 12345), "1x to 12345x");
 }
 
-TEST(DurationText, KeepsThreeDigitsAtEveryScale) {
-  EXPECT_EQ(duration_text(890), "890 ns");
-  EXPECT_EQ(duration_text(56'700), "56.7 us");
-  EXPECT_EQ(duration_text(1.234e6), "1.234 ms");
-  EXPECT_EQ(duration_text(2.5e9), "2.500 s");
-}
-
 TEST(CpuSplit, SetsTheLastCpusApartForMeasuring) {
   const CpuSplit split = split_cpus({0, 2, 5, 7}, 2);
   EXPECT_THAT(split.measure, ElementsAre(5, 7));
