@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/cli/command_line.h"
 #include "base/cli/exit_code.h"
@@ -168,7 +169,9 @@ absl::StatusOr<int> run(CheckArguments arguments) {
   for (const std::string& folder : arguments.folders) {
     const absl::Status status = check(folder, arguments, pool.get());
     failed += !status.ok();
-    const std::string message(status.message());
+    std::string message(status.message());
+    if (absl::StartsWith(message, folder + "/"))
+      message.erase(0, folder.size() + 1);  // it stands before the message
     all.push_back({{"test", folder}, {"ok", status.ok()}, {"message", message}});
     if (!arguments.json)
       std::printf("%s %s%s%s\n", status.ok() ? "ok  " : "FAIL", folder.c_str(), status.ok() ? "" : ": ",
