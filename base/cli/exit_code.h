@@ -10,7 +10,7 @@ enum ExitCode : int {
   kExitFailed = 1,         // failure; the line on stderr says what was asked, what is true and what to do
   kExitUsage = 2,          // usage: invalid options, or an input file that is not valid
   kExitNoDevice = 3,       // no matching device; in `tracker` also: no such lease or reservation
-  kExitUntuned = 4,        // `compiler build --strict`: a kernel has no tuned schedule
+  kExitUntuned = 4,        // `compiler build --strict`: a kernel has no record
   kExitInterrupted = 130,  // interrupted by Ctrl-C; the first finishes what runs, the second stops at once
 };
 

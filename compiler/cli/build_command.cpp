@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/cli/counted.h"
+#include "base/cli/duration_text.h"
 #include "base/cli/exit_code.h"
 #include "base/cli/text_table.h"
 #include "base/files/output_file.h"
@@ -169,13 +170,13 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lo
   return plan;
 }
 
-// The tasks without a tuned schedule, one line each on stderr.
+// The tasks without a record, one line each on stderr.
 int name_missing(const graph::Program& program, const Choices& choices) {
   int missing = 0;
   for (size_t i = 0; i < choices.size(); ++i) {
     if (choices[i]) continue;
     ++missing;
-    std::fprintf(stderr, "compiler build: untuned: %s %s\n",
+    std::fprintf(stderr, "compiler build: no record: %s %s\n",
                  tensor::workload_key(program.tasks[i].kernel.workload).hex().substr(0, 12).c_str(),
                  program.tasks[i].label.c_str());
   }
@@ -233,7 +234,7 @@ std::vector<std::string> task_row(const driver::TaskReport& task) {
   const double ns = task.used ? task.used->median_ns : 0;
   return {task.problem.empty() ? task.label : absl::StrCat(task.label, ": ", task.problem),
           absl::StrCat(task.count),
-          task.used ? absl::StrFormat("%.*f us", ns < 100 ? 3 : 1, ns / 1e3) : "-",  // some take nanoseconds
+          task.used ? duration_text(ns) : "-",
           taken(task),
           task.used ? absl::StrFormat("%.1f", task.flops / ns) : "-",
           absl::StrFormat("%.3f", task.flops / 1e6),
@@ -264,7 +265,7 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
   std::printf("weights %s (%s in the network), activations %s\n", size_text(report.weights_bytes).c_str(),
               size_text(report.constant_bytes).c_str(), size_text(report.arena_bytes).c_str());
   if (!plan.layouts.empty())
-    std::printf("layouts chosen by %s, or by estimates if missing\n",
+    std::printf("layouts chosen by %s; by estimates where there is none\n",
                 counted(std::ssize(plan.layouts), "measured time").c_str());
   const bool locked = arguments.records == BuildArguments::Records::kLocked;
   std::printf("wrote %s to %s; the functions begin with %s_\n",
@@ -412,7 +413,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   auto* strict = command->add_flag_callback(
       "--strict", [arguments] { arguments->missing = BuildArguments::Missing::kRefuse; },
-      "List kernels without a tuned schedule and exit with 4 if there are any");
+      "Exit with 4 if a kernel has no record, and list such kernels");
   command
       ->add_flag_callback(
           "--locked", [arguments] { arguments->records = BuildArguments::Records::kLocked; },

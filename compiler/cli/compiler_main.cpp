@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Example: compiler zoo mlp -o mlp.onnx && compiler build mlp.onnx -o mlp\n"
-      "Exit codes: 0 ok, 1 failed, 2 usage, 4 untuned under --strict, 130 interrupted.");
+      "Exit codes: 0 ok, 1 failed, 2 usage, 4 a kernel without a record under --strict, 130 interrupted.");
   tf::compiler_cli::Invocation invocation;
   tf::compiler_cli::add_zoo_command(app, invocation);
   tf::compiler_cli::add_tasks_command(app, invocation);
