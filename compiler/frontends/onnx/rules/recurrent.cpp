@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/frontends/onnx/rules/recurrent_body.h"
 #include "compiler/graph/element_values.h"
 
 namespace tf::onnx {
@@ -21,11 +22,6 @@ using Result = absl::StatusOr<NodeId>;
 
 enum class Kind : uint8_t { kRnn, kGru, kLstm };
 
-struct Activation {
-  std::string name;  // in lower case
-  std::optional<double> alpha, beta;
-};
-
 struct Attributes {
   Kind kind = Kind::kRnn;
   int64_t directions = 1, hidden = 0, gates = 1;
@@ -33,90 +29,6 @@ struct Attributes {
   bool batch_first = false, reset_after = false, couples_forget = false;
   std::optional<double> clip;
   std::vector<Activation> activations;  // of all directions, one after another
-};
-
-// --- A loop's body.
-
-// Appends nodes, and keeps the first error.
-class Body {
- public:
-  explicit Body(const Graph& around, std::string name) : around_(around), name_(std::move(name)) {
-    graph.name = name_;
-    graph.dims = around.dims;
-    graph.binding = around.binding;
-  }
-  NodeId add(Op op, Nodes inputs) {
-    if (!status.ok()) return {};
-    const absl::StatusOr<NodeId> id = graph.add(std::move(op), std::move(inputs), name_);
-    if (id.ok()) return *id;
-    status = id.status();
-    return {};
-  }
-  NodeId input(const TensorType& type) { return graph.add_input(type, name_); }
-  // A node of the graph around: its constant, or one more input.
-  NodeId capture(NodeId id) {
-    const Node& node = around_.node(id);
-    if (const auto* constant = as<Constant>(node))
-      return graph.add_constant(node.type, constant->data, node.name);
-    captured.push_back(id);
-    return input(node.type);
-  }
-  NodeId number(NodeId like, double value) {
-    const tensor::Element element = graph.type(like).element;
-    return graph.add_constant({element, {}}, std::make_shared<const Blob>(write_floats(element, {value})),
-                              name_);
-  }
-  NodeId binary(BinaryKind kind, NodeId a, NodeId b) { return add(Binary{kind}, {a, b}); }
-  NodeId unary(UnaryKind kind, NodeId x) { return add(Unary{kind}, {x}); }
-  NodeId plus(NodeId a, NodeId b) { return binary(BinaryKind::kAdd, a, b); }
-  NodeId times(NodeId a, NodeId b) { return binary(BinaryKind::kMul, a, b); }
-  NodeId scaled(NodeId x, double factor) { return times(x, number(x, factor)); }
-  NodeId shifted(NodeId x, double by) { return plus(x, number(x, by)); }
-  NodeId one_minus(NodeId x) { return binary(BinaryKind::kSub, number(x, 1), x); }
-  // Gate number i of x, whose last axis holds gates of that many units.
-  NodeId gate(NodeId x, int64_t i, int64_t units, int64_t count = 1) {
-    return add(Slice{{graph.type(x).rank() - 1}, {i * units}, {count * units}, {1}}, {x});
-  }
-  // a · bᵀ.
-  NodeId product(NodeId a, NodeId b) { return add(MatMul{.transpose_b = true}, {a, b}); }
-
-  NodeId apply(const Activation& f, NodeId x) {
-    const std::string& name = f.name;
-    if (name == "sigmoid") return unary(UnaryKind::kSigmoid, x);
-    if (name == "tanh") return unary(UnaryKind::kTanh, x);
-    if (name == "relu") return unary(UnaryKind::kRelu, x);
-    if (name == "affine") return shifted(scaled(x, f.alpha.value_or(1)), f.beta.value_or(0));
-    if (name == "leakyrelu") return add(LeakyRelu{f.alpha.value_or(0.01)}, {x});
-    if (name == "thresholdedrelu") {
-      const NodeId is_large = binary(BinaryKind::kLess, number(x, f.alpha.value_or(1)), x);
-      return add(Where{}, {is_large, x, number(x, 0)});
-    }
-    if (name == "scaledtanh")
-      return scaled(unary(UnaryKind::kTanh, scaled(x, f.beta.value_or(1))), f.alpha.value_or(1));
-    if (name == "hardsigmoid")
-      return add(Clip{0, 1}, {shifted(scaled(x, f.alpha.value_or(0.2)), f.beta.value_or(0.5))});
-    if (name == "elu") {
-      const NodeId below = scaled(unary(UnaryKind::kExpm1, x), f.alpha.value_or(1));
-      return add(Where{}, {binary(BinaryKind::kLess, x, number(x, 0)), below, x});
-    }
-    if (name == "softsign") return binary(BinaryKind::kDiv, x, shifted(unary(UnaryKind::kAbs, x), 1));
-    if (name == "softplus") {
-      // log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))
-      const NodeId tail =
-          unary(UnaryKind::kLog1p, unary(UnaryKind::kExp, unary(UnaryKind::kNeg, unary(UnaryKind::kAbs, x))));
-      return plus(unary(UnaryKind::kRelu, x), tail);
-    }
-    status = absl::UnimplementedError(absl::StrCat("activation '", name, "' is not supported"));
-    return {};
-  }
-
-  Graph graph;
-  Nodes captured;
-  absl::Status status;
-
- private:
-  const Graph& around_;
-  const std::string name_;
 };
 
 // --- Reading the operator.
@@ -329,7 +241,7 @@ class Recurrence {
       TF_ASSIGN_OR_RETURN(const NodeId c0, state_of(initial_cell_, d));
       carried.push_back(c0);
     }
-    Body body(node_.graph(), node_.name());
+    RecurrentBody body(node_.graph(), node_.name());
     const NodeId iteration = body.input({tensor::Element::kInt64, {}});
     Nodes state;
     for (NodeId id : carried) state.push_back(body.input(node_.type(id)));
@@ -344,18 +256,18 @@ class Recurrence {
       for (size_t i = 0; i < next.size(); ++i) next[i] = body.add(Where{}, {is_inside, next[i], state[i]});
       output = body.add(Where{}, {is_inside, next[0], body.number(next[0], 0)});
     }
-    for (NodeId id : next) body.graph.outputs.push_back({absl::StrCat("o", body.graph.outputs.size()), id});
+    for (NodeId id : next) body.region.outputs.push_back({absl::StrCat("o", body.region.outputs.size()), id});
     Loop loop{.body = nullptr,
               .carried = static_cast<int64_t>(carried.size()),
               .scanned = 1,
               .conditional = false,
               .backward = {backward ? 1 : 0}};
     if (node_.has_output(0)) {
-      body.graph.outputs.push_back({"y", output});
+      body.region.outputs.push_back({"y", output});
       loop.backward.push_back(backward ? 1 : 0);
     }
     if (!body.status.ok()) return node_.error_of(body.status);
-    loop.body = std::make_shared<const Graph>(std::move(body.graph));
+    loop.body = std::make_shared<const Graph>(std::move(body.region));
     const NodeId trips = node_.graph().add_constant(
         {tensor::Element::kInt64, {}},
         std::make_shared<const Blob>(write_integers(tensor::Element::kInt64, {steps_})), node_.name());
@@ -376,13 +288,9 @@ class Recurrence {
   }
 
   // Whether the step lies inside each sequence: [batch, 1].
-  NodeId inside(Body& body, NodeId iteration, bool backward) const {
-    const auto whole = [&](int64_t value) {
-      return body.graph.add_constant(
-          {tensor::Element::kInt64, {}},
-          std::make_shared<const Blob>(write_integers(tensor::Element::kInt64, {value})), "");
-    };
-    const NodeId time = backward ? body.binary(BinaryKind::kSub, whole(steps_ - 1), iteration) : iteration;
+  NodeId inside(RecurrentBody& body, NodeId iteration, bool backward) const {
+    const NodeId time =
+        backward ? body.binary(BinaryKind::kSub, body.whole(steps_ - 1), iteration) : iteration;
     const NodeId lengths = body.add(Cast{tensor::Element::kInt64}, {body.capture(*lengths_)});
     const NodeId column = body.add(Reshape{{tensor::imm(batch_), tensor::imm(1)}}, {lengths});
     return body.binary(BinaryKind::kLess, time, column);
@@ -393,22 +301,22 @@ class Recurrence {
         .activations[static_cast<size_t>(d) * (a_.activations.size() / static_cast<size_t>(a_.directions)) +
                      i];
   }
-  NodeId clipped(Body& body, NodeId x) const {
+  NodeId clipped(RecurrentBody& body, NodeId x) const {
     return a_.clip ? body.add(Clip{-*a_.clip, *a_.clip}, {x}) : x;
   }
-  NodeId activated(Body& body, int64_t d, size_t i, NodeId x) const {
+  NodeId activated(RecurrentBody& body, int64_t d, size_t i, NodeId x) const {
     return body.apply(activation(d, i), clipped(body, x));
   }
 
   // The state after a step.
-  absl::StatusOr<Nodes> step(Body& body, int64_t d, NodeId x, const Nodes& state, NodeId r) {
+  absl::StatusOr<Nodes> step(RecurrentBody& body, int64_t d, NodeId x, const Nodes& state, NodeId r) {
     if (a_.kind == Kind::kLstm) return lstm_step(body, d, x, state, r);
     if (a_.kind == Kind::kGru) return gru_step(body, d, x, state[0], r);
     const NodeId sum = body.plus(body.product(state[0], body.capture(r)), x);
     return Nodes{activated(body, d, 0, sum)};
   }
 
-  absl::StatusOr<Nodes> lstm_step(Body& body, int64_t d, NodeId x, const Nodes& state, NodeId r) {
+  absl::StatusOr<Nodes> lstm_step(RecurrentBody& body, int64_t d, NodeId x, const Nodes& state, NodeId r) {
     const NodeId sums = body.plus(body.product(state[0], body.capture(r)), x);
     std::array<NodeId, 4> gates{};  // input, output, forget, cell
     for (int64_t i = 0; i < 4; ++i) gates[static_cast<size_t>(i)] = body.gate(sums, i, a_.hidden);
@@ -429,7 +337,7 @@ class Recurrence {
     return Nodes{body.times(output, body.apply(activation(d, 2), cell)), cell};
   }
 
-  absl::StatusOr<Nodes> gru_step(Body& body, int64_t d, NodeId x, NodeId h, NodeId r) {
+  absl::StatusOr<Nodes> gru_step(RecurrentBody& body, int64_t d, NodeId x, NodeId h, NodeId r) {
     const int64_t units = a_.hidden;
     NodeId update{}, reset{}, candidate{};
     if (a_.reset_after) {
