@@ -129,6 +129,41 @@ Buffer pad(Builder& b, const Buffer& x, const std::vector<int64_t>& begin, const
   return b.compute("pad", x->element, x->extents, [&](Indices i) { return at(x, i); });
 }
 
+Buffer depth_to_space(Builder& b, const Buffer& x, const DepthToSpaceOptions& options) {
+  if (b.failed()) return x;
+  const size_t spatial = options.blocks.size();
+  int64_t block = 1;
+  for (int64_t each : options.blocks) block *= each;
+  const auto channels = x->rank() < 2 ? std::nullopt : tensor::as_int(x->extents[1]);
+  if (x->extents.size() != spatial + 2 || options.begin.size() != spatial ||
+      options.sizes.size() != spatial || !channels || options.groups < 1 || block < 1 ||
+      *channels % (options.groups * block) != 0)
+    return b.fail("depth_to_space", absl::StrCat("blocks of ", block, " in ", options.groups,
+                                                 " groups do not fit ", describe(x)));
+  b.label("depth_to_space");
+  const int64_t each = *channels / (options.groups * block);
+  std::vector<Expr> extents = {x->extents[0], tensor::imm(options.groups * each)};
+  for (int64_t size : options.sizes) extents.push_back(tensor::imm(size));
+  return b.compute("depth_to_space", x->element, extents, [&](Indices i) {
+    Expr phase = tensor::imm(int64_t{0}), inside = tensor::imm(Type{Element::kBool, 1}, 1);
+    std::vector<Expr> source = {i[0], nullptr};
+    for (size_t d = 0; d < spatial; ++d) {
+      const Expr place = i[d + 2] + options.begin[d];
+      source.push_back(floor_div(place, options.blocks[d]));
+      phase = phase * options.blocks[d] + floor_mod(place, options.blocks[d]);
+      const auto extent = tensor::as_int(x->extents[d + 2]);
+      if (!extent || options.sizes[d] + options.begin[d] > *extent * options.blocks[d])
+        inside = logical_and(inside, source.back() < x->extents[d + 2]);
+    }
+    if (options.groups == 1) {
+      source[1] = phase * each + i[1];
+    } else {
+      source[1] = (floor_div(i[1], each) * block + phase) * each + floor_mod(i[1], each);
+    }
+    return select(inside, at(x, std::move(source)), constant_like(x, 0));
+  });
+}
+
 Buffer gather(Builder& b, const Buffer& x, const Buffer& indices, int axis) {
   if (b.failed()) return x;
   if (axis < 0 || axis >= x->rank() ||

@@ -27,6 +27,17 @@ Buffer slice(Builder& b, const Buffer& x, const SliceOptions& options);
 Buffer pad(Builder& b, const Buffer& x, const std::vector<int64_t>& begin, const std::vector<int64_t>& end,
            double value);
 
+// Channels of x[N, C, spatial…] put between its elements: with blocks[d] along each spatial axis d and B their
+// product, C = groups · B · M,
+//   y[N, g · M + m, o…] = x[N, (g · B + phase) · M + m, (o + begin) / blocks…]
+// where phase numbers the remainders of the divisions, the last axis' fastest. `sizes` are the extents of the result's
+// spatial axes. An element that would come from beyond x is 0.
+struct DepthToSpaceOptions {
+  int64_t groups = 1;
+  std::vector<int64_t> blocks, begin, sizes;
+};
+Buffer depth_to_space(Builder& b, const Buffer& x, const DepthToSpaceOptions& options);
+
 // x[…, indices[…], …] at `axis`. Negative indices count from the end; those out of range read the nearest
 // element.
 Buffer gather(Builder& b, const Buffer& x, const Buffer& indices, int axis);

@@ -29,6 +29,15 @@ Expr counted(const Window& window, size_t axis, const Expr& o, const Expr& exten
   return max(min(beyond, tensor::imm(window.kernel[axis])) - first, tensor::imm(int64_t{0}));
 }
 
+// x surrounded by what never wins a maximum.
+Buffer pad_with_lowest(Builder& b, const Window& window, const Buffer& x) {
+  double lowest = 0;
+  const Expr identity = tensor::identity(Combiner::kMax, x->element);
+  if (const auto* imm = tensor::as<tensor::FloatImm>(identity)) lowest = imm->value;
+  if (const auto value = tensor::as_int(identity)) lowest = static_cast<double>(*value);
+  return pad_window(b, window, x, lowest);
+}
+
 }  // namespace
 
 Buffer max_pool(Builder& b, const Buffer& x, Window window) {
@@ -36,12 +45,42 @@ Buffer max_pool(Builder& b, const Buffer& x, Window window) {
   if (std::string message = complete(window, x); !message.empty()) return b.fail("max_pool", message);
   const std::string name = absl::StrCat("max_pool", window.kernel.size(), "d");
   b.label(name);
-  double lowest = 0;
-  const Expr identity = tensor::identity(Combiner::kMax, x->element);
-  if (const auto* imm = tensor::as<tensor::FloatImm>(identity)) lowest = imm->value;
-  if (const auto value = tensor::as_int(identity)) lowest = static_cast<double>(*value);
-  const Buffer padded = pad_window(b, window, x, lowest);
+  const Buffer padded = pad_with_lowest(b, window, x);
   return fold_windows(b, name, window, x, padded, Combiner::kMax, x->element);
+}
+
+Buffer max_pool_index(Builder& b, const Buffer& x, Window window) {
+  if (b.failed()) return x;
+  if (std::string message = complete(window, x); !message.empty()) return b.fail("max_pool_index", message);
+  const std::string name = absl::StrCat("max_pool_index", window.kernel.size(), "d");
+  b.label(name);
+  const Buffer padded = pad_with_lowest(b, window, x);
+  const Buffer most = fold_windows(b, "max", window, x, padded, Combiner::kMax, x->element);
+  std::vector<Expr> kernel;
+  for (int64_t extent : window.kernel) kernel.push_back(tensor::imm(extent));
+  const Expr none = tensor::identity(Combiner::kMin, Element::kInt64);
+  const auto found = [&](Indices i, Indices r) {
+    std::vector<Expr> source = {i[0], i[1]};
+    Expr place = i[0] * x->extents[1] + i[1], exists = tensor::imm(Type{Element::kBool, 1}, 1);
+    for (size_t d = 0; d < r.size(); ++d) {
+      source.push_back(window_at(window, d, i[d + 2], r[d]));
+      const Expr here = source.back() - window.pads_begin[d];
+      exists = logical_and(exists, logical_and(tensor::imm(int64_t{0}) <= here, here < x->extents[d + 2]));
+      place = place * x->extents[d + 2] + here;
+    }
+    const Expr wins = logical_and(exists, equal(at(padded, std::move(source)), at(most, i)));
+    return select(wins, place, none);
+  };
+  const Buffer first = b.reduce("first", Element::kInt64, most->extents, kernel, Combiner::kMin, found);
+  // NaN is equal to nothing.
+  return b.compute(name, Element::kInt64, most->extents, [&](Indices i) {
+    Expr place = i[0] * x->extents[1] + i[1];
+    for (size_t d = 0; d < window.kernel.size(); ++d)
+      place = place * x->extents[d + 2] +
+              max(window_at(window, d, i[d + 2], tensor::imm(int64_t{0})) - window.pads_begin[d],
+                  tensor::imm(int64_t{0}));
+    return select(equal(at(first, i), none), place, at(first, i));
+  });
 }
 
 Buffer avg_pool(Builder& b, const Buffer& x, Window window, bool count_include_pad) {

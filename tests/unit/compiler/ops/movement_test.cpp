@@ -177,5 +177,23 @@ TEST(Gather, AScalarIndexDropsTheAxis) {
   expect_near(run(b, gather(b, input, place, 0), {x, index}), {{3}, {6, 7, 8}});
 }
 
+TEST(DepthToSpace, PutsPhasesOfChannelsBetweenElements) {
+  const HostTensor x = counting({1, 12, 2, 3});
+  for (const int64_t groups : {1, 3}) {
+    Builder b;
+    const Buffer input = input_like(b, "x", x);
+    const int64_t blocks_x = groups == 1 ? 3 : 2, each = 12 / (groups * 2 * blocks_x),
+                  channels = groups * each;
+    // The first row and the first column are left out, and one column beyond the last is 0.
+    const HostTensor want = generate({1, channels, 3, blocks_x * 3}, [&](const Shape& i) {
+      const int64_t y = i[2] + 1, z = i[3] + 1, phase = (y % 2) * blocks_x + z % blocks_x;
+      const int64_t channel = (i[1] / each * 2 * blocks_x + phase) * each + i[1] % each;
+      return x.at({0, channel, y / 2, z / blocks_x}, 0);
+    });
+    expect_near(run(b, depth_to_space(b, input, {groups, {2, blocks_x}, {1, 1}, {3, blocks_x * 3}}), {x}),
+                want);
+  }
+}
+
 }  // namespace
 }  // namespace tf::ops
