@@ -204,8 +204,8 @@ class Inference {
       int64_t span = 0, last = 0;
       const bool overflow = __builtin_mul_overflow(op.sizes[k] - 1, op.steps[k], &span) ||
                             __builtin_add_overflow(op.starts[k], span, &last);
-      if (op.sizes[k] < 1 || op.steps[k] == 0 || overflow || op.starts[k] < 0 || op.starts[k] >= extent ||
-          last < 0 || last >= extent)
+      const bool outside = op.starts[k] < 0 || op.starts[k] >= extent || last < 0 || last >= extent;
+      if (op.sizes[k] < 0 || op.steps[k] == 0 || overflow || (op.sizes[k] > 0 && outside))
         return bad("takes ", op.sizes[k], " elements from ", op.starts[k], " by ", op.steps[k], " of axis ",
                    op.axes[k], ", whose size is ", extent);
       result.extents[op.axes[k]] = tensor::imm(op.sizes[k]);
@@ -261,6 +261,70 @@ class Inference {
     TensorType result{data.element, Extents(data.extents.begin(), data.extents.begin() + op.axis)};
     result.extents.insert(result.extents.end(), indices.extents.begin(), indices.extents.end());
     result.extents.insert(result.extents.end(), data.extents.begin() + op.axis + 1, data.extents.end());
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const Resample& op) const {
+    TensorType result = type(0);
+    TF_RETURN_IF_ERROR(check_axes(op.axes, result.rank()));
+    const size_t each = op.weighted ? 2 : 1;
+    if (op.axes.empty() || count() != 1 + each * op.axes.size()) return bad("needs tables for each axis");
+    const Element sum = result.element == Element::kFloat64 ? Element::kFloat64 : Element::kFloat32;
+    if (op.weighted && !tensor::is_float(result.element))
+      return bad("weighs floats, not ", to_string(result));
+    for (size_t k = 0; k < op.axes.size(); ++k) {
+      const TensorType& indices = type(1 + k * each);
+      if (indices.element != Element::kInt32 || indices.rank() != 2 || graph_.value(indices.extents[0]) < 1)
+        return bad("the indices are ", to_string(indices), ", not i32[taps, extent]");
+      if (op.weighted &&
+          (type(2 + k * each).element != sum || graph_.shape(type(2 + k * each)) != graph_.shape(indices)))
+        return bad("the weights are ", to_string(type(2 + k * each)), ", the indices ", to_string(indices));
+      if (graph_.value(indices.extents[1]) > 0 && graph_.value(result.extents[op.axes[k]]) == 0)
+        return bad("reads axis ", op.axes[k], ", which has no element");
+      result.extents[op.axes[k]] = indices.extents[1];
+    }
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const DepthToSpace& op) const {
+    const TensorType& x = type(0);
+    const size_t spatial = op.blocks.size();
+    if (x.rank() != static_cast<int>(spatial) + 2 || op.begin.size() != spatial || op.sizes.size() != spatial)
+      return bad("needs one block, begin and size for each spatial axis of ", to_string(x));
+    int64_t channels = graph_.value(x.extents[1]), block = 1;
+    for (size_t d = 0; d < spatial; ++d) {
+      if (op.blocks[d] < 1 || op.blocks[d] > INT32_MAX ||
+          __builtin_mul_overflow(block, op.blocks[d], &block) || op.begin[d] < 0 || op.begin[d] > INT32_MAX ||
+          op.sizes[d] < 0)
+        return bad("blocks of ", op.blocks[d], " from ", op.begin[d]);
+    }
+    int64_t all = 0;
+    if (op.groups < 1 || __builtin_mul_overflow(op.groups, block, &all) || channels % all != 0)
+      return bad(channels, " channels in ", op.groups, " groups of blocks of ", block);
+    TensorType result{x.element, {x.extents[0], tensor::imm(channels / block)}};
+    for (int64_t size : op.sizes) result.extents.push_back(tensor::imm(size));
+    return result;
+  }
+
+  absl::StatusOr<TensorType> operator()(const Sample&) const {
+    const TensorType &x = type(0), &batches = type(1), &places = type(2);
+    const auto is_index = [](const TensorType& t) {
+      return t.element == Element::kInt32 || t.element == Element::kInt64;
+    };
+    if (x.rank() != 3 || batches.rank() != 1 || places.rank() != 3 || !is_index(batches) ||
+        !is_index(places) || graph_.value(places.extents[1]) != graph_.value(batches.extents[0]) ||
+        graph_.value(places.extents[0]) < 1)
+      return bad("cannot sample ", to_string(x), " at ", to_string(places), " of ", to_string(batches));
+    if (count() > 3) {
+      const Element sum = x.element == Element::kFloat64 ? Element::kFloat64 : Element::kFloat32;
+      if (!tensor::is_float(x.element) || type(3).element != sum ||
+          graph_.shape(type(3)) != graph_.shape(places))
+        return bad("the weights are ", to_string(type(3)), ", the places ", to_string(places));
+    }
+    TensorType result{x.element, {places.extents[1], x.extents[1], places.extents[2]}};
+    TF_ASSIGN_OR_RETURN(const int64_t made, element_count(graph_.shape(result)));
+    if (made > 0 && (graph_.value(x.extents[0]) == 0 || graph_.value(x.extents[2]) == 0))
+      return bad("samples ", to_string(x), ", which has no element");
     return result;
   }
 

@@ -82,6 +82,7 @@ absl::StatusOr<TensorType> infer_pool(const Graph& graph, const Pool& op, const 
       return absl::InvalidArgumentError(
           absl::StrCat("a window of spatial axis ", i, " would see only padding"));
   }
+  if (op.kind == PoolKind::kMaxIndex) result.element = tensor::Element::kInt64;
   return result;
 }
 

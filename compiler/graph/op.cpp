@@ -3,7 +3,7 @@
 namespace tf::graph {
 namespace {
 
-constexpr std::array<std::string_view, 2> kPoolNames = {"max_pool", "average_pool"};
+constexpr std::array<std::string_view, 3> kPoolNames = {"max_pool", "average_pool", "max_pool_index"};
 
 // In the order of Op. The names of operators with kinds are those of their kinds.
 struct Plain {
@@ -16,8 +16,9 @@ constexpr Plain kPlain[] = {
     {"batch_norm", {5, 5}}, {"", {1, 1}},         {"leaky_relu", {1, 1}}, {"clip", {1, 1}},
     {"", {2, 2}},           {"where", {3, 3}},    {"cast", {1, 1}},       {"concat", {1, -1}},
     {"reshape", {1, 1}},    {"expand", {1, 1}},   {"transpose", {1, 1}},  {"slice", {1, 1}},
-    {"pad", {1, 1}},        {"gather", {2, 2}},   {"result", {1, 1}},     {"topk", {1, 1}},
-    {"if", {1, -1}},        {"loop", {1, -1}}};
+    {"pad", {1, 1}},        {"gather", {2, 2}},   {"resample", {2, 7}},   {"depth_to_space", {1, 1}},
+    {"sample", {3, 4}},     {"result", {1, 1}},   {"topk", {1, 1}},       {"if", {1, -1}},
+    {"loop", {1, -1}}};
 static_assert(std::size(kPlain) == std::variant_size_v<Op>);
 
 std::string_view name_of(const Op& op) {
@@ -30,10 +31,10 @@ std::string_view name_of(const Op& op) {
 
 // Every operator once; kinds give one each.
 std::vector<Op> all_ops() {
-  std::vector<Op> all = {Input{},     Constant{},  Conv{},      MatMul{}, Lrn{},  Softmax{},
-                         BatchNorm{}, LeakyRelu{}, Clip{},      Where{},  Cast{}, Concat{},
-                         Reshape{},   Expand{},    Transpose{}, Slice{},  Pad{},  Gather{},
-                         Result{},    TopK{},      If{},        Loop{}};
+  std::vector<Op> all = {Input{},     Constant{}, Conv{},  MatMul{}, Lrn{},      Softmax{},      BatchNorm{},
+                         LeakyRelu{}, Clip{},     Where{}, Cast{},   Concat{},   Reshape{},      Expand{},
+                         Transpose{}, Slice{},    Pad{},   Gather{}, Resample{}, DepthToSpace{}, Sample{},
+                         Result{},    TopK{},     If{},    Loop{}};
   for (size_t i = 0; i < kPoolNames.size(); ++i) all.push_back(Pool{.kind = static_cast<PoolKind>(i)});
   for (size_t i = 0; i < ops::kReduceNames.size(); ++i)
     all.push_back(Reduce{.kind = static_cast<ReduceKind>(i)});

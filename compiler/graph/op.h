@@ -46,7 +46,8 @@ struct MatMul {
 };
 
 // (x [N, C, spatial…]): padding never wins a maximum, and is counted in an average only if count_include_pad.
-enum class PoolKind : uint8_t { kMax, kAverage };
+// kMaxIndex gives the places of the maxima in all of x, row-major, as i64.
+enum class PoolKind : uint8_t { kMax, kAverage, kMaxIndex };
 struct Pool {
   PoolKind kind = PoolKind::kMax;
   std::vector<int64_t> kernel, strides, dilations, pads_begin, pads_end;
@@ -132,6 +133,27 @@ struct Gather {  // (data, indices i32 or i64): negative indices count from the 
   int64_t axis = 0;
 };
 
+// (x, for each axis: indices i32 [taps, extent][, weights of that shape, if weighted]): y[…, o, …] is the sum of
+// x[…, indices[t, o], …] * weights[t, o] over the taps of all axes. Weights are f64 for f64, else f32.
+struct Resample {
+  std::vector<int64_t> axes;
+  bool weighted = false;
+};
+
+// (x [N, groups * B * M, spatial…]) → [N, groups * M, sizes…]: B, the product of the blocks, channels become neighbours
+// along the spatial axes, of which `begin` elements are left out (ops::depth_to_space).
+struct DepthToSpace {
+  int64_t groups = 1;
+  std::vector<int64_t> blocks, begin, sizes;
+};
+
+// (x [N, C, S], batches [R], places [T, R, P][, weights [T, R, P]]) → [R, C, P]: the sum, or the greatest, over t of
+// x[batches[r], c, places[t, r, p]] * weights[t, r, p]; a negative place reads 0. Indices are i32 or i64, weights f64 for
+// f64, else f32.
+struct Sample {
+  bool greatest = false;
+};
+
 // (x): of a node with several results, the one of that number, from 1 on; reading the node itself reads number 0.
 struct Result {
   int64_t index = 1;
@@ -168,7 +190,7 @@ struct Loop {
 
 using Op = std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary,
                         LeakyRelu, Clip, Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad,
-                        Gather, Result, TopK, If, Loop>;
+                        Gather, Resample, DepthToSpace, Sample, Result, TopK, If, Loop>;
 
 // "conv", "max_pool", "relu", … : the text form's operator names; kinds have a name each.
 std::string op_name(const Op& op);
@@ -219,6 +241,12 @@ void visit_attributes(O& op, V&& v) {
     v("axes", op.axes), v("starts", op.starts), v("sizes", op.sizes), v("steps", op.steps);
   } else if constexpr (std::is_same_v<T, Pad>) {
     v("begin", op.begin), v("end", op.end), v("value", op.value);
+  } else if constexpr (std::is_same_v<T, Resample>) {
+    v("axes", op.axes), v("weighted", op.weighted);
+  } else if constexpr (std::is_same_v<T, DepthToSpace>) {
+    v("groups", op.groups), v("blocks", op.blocks), v("begin", op.begin), v("sizes", op.sizes);
+  } else if constexpr (std::is_same_v<T, Sample>) {
+    v("greatest", op.greatest);
   } else if constexpr (std::is_same_v<T, Result>) {
     v("index", op.index);
   } else if constexpr (std::is_same_v<T, TopK>) {

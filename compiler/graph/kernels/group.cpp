@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kMostNodes = 24;
 
 bool is_anchor(const Node& node) {
-  return as<Conv>(node) || as<MatMul>(node) || as<Pool>(node) || as<Reduce>(node) || as<Softmax>(node);
+  return as<Conv>(node) || as<MatMul>(node) || as<Pool>(node) || as<Reduce>(node) || as<Softmax>(node) ||
+         as<Resample>(node) || as<DepthToSpace>(node) || as<Sample>(node);
 }
 
 enum class Kind : uint8_t { kAnchor, kElementwise, kOther };

@@ -16,6 +16,8 @@
 #include "compiler/ops/movement.h"
 #include "compiler/ops/pooling.h"
 #include "compiler/ops/reduction.h"
+#include "compiler/ops/resample.h"
+#include "compiler/ops/sample.h"
 
 namespace tf::graph {
 namespace {
@@ -69,6 +71,7 @@ class GroupLowering {
   }
   Buffer operator()(const Pool& op) {
     const ops::Window window{op.kernel, op.strides, op.dilations, op.pads_begin, op.pads_end};
+    if (op.kind == PoolKind::kMaxIndex) return ops::max_pool_index(builder_, operand(0), window);
     return op.kind == PoolKind::kMax ? ops::max_pool(builder_, operand(0), window)
                                      : ops::avg_pool(builder_, operand(0), window, op.count_include_pad);
   }
@@ -123,6 +126,27 @@ class GroupLowering {
     const Buffer data = operand(0);
     const auto extent = static_cast<double>(graph_.shape(node_->inputs[0])[op.axis]);
     return ops::gather(builder_, data, operand(1, {0, extent - 1}), static_cast<int>(op.axis));
+  }
+  Buffer operator()(const Resample& op) {
+    const Buffer x = operand(0);
+    std::vector<ops::TableAxis> axes;
+    size_t next = 1;
+    for (int64_t axis : op.axes) {
+      const auto extent = static_cast<double>(graph_.shape(node_->inputs[0])[axis]);
+      axes.push_back({static_cast<int>(axis), operand(next++, {0, extent - 1}), nullptr});
+      if (op.weighted) axes.back().weights = operand(next++);
+    }
+    return ops::resample(builder_, x, axes);
+  }
+  Buffer operator()(const DepthToSpace& op) {
+    return ops::depth_to_space(builder_, operand(0), {op.groups, op.blocks, op.begin, op.sizes});
+  }
+  Buffer operator()(const Sample& op) {
+    const std::vector<int64_t> shape = graph_.shape(node_->inputs[0]);
+    const Buffer x = operand(0), batches = operand(1, {0, static_cast<double>(shape[0]) - 1});
+    const Buffer places = operand(2, {0, static_cast<double>(shape[2]) - 1});
+    return ops::sample(builder_, {x, batches, places, node_->inputs.size() > 3 ? operand(3) : nullptr},
+                       op.greatest);
   }
 
  private:
