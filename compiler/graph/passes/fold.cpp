@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/passes/fold_kernel.h"
 #include "compiler/graph/passes/fold_move.h"
 #include "compiler/graph/passes/rewrite.h"
 #include "compiler/ops/operations.h"
@@ -209,8 +210,9 @@ BlobRef fold(const Graph& graph, const Op& op, std::span<const NodeId> inputs, c
   }
   if (BlobRef moved = fold_move(graph, op, inputs, result)) return moved;
   const bool real = tensor::is_float(graph.type(inputs.back()).element);
-  return real ? std::visit(Arithmetic<double>(graph, inputs, result), op)
-              : std::visit(Arithmetic<int64_t>(graph, inputs, result), op);
+  BlobRef computed = real ? std::visit(Arithmetic<double>(graph, inputs, result), op)
+                          : std::visit(Arithmetic<int64_t>(graph, inputs, result), op);
+  return computed ? computed : fold_kernel(graph, op, inputs, result);
 }
 
 namespace {

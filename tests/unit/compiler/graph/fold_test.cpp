@@ -94,17 +94,15 @@ TEST_F(Fold, ReductionsAndExtremaKeepNaN) {
   EXPECT_TRUE(std::isnan(folded(Clip{0, 1}, {y})[1]));
 }
 
-TEST_F(Fold, LeavesReductionsOfNothing) {
+TEST_F(Fold, GivesReductionsOfNothingWhatTheirKernelsGive) {
   const NodeId none = ints({}, {0, 3});
-  for (ReduceKind kind : {ReduceKind::kMean, ReduceKind::kSum, ReduceKind::kMax})
-    EXPECT_TRUE(folded(Reduce{kind, {0}, false}, {none}).empty());
+  EXPECT_EQ(folded_ints(Reduce{ReduceKind::kSum, {0}, false}, {none}), (Ints{0, 0, 0}));
+  EXPECT_EQ(folded_ints(Reduce{ReduceKind::kMax, {0}, false}, {none}), Ints(3, INT64_MIN));
 }
 
-TEST_F(Fold, LeavesConvolutionsAndUnknownValues) {
+TEST_F(Fold, LeavesUnknownValues) {
   const NodeId x = graph_.add_input(tensor_type(Element::kFloat32, Ints{2}), "x");
   EXPECT_TRUE(folded(Unary{UnaryKind::kRelu}, {x}).empty());
-  const NodeId a = floats({1, 2, 3, 4}, {2, 2});
-  EXPECT_TRUE(folded(MatMul{}, {a, a}).empty());
 }
 
 TEST_F(Fold, PassFoldsWholeChainsAndDropsTheRest) {
@@ -128,6 +126,17 @@ TEST(ElementValues, HalvesAreRoundedOnce) {
             (Floats{1.0009765625, INFINITY, -0.0}));
   EXPECT_EQ(read_floats(Element::kBFloat16, write_integers(Element::kBFloat16, {16842753})),
             Floats{16908288});
+}
+
+TEST_F(Fold, EvaluatesTheKernelsOfOtherOperators) {
+  const NodeId x = floats({1, 2, 3, 4}, {1, 1, 4}), w = floats({1, 10}, {1, 1, 2});
+  EXPECT_EQ(folded(Conv{{1}, {1}, {0}, {0}, 1}, {x, w}), (Floats{21, 32, 43}));
+  // Whole numbers are exact, and halves are rounded once.
+  const NodeId big = ints({(int64_t{1} << 60) + 1, 3}, {1, 2}), ones = ints({1, 1}, {2, 1});
+  EXPECT_EQ(folded_ints(MatMul{}, {big, ones}), (Ints{(int64_t{1} << 60) + 4}));
+  // More than a moment's work is left to a kernel.
+  const NodeId large = floats(Floats(1 << 16, 1), {256, 256});
+  EXPECT_TRUE(folded(MatMul{}, {large, large}).empty());
 }
 
 }  // namespace
