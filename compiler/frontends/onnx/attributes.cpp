@@ -38,10 +38,10 @@ constexpr std::string_view kConsuming =
     "Abs Add BatchNormalization Ceil Clip Div Dropout Elu Exp Floor HardSigmoid LeakyRelu Log Max Mean Min "
     "Mul Neg "
     "PRelu Reciprocal Relu Reshape Sigmoid Sqrt Sub Sum Tanh";
-constexpr std::string_view kConvolutions = "Conv ConvInteger QLinearConv";
+constexpr std::string_view kConvolutions = "Conv ConvInteger ConvTranspose QLinearConv";
 constexpr std::string_view kRecurrent = "GRU LSTM RNN";
 constexpr std::string_view kPools = "AveragePool MaxPool";
-constexpr std::string_view kWindows = "AveragePool Conv ConvInteger MaxPool QLinearConv";
+constexpr std::string_view kWindows = "AveragePool Conv ConvInteger ConvTranspose LpPool MaxPool QLinearConv";
 constexpr std::string_view kReductions =
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
     "ReduceSumSquare";
@@ -56,7 +56,7 @@ constexpr AttributeRow kAttributes[] = {
     {"Cast", "saturate", kInt, 19},
     {"Clip", "max", kFloat, 1, 11},
     {"Clip", "min", kFloat, 1, 11},
-    {"Concat Flatten Gather LogSoftmax Softmax Split", "axis", kInt},
+    {"Concat Flatten Gather GatherElements LogSoftmax OneHot Softmax Split", "axis", kInt},
     {"Constant ConstantOfShape", "value", kTensor},
     {"Constant", "sparse_value", kSparse, 11},
     {"Constant", "value_float", kFloat, 12},
@@ -143,6 +143,45 @@ constexpr AttributeRow kAttributes[] = {
     {"AveragePool", "dilations", kInts, 19},
     {"MaxPool", "dilations", kInts, 10},
     {"MaxPool", "storage_order", kInt, 8},
+    {"LpPool", "ceil_mode", kInt, 18},
+    {"LpPool", "dilations", kInts, 18},
+    {"LpPool GlobalLpPool", "p", kFloat, 1, 2},
+    {"LpPool GlobalLpPool", "p", kInt, 2},
+    {"ConvTranspose", "output_padding", kInts},
+    {"ConvTranspose", "output_shape", kInts},
+    {"AffineGrid GridSample", "align_corners", kInt},
+    {"CenterCropPad", "axes", kInts},
+    {"Col2Im", "dilations", kInts},
+    {"Col2Im", "pads", kInts},
+    {"Col2Im", "strides", kInts},
+    {"DepthToSpace SpaceToDepth", "blocksize", kInt},
+    {"DepthToSpace", "mode", kString, 11},
+    {"EyeLike", "dtype", kInt},
+    {"EyeLike", "k", kInt},
+    {"GatherND", "batch_dims", kInt, 12},
+    {"GridSample", "mode", kString},
+    {"GridSample", "padding_mode", kString},
+    {"Resize", "antialias", kInt, 18},
+    {"Resize", "axes", kInts, 18},
+    {"Resize", "coordinate_transformation_mode", kString, 11},
+    {"Resize", "cubic_coeff_a", kFloat, 11},
+    {"Resize", "exclude_outside", kInt, 11},
+    {"Resize", "extrapolation_value", kFloat, 11},
+    {"Resize", "keep_aspect_ratio_policy", kString, 18},
+    {"Resize Upsample", "mode", kString},
+    {"Resize", "nearest_mode", kString, 11},
+    {"RoiAlign", "coordinate_transformation_mode", kString, 16},
+    {"RoiAlign", "mode", kString},
+    {"RoiAlign", "output_height", kInt},
+    {"RoiAlign", "output_width", kInt},
+    {"RoiAlign", "sampling_ratio", kInt},
+    {"RoiAlign", "spatial_scale", kFloat},
+    {"ReverseSequence", "batch_axis", kInt},
+    {"ReverseSequence", "time_axis", kInt},
+    {"Trilu", "upper", kInt},
+    {"Upsample", "height_scale", kFloat, 1, 7},
+    {"Upsample", "width_scale", kFloat, 1, 7},
+    {"Upsample", "scales", kFloats, 7, 9},
     {kReductions, "keepdims", kInt},
     {kOtherReductions, "axes", kInts, 1, 18},
     {kOtherReductions, "noop_with_empty_axes", kInt, 18},
@@ -205,13 +244,17 @@ struct FirstSet {
 constexpr FirstSet kFirstSets[] = {
     {7, "Cos Sin"},
     {8, "Expand"},
-    {9, "ConstantOfShape Erf IsNaN Where"},
-    {10, "ConvInteger DequantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear"},
-    {11, "DynamicQuantizeLinear Range Round"},
+    {9, "ConstantOfShape Erf EyeLike IsNaN OneHot Where"},
+    {10,
+     "ConvInteger DequantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear Resize "
+     "ReverseSequence RoiAlign"},
+    {11, "DynamicQuantizeLinear GatherElements GatherND Range Round"},
     {12, "GreaterOrEqual LessOrEqual"},
-    {14, "HardSwish"},
+    {14, "HardSwish Trilu"},
+    {16, "GridSample"},
     {17, "LayerNormalization"},
-    {20, "Gelu"},
+    {18, "CenterCropPad Col2Im"},
+    {20, "AffineGrid Gelu"},
     {7, "Acos Asin Atan Tan"},
     {18, "GroupNormalization"},
     {23, "Attention RMSNormalization RotaryEmbedding"},

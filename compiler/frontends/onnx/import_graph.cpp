@@ -22,10 +22,12 @@ using ::onnx::NodeProto;
 
 std::map<std::string, Rule> all_rules() {
   std::map<std::string, Rule> rules;
-  for (auto table : {activation_rules(), arithmetic_rules(), attention_rules(), bit_rules(), constant_rules(),
-                     control_rules(), einsum_rules(), loss_rules(), network_rules(), normalization_rules(),
-                     quantized_rules(), recurrent_rules(), reduction_rules(), selection_rules(),
-                     shape_rules(), signal_rules(), trigonometry_rules()})
+  for (auto table :
+       {activation_rules(), arithmetic_rules(),     attention_rules(), bit_rules(),         constant_rules(),
+        control_rules(),    conv_transpose_rules(), einsum_rules(),    loss_rules(),        movement_rules(),
+        network_rules(),    normalization_rules(),  padding_rules(),   pooling_rules(),     quantized_rules(),
+        recurrent_rules(),  reduction_rules(),      resize_rules(),    roi_align_rules(),   sampling_rules(),
+        selection_rules(),  shape_rules(),          signal_rules(),    trigonometry_rules()})
     for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
   return rules;
 }

@@ -152,16 +152,23 @@ struct NamedRule {
 std::span<const NamedRule> activation_rules();
 std::span<const NamedRule> arithmetic_rules();  // element-wise
 std::span<const NamedRule> attention_rules();
-std::span<const NamedRule> bit_rules();       // signs, remainders, bits
-std::span<const NamedRule> constant_rules();  // constants and questions about shapes
-std::span<const NamedRule> control_rules();   // branches and loops
+std::span<const NamedRule> bit_rules();             // signs, remainders, bits
+std::span<const NamedRule> constant_rules();        // constants and questions about shapes
+std::span<const NamedRule> control_rules();         // branches and loops
+std::span<const NamedRule> conv_transpose_rules();  // windows that are summed where they overlap
 std::span<const NamedRule> einsum_rules();
 std::span<const NamedRule> loss_rules();
-std::span<const NamedRule> network_rules();  // convolution, matrix products, pooling, …
+std::span<const NamedRule> movement_rules();  // patterns, masks and indices
+std::span<const NamedRule> network_rules();   // convolution, matrix products, …
 std::span<const NamedRule> normalization_rules();
+std::span<const NamedRule> padding_rules();
+std::span<const NamedRule> pooling_rules();
 std::span<const NamedRule> quantized_rules();  // integers with scales and zero points
 std::span<const NamedRule> recurrent_rules();  // RNN, GRU, LSTM
 std::span<const NamedRule> reduction_rules();  // also positions of extremes, running sums
+std::span<const NamedRule> resize_rules();
+std::span<const NamedRule> roi_align_rules();
+std::span<const NamedRule> sampling_rules();   // elements at computed places
 std::span<const NamedRule> selection_rules();  // sorting and selecting
 std::span<const NamedRule> shape_rules();      // what moves elements
 std::span<const NamedRule> signal_rules();     // windows and Fourier transforms

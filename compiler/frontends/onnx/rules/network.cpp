@@ -1,4 +1,4 @@
-// Convolution, matrix products, pooling: ONNX's attributes turned into ours.
+// Convolution, matrix products: ONNX's attributes turned into ours.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -27,71 +27,6 @@ Result conv(NodeReader& node) {
   Conv op{window.strides, window.dilations, window.pads_begin, window.pads_end, 1};
   TF_ASSIGN_OR_RETURN(op.groups, node.int_attribute("group", 1));
   return node.emit(std::move(op), std::move(inputs));
-}
-
-// With ceil_mode a last, partial window is added by more padding at the end, unless it would start there.
-void round_up(const Ints& shape, Window& window) {
-  for (size_t i = 0; i < window.kernel.size(); ++i) {
-    const int64_t reach = window.dilations[i] * (window.kernel[i] - 1) + 1;
-    const int64_t room = shape[i + 2] + window.pads_begin[i] + window.pads_end[i] - reach;
-    const int64_t rest = room < 0 ? 0 : room % window.strides[i];
-    if (rest == 0) continue;
-    const int64_t last_start = room - rest + window.strides[i];
-    if (last_start < shape[i + 2] + window.pads_begin[i]) window.pads_end[i] += window.strides[i] - rest;
-  }
-}
-
-// Averages with ceil_mode and count_include_pad: what padding the attributes give counts, what a last,
-// partial window adds to it does not. So the former becomes a Pad.
-Result padded_average(NodeReader& node, NodeId x, const Window& given, Window rounded) {
-  const auto rank = static_cast<size_t>(node.rank(x));
-  Pad pad{Ints(rank, 0), Ints(rank, 0), 0};
-  for (size_t i = 0; i < given.kernel.size(); ++i) {
-    pad.begin[i + 2] = given.pads_begin[i];
-    pad.end[i + 2] = given.pads_end[i];
-    rounded.pads_begin[i] = 0;
-    rounded.pads_end[i] -= given.pads_end[i];
-  }
-  TF_ASSIGN_OR_RETURN(x, node.emit(std::move(pad), {x}));
-  return node.emit(Pool{PoolKind::kAverage, rounded.kernel, rounded.strides, rounded.dilations,
-                        rounded.pads_begin, rounded.pads_end, false},
-                   {x});
-}
-
-Result pool(NodeReader& node, PoolKind kind) {
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  if (node.has_output(1)) return node.unsupported("its second output (indices) is not supported");
-  TF_ASSIGN_OR_RETURN(Window window, read_window(node, x, {}));
-  TF_ASSIGN_OR_RETURN(const int64_t ceil_mode, node.int_attribute("ceil_mode", 0));
-  TF_ASSIGN_OR_RETURN(const int64_t include, node.int_attribute("count_include_pad", 0));
-  if (ceil_mode != 0) {
-    const Window given = window;
-    round_up(node.graph().shape(x), window);
-    if (include != 0 && window.pads_end != given.pads_end) return padded_average(node, x, given, window);
-  }
-  return node.emit(Pool{kind, window.kernel, window.strides, window.dilations, window.pads_begin,
-                        window.pads_end, include != 0},
-                   {x});
-}
-Result max_pool(NodeReader& node) {
-  return pool(node, PoolKind::kMax);
-}
-Result average_pool(NodeReader& node) {
-  return pool(node, PoolKind::kAverage);
-}
-
-Result global_pool(NodeReader& node, ReduceKind kind) {
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  if (node.rank(x) < 3) return node.invalid("needs an input with spatial axes");
-  Ints axes(node.rank(x) - 2);
-  std::iota(axes.begin(), axes.end(), 2);
-  return node.emit(Reduce{kind, std::move(axes), true}, {x});
-}
-Result global_average_pool(NodeReader& node) {
-  return global_pool(node, ReduceKind::kMean);
-}
-Result global_max_pool(NodeReader& node) {
-  return global_pool(node, ReduceKind::kMax);
 }
 
 Result scaled(NodeReader& node, NodeId x, double factor) {
@@ -203,16 +138,9 @@ Result dropout(NodeReader& node) {
   return node.emit(Unary{UnaryKind::kIdentity}, {x});
 }
 
-constexpr std::array kNetworkRules = {NamedRule{"AveragePool", average_pool},
-                                      NamedRule{"Conv", conv},
-                                      NamedRule{"Dropout", dropout},
-                                      NamedRule{"Gemm", gemm},
-                                      NamedRule{"GlobalAveragePool", global_average_pool},
-                                      NamedRule{"GlobalMaxPool", global_max_pool},
-                                      NamedRule{"LogSoftmax", log_softmax},
-                                      NamedRule{"MatMul", matmul},
-                                      NamedRule{"MaxPool", max_pool},
-                                      NamedRule{"Softmax", plain_softmax}};
+constexpr std::array kNetworkRules = {NamedRule{"Conv", conv},     NamedRule{"Dropout", dropout},
+                                      NamedRule{"Gemm", gemm},     NamedRule{"LogSoftmax", log_softmax},
+                                      NamedRule{"MatMul", matmul}, NamedRule{"Softmax", plain_softmax}};
 
 }  // namespace
 

@@ -64,7 +64,7 @@ Result reshape(NodeReader& node) {
       kept[i] = true;
     } else if (want[i] == -1 && open < 0) {
       open = static_cast<int>(i);
-    } else if (want[i] >= 1 && !__builtin_mul_overflow(divisor, want[i], &divisor)) {
+    } else if (want[i] >= (allow_zero != 0 ? 0 : 1) && !__builtin_mul_overflow(divisor, want[i], &divisor)) {
       extents[i] = tensor::imm(want[i]);
     } else {
       return node.invalid(absl::StrCat("its shape has an entry ", want[i], " that is invalid"));
@@ -211,12 +211,12 @@ Result slice(NodeReader& node) {
     auto place = [&](int64_t at, int64_t low, int64_t high) {
       return std::clamp(at < 0 ? std::max(at, -extent - 1) + extent : at, low, high);
     };
+    const int64_t last = std::max<int64_t>(extent - 1, 0);
     const int64_t start =
-        step > 0 ? place(arguments.starts[k], 0, extent) : place(arguments.starts[k], 0, extent - 1);
-    const int64_t end =
-        step > 0 ? place(arguments.ends[k], 0, extent) : place(arguments.ends[k], -1, extent - 1);
-    const int64_t size = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
-    if (size < 1) return node.unsupported(absl::StrCat("it selects no element of axis ", axes[k]));
+        step > 0 ? place(arguments.starts[k], 0, extent) : place(arguments.starts[k], 0, last);
+    const int64_t end = step > 0 ? place(arguments.ends[k], 0, extent) : place(arguments.ends[k], -1, last);
+    const int64_t span = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
+    const int64_t size = extent == 0 ? 0 : std::max<int64_t>(span, 0);
     if (start == 0 && step == 1 && size == extent) continue;  // the whole axis: a named dimension stays one
     op.axes.push_back(axes[k]);
     op.starts.push_back(start);
@@ -226,52 +226,10 @@ Result slice(NodeReader& node) {
   return node.emit(std::move(op), {x});
 }
 
-Result pad(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  TF_ASSIGN_OR_RETURN(const std::string mode, node.string_attribute("mode", "constant"));
-  if (mode != "constant")
-    return node.unsupported(absl::StrCat("mode '", mode, "' is not supported; use 'constant'"));
-  Pad op;
-  Ints pads;
-  if (node.opset() < 11) {
-    TF_ASSIGN_OR_RETURN(pads, node.ints_attribute("pads", {}));
-    TF_ASSIGN_OR_RETURN(op.value, node.float_attribute("value", 0));
-  } else {
-    TF_ASSIGN_OR_RETURN(pads, node.constant_ints(1, "pads"));
-    if (node.has(2)) {
-      TF_ASSIGN_OR_RETURN(const std::vector<double> value, node.constant_floats(2, "value"));
-      if (value.size() != 1) return node.invalid("its value is not a single number");
-      op.value = value[0];
-      if (!tensor::is_float(node.type(x).element) && std::fabs(op.value) > 0x1p53)
-        return node.unsupported("a value beyond 2^53 is not supported");
-    }
-  }
-  const int rank = node.rank(x);
-  Ints axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (node.has(3)) {
-    TF_ASSIGN_OR_RETURN(axes, node.constant_ints(3, "axes"));
-    TF_ASSIGN_OR_RETURN(axes, node.axes(std::move(axes), rank));
-  }
-  if (pads.size() != 2 * axes.size()) return node.invalid("it does not have two pads per axis");
-  op.begin.assign(rank, 0);
-  op.end.assign(rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    for (int64_t entry : {pads[i], pads[i + axes.size()]}) {
-      if (entry < 0) return node.unsupported("negative pads are not supported");
-      if (entry > INT32_MAX) return node.invalid(absl::StrCat("a pad of ", entry));
-    }
-    op.begin[axes[i]] = pads[i];
-    op.end[axes[i]] = pads[i + axes.size()];
-  }
-  return node.emit(std::move(op), {x});
-}
-
 Result expand(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const Ints shape, node.constant_ints(1, "shape"));
-  if (auto count = element_count(shape); !count.ok() || *count < 1)
-    return node.invalid("its shape is invalid");
+  if (auto count = element_count(shape); !count.ok()) return node.invalid("its shape is invalid");
   return node.emit(Expand{tensor_type(tensor::Element::kInt64, shape).extents}, {x});
 }
 
@@ -290,17 +248,11 @@ Result gather(NodeReader& node) {
   return node.emit(Gather{axis}, {data, indices});
 }
 
-constexpr std::array kShapeRules = {NamedRule{"Concat", concat},
-                                    NamedRule{"Expand", expand},
-                                    NamedRule{"Flatten", flatten},
-                                    NamedRule{"Gather", gather},
-                                    NamedRule{"Pad", pad},
-                                    NamedRule{"Reshape", reshape},
-                                    NamedRule{"Slice", slice},
-                                    NamedRule{"Split", split},
-                                    NamedRule{"Squeeze", squeeze},
-                                    NamedRule{"Transpose", transpose},
-                                    NamedRule{"Unsqueeze", unsqueeze}};
+constexpr std::array kShapeRules = {NamedRule{"Concat", concat},       NamedRule{"Expand", expand},
+                                    NamedRule{"Flatten", flatten},     NamedRule{"Gather", gather},
+                                    NamedRule{"Reshape", reshape},     NamedRule{"Slice", slice},
+                                    NamedRule{"Split", split},         NamedRule{"Squeeze", squeeze},
+                                    NamedRule{"Transpose", transpose}, NamedRule{"Unsqueeze", unsqueeze}};
 
 }  // namespace
 
