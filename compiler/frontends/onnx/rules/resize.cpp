@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "compiler/frontends/onnx/node_reader.h"
 #include "compiler/graph/element_values.h"
-#include "compiler/ops/resample.h"
 
 namespace tf::onnx {
 namespace {
@@ -296,32 +295,21 @@ class Resizing {
  public:
   Resizing(NodeReader& node, const ResizeOptions& options) : node_(node), options_(options) {}
 
-  // Axes whose taps are few go together, one of many is a kernel of its own.
-  Result resized(NodeId x, const std::vector<ResizedAxis>& axes) {
-    sum_ = node_.type(x).element == tensor::Element::kFloat64 ? tensor::Element::kFloat64
-                                                              : tensor::Element::kFloat32;
+  // The nearest elements of all axes at once; sums of several axis by axis, which is less work.
+  Result resized(NodeId x, std::vector<ResizedAxis> axes) {
     const bool weighted = options_.method != Method::kNearest;
-    Resample op{{}, weighted};
-    std::vector<NodeId> tables;
-    int64_t taps = 1;
-    const auto flush = [&]() -> absl::Status {
-      if (op.axes.empty()) return absl::OkStatus();
-      tables.insert(tables.begin(), x);
-      TF_ASSIGN_OR_RETURN(x, node_.emit(std::exchange(op, {{}, weighted}), std::exchange(tables, {})));
-      taps = 1;
-      return absl::OkStatus();
-    };
-    for (const ResizedAxis& axis : axes) {
-      const Table table = table_of(options_, axis);
-      if (taps * table.taps > ops::kMostUnrolledTaps || op.axes.size() == 3) TF_RETURN_IF_ERROR(flush());
-      taps *= table.taps;
-      op.axes.push_back(axis.axis);
-      TF_RETURN_IF_ERROR(node_.count_made(table.taps * axis.to * (weighted ? 12 : 4)));
-      tables.push_back(add(table.taps, axis.to, tensor::Element::kInt32,
-                           write_integers(tensor::Element::kInt32, table.indices)));
-      if (weighted) tables.push_back(add(table.taps, axis.to, sum_, write_floats(sum_, table.weights)));
+    constexpr size_t kMostAxes = 3;  // of one kernel
+    const size_t together = weighted ? 1 : kMostAxes;
+    if (weighted) put_in_order(axes);
+    for (size_t first = 0; first < axes.size(); first += together) {
+      Resample op{{}, weighted};
+      std::vector<NodeId> operands = {x};
+      for (size_t k = first; k < std::min(first + together, axes.size()); ++k) {
+        op.axes.push_back(axes[k].axis);
+        TF_RETURN_IF_ERROR(add_table(axes[k], node_.type(x).element, operands));
+      }
+      TF_ASSIGN_OR_RETURN(x, node_.emit(std::move(op), std::move(operands)));
     }
-    TF_RETURN_IF_ERROR(flush());
     return x;
   }
 
@@ -346,14 +334,31 @@ class Resizing {
   }
 
  private:
-  NodeId add(int64_t taps, int64_t extent, tensor::Element element, std::string bytes) {
-    return node_.graph().add_constant(tensor_type(element, Ints{taps, extent}),
-                                      std::make_shared<const Blob>(std::move(bytes)), "resample");
+  // What shrinks first, from the outermost axis on. Then what grows, from the innermost axis on: there elements are picked
+  // one by one, while the others' lie next to each other.
+  static void put_in_order(std::vector<ResizedAxis>& axes) {
+    std::ranges::sort(axes, {}, &ResizedAxis::axis);
+    const auto growing = std::stable_partition(axes.begin(), axes.end(),
+                                               [](const ResizedAxis& axis) { return axis.to < axis.from; });
+    std::reverse(growing, axes.end());
+  }
+
+  absl::Status add_table(const ResizedAxis& axis, tensor::Element element, std::vector<NodeId>& operands) {
+    const Table table = table_of(options_, axis);
+    const auto add = [&](tensor::Element of, std::string bytes) {
+      operands.push_back(node_.graph().add_constant(tensor_type(of, Ints{table.taps, axis.to}),
+                                                    std::make_shared<const Blob>(std::move(bytes)),
+                                                    "resample"));
+    };
+    const bool weighted = options_.method != Method::kNearest;
+    TF_RETURN_IF_ERROR(node_.count_made(table.taps * axis.to * (weighted ? 12 : 4)));
+    add(tensor::Element::kInt32, write_integers(tensor::Element::kInt32, table.indices));
+    if (weighted) add(element, write_floats(element, table.weights));
+    return absl::OkStatus();
   }
 
   NodeReader& node_;
   const ResizeOptions& options_;
-  tensor::Element sum_{};
 };
 
 Result resize(NodeReader& node) {
@@ -373,11 +378,12 @@ Result resize(NodeReader& node) {
   const tensor::Element element = node.type(x).element;
   const bool whole = options.method != Method::kNearest && !tensor::is_float(element);
   if (whole && element == tensor::Element::kBool) return node.invalid("bool has no values in between");
-  // Whole numbers are interpolated in f32, those that it does not hold in f64, and cut off.
-  const bool wide = tensor::element_bytes(element) > 2;
-  TF_ASSIGN_OR_RETURN(
-      NodeId y,
-      !whole ? Result(x) : node.cast_to(wide ? tensor::Element::kFloat64 : tensor::Element::kFloat32, x));
+  // Sums are made in f32: of halves, of whole numbers, which are cut off then. Wide numbers are summed in f64.
+  NodeId y = x;
+  if (options.method != Method::kNearest) {
+    const bool wide = element == tensor::Element::kFloat64 || (whole && tensor::element_bytes(element) > 2);
+    TF_ASSIGN_OR_RETURN(y, node.cast_to(wide ? tensor::Element::kFloat64 : tensor::Element::kFloat32, x));
+  }
   Resizing resizing(node, options);
   TF_ASSIGN_OR_RETURN(y, resizing.resized(y, axes));
   if (options.coordinates == "tf_crop_and_resize") {
