@@ -94,33 +94,30 @@ class Deconvolution {
       : node_(node), axes_(std::move(axes)), groups_(groups) {}
 
   Result run(NodeId x, NodeId weights) {
+    batch_ = node_.type(x).extents[0];
+    element_ = node_.type(x).element;
     TF_ASSIGN_OR_RETURN(weights, in_groups(weights));
-    bool strided = false;
-    double waste = 1;
-    for (const Deconvolved& axis : axes_) {
-      strided = strided || axis.stride > 1;
-      waste *= static_cast<double>(axis.taps() * axis.stride) / static_cast<double>(axis.kernel);
-    }
-    TF_ASSIGN_OR_RETURN(x, cut(x));
-    if (!strided) return one_phase(x, weights, Ints(axes_.size(), 0));
-    // Kernels of all phases are made equally large by zeros, unless these would be much of the work.
-    constexpr double kMostWaste = 1.3;
+    if (std::ranges::all_of(axes_, [](const Deconvolved& axis) { return axis.stride == 1; }))
+      return one_phase(x, weights, Ints(axes_.size(), 0));
+    // One convolution computes all phases of every place that one of them needs, and products with zeros where they have
+    // fewer taps than others. Where that is much, each is computed by itself.
+    constexpr double kMostWaste = 1.08;
     constexpr int64_t kMostPhases = 16;
+    double waste = 1;
     int64_t count = 1;
-    for (const Deconvolved& axis : axes_) count *= axis.stride;
-    NodeId z{};
-    DepthToSpace shuffle{groups_, {}, {}, {}};
-    if (waste <= kMostWaste || count > kMostPhases) {
-      TF_ASSIGN_OR_RETURN(z, all_phases(x, weights));
-    } else {
-      TF_ASSIGN_OR_RETURN(z, one_by_one(x, weights));
-      shuffle.groups = 1;
+    for (const Deconvolved& axis : axes_) {
+      const auto all = static_cast<double>((axis.last() - axis.first() + 1) * axis.stride * axis.taps());
+      waste *= all * static_cast<double>(axis.stride) / static_cast<double>(axis.to * axis.kernel);
+      count *= axis.stride;
     }
+    const bool together = waste <= kMostWaste || count > kMostPhases;
+    DepthToSpace shuffle{together ? groups_ : 1, {}, {}, {}};
     for (const Deconvolved& axis : axes_) {
       shuffle.blocks.push_back(axis.stride);
-      shuffle.begin.push_back(axis.begin - axis.first() * axis.stride);
+      shuffle.begin.push_back(together ? axis.begin - axis.first() * axis.stride : 0);
       shuffle.sizes.push_back(axis.to);
     }
+    TF_ASSIGN_OR_RETURN(const NodeId z, together ? all_phases(x, weights) : one_by_one(x, weights));
     return node_.emit(std::move(shuffle), {z});
   }
 
@@ -152,9 +149,9 @@ class Deconvolution {
     Ints apart = node_.graph().shape(w);
     apart.insert(apart.begin() + static_cast<int64_t>(d) + 3, 1);
     TF_ASSIGN_OR_RETURN(w, reshape(w, apart));
-    Pad zeros{Ints(apart.size(), 0), Ints(apart.size(), 0), 0};
-    zeros.end[d + 3] = axis.dilation - 1;
-    TF_ASSIGN_OR_RETURN(w, node_.emit(std::move(zeros), {w}));
+    Pad gaps{Ints(apart.size(), 0), Ints(apart.size(), 0), 0};
+    gaps.end[d + 3] = axis.dilation - 1;
+    TF_ASSIGN_OR_RETURN(w, node_.emit(std::move(gaps), {w}));
     Ints joined = node_.graph().shape(w);
     joined[d + 2] *= joined[d + 3];
     joined.erase(joined.begin() + static_cast<int64_t>(d) + 3);
@@ -164,58 +161,41 @@ class Deconvolution {
     return node_.emit(Slice{{static_cast<int64_t>(d) + 2}, {0}, {axis.kernel}, {1}}, {w});
   }
 
-  // Elements before those that any window of the result sees.
-  Result cut(NodeId x) {
-    Slice op;
-    for (size_t d = 0; d < axes_.size(); ++d) {
-      const Deconvolved& axis = axes_[d];
-      const int64_t least = axis.first() - (axis.taps() - 1) * axis.dilation, most = axis.last();
-      const int64_t start = std::clamp<int64_t>(least, 0, axis.from - 1);
-      const int64_t end = std::max(start, std::min(most, axis.from - 1)) + 1;
-      pads_begin_.push_back(start - least);
-      pads_end_.push_back(most - (end - 1));
-      if (start == 0 && end == axis.from) continue;
-      op.axes.push_back(static_cast<int64_t>(d) + 2);
-      op.starts.push_back(start);
-      op.sizes.push_back(end - start);
-      op.steps.push_back(1);
-    }
-    return op.axes.empty() ? Result(x) : node_.emit(std::move(op), {x});
-  }
-
-  // A convolution of stride 1 with every stride-th kernel element: from `phase` on.
-  Result one_phase(NodeId x, NodeId w, const Ints& phase) {
-    Conv conv{Ints(axes_.size(), 1), {}, {}, {}, groups_};
+  // Every stride-th element of the result from `offset` on: a convolution of stride 1 with every stride-th kernel element.
+  Result one_phase(NodeId x, NodeId w, const Ints& offset) {
     Slice flip;
-    Ints shape = {groups_ * each_out_, each_in_};
+    Ints shape = {groups_ * each_out_, each_in_}, first, last;
     for (size_t d = 0; d < axes_.size(); ++d) {
       const Deconvolved& axis = axes_[d];
-      const int64_t taps = ceil_div(std::max<int64_t>(axis.kernel - phase[d], 0), axis.stride);
-      if (taps == 0) return no_taps();
+      const int64_t phase = (axis.begin + offset[d]) % axis.stride,
+                    place = (axis.begin + offset[d]) / axis.stride;
+      const int64_t taps = ceil_div(std::max<int64_t>(axis.kernel - phase, 0), axis.stride);
+      first.push_back(place);
+      last.push_back(place + ceil_div(axis.to, axis.stride) - 1);
+      shape.push_back(taps);
       flip.axes.push_back(static_cast<int64_t>(d) + 2);
-      flip.starts.push_back(phase[d] + (taps - 1) * axis.stride);
+      flip.starts.push_back(phase + (taps - 1) * axis.stride);
       flip.sizes.push_back(taps);
       flip.steps.push_back(-axis.stride);
-      shape.push_back(taps);
-      conv.dilations.push_back(axis.dilation);
-      conv.pads_begin.push_back(pads_begin_[d] - (axis.taps() - taps) * axis.dilation);
-      conv.pads_end.push_back(pads_end_[d]);
     }
+    if (std::ranges::find(shape, 0) != shape.end()) return zeros(first, last);
     TF_ASSIGN_OR_RETURN(w, node_.emit(std::move(flip), {w}));
     TF_ASSIGN_OR_RETURN(w, reshape(w, shape));
-    return convolved(x, w, std::move(conv));
+    return convolved(x, w, first, last);
   }
 
   // One of all phases, whose results are channels. Kernels are filled up with zeros.
   Result all_phases(NodeId x, NodeId w) {
     const size_t spatial = axes_.size();
-    Conv conv{Ints(spatial, 1), {}, pads_begin_, pads_end_, groups_};
-    Pad zeros{Ints(2, 0), Ints(2, 0), 0};
+    Ints first, last;
+    Pad filled{Ints(2, 0), Ints(2, 0), 0};
     Slice flip;
     Ints apart = {groups_, each_out_ * each_in_}, order = {0}, joined = {groups_ * each_out_, each_in_};
     for (const Deconvolved& axis : axes_) {
-      zeros.begin.push_back(0);
-      zeros.end.push_back(axis.taps() * axis.stride - axis.kernel);
+      filled.begin.push_back(0);
+      filled.end.push_back(axis.taps() * axis.stride - axis.kernel);
+      first.push_back(axis.first());
+      last.push_back(axis.last());
       flip.axes.push_back(static_cast<int64_t>(apart.size()));
       flip.starts.push_back(axis.taps() - 1);
       flip.sizes.push_back(axis.taps());
@@ -225,47 +205,50 @@ class Deconvolution {
       apart.push_back(axis.stride);
       joined[0] *= axis.stride;
       joined.push_back(axis.taps());
-      conv.dilations.push_back(axis.dilation);
     }
     order.push_back(1);
     for (size_t d = 0; d < spatial; ++d) order.push_back(static_cast<int64_t>(2 * d) + 2);
-    TF_ASSIGN_OR_RETURN(w, node_.emit(std::move(zeros), {w}));
+    TF_ASSIGN_OR_RETURN(w, node_.emit(std::move(filled), {w}));
     TF_ASSIGN_OR_RETURN(w, reshape(w, apart));
     TF_ASSIGN_OR_RETURN(w, node_.emit(std::move(flip), {w}));
     TF_ASSIGN_OR_RETURN(w, node_.emit(Transpose{std::move(order)}, {w}));
     TF_ASSIGN_OR_RETURN(w, reshape(w, joined));
-    return convolved(x, w, std::move(conv));
+    return convolved(x, w, first, last);
   }
 
-  // Negative padding leaves elements out.
-  Result convolved(NodeId x, NodeId w, Conv conv) {
-    Slice op;
-    const Ints shape = node_.graph().shape(x);
+  // The windows whose last elements are `first` to `last` of each axis, which may lie outside x: then x is padded, or
+  // what no window sees is left out.
+  Result convolved(NodeId x, NodeId w, const Ints& first, const Ints& last) {
+    Conv conv{Ints(axes_.size(), 1), {}, {}, {}, groups_};
+    Slice seen;
+    const Ints kernel = node_.graph().shape(w);
     for (size_t d = 0; d < axes_.size(); ++d) {
-      const int64_t begin = std::max<int64_t>(-conv.pads_begin[d], 0);
-      if (begin == 0) continue;
-      op.axes.push_back(static_cast<int64_t>(d) + 2);
-      op.starts.push_back(begin);
-      op.sizes.push_back(shape[d + 2] - begin);
-      op.steps.push_back(1);
-      conv.pads_begin[d] = 0;
+      const int64_t from = axes_[d].from, least = first[d] - (kernel[d + 2] - 1) * axes_[d].dilation;
+      const int64_t begin = std::max<int64_t>(least, 0), end = std::min(last[d] + 1, from);
+      if (begin >= end) return zeros(first, last);
+      conv.dilations.push_back(axes_[d].dilation);
+      conv.pads_begin.push_back(begin - least);
+      conv.pads_end.push_back(last[d] + 1 - end);
+      if (begin == 0 && end == from) continue;
+      seen.axes.push_back(static_cast<int64_t>(d) + 2);
+      seen.starts.push_back(begin);
+      seen.sizes.push_back(end - begin);
+      seen.steps.push_back(1);
     }
-    if (!op.axes.empty()) {
-      TF_ASSIGN_OR_RETURN(x, node_.emit(std::move(op), {x}));
+    if (!seen.axes.empty()) {
+      TF_ASSIGN_OR_RETURN(x, node_.emit(std::move(seen), {x}));
     }
     return node_.emit(std::move(conv), {x, w});
   }
 
-  // A phase that no kernel element belongs to.
-  Result no_taps() {
+  // What windows give that see no element of x, or that no kernel element belongs to.
+  Result zeros(const Ints& first, const Ints& last) {
     std::vector<tensor::Expr> extents = {batch_, tensor::imm(groups_ * each_out_)};
-    for (const Deconvolved& axis : axes_) extents.push_back(tensor::imm(axis.last() - axis.first() + 1));
+    for (size_t d = 0; d < axes_.size(); ++d) extents.push_back(tensor::imm(last[d] - first[d] + 1));
     return node_.emit(Expand{std::move(extents)}, {node_.scalar(0, element_)});
   }
 
   Result one_by_one(NodeId x, NodeId w) {
-    batch_ = node_.type(x).extents[0];
-    element_ = node_.type(x).element;
     std::vector<NodeId> parts;
     Ints phase(axes_.size(), 0);
     for (bool more = true; more;) {
@@ -287,7 +270,6 @@ class Deconvolution {
   std::vector<Deconvolved> axes_;
   const int64_t groups_;
   int64_t each_in_ = 0, each_out_ = 0;
-  Ints pads_begin_, pads_end_;
   tensor::Expr batch_;
   tensor::Element element_{};
 };
