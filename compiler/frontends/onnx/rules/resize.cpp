@@ -33,15 +33,15 @@ struct ResizedAxis {
   int64_t axis = 0, from = 0, to = 0;
   float scale = 1, start = 0, end = 1;  // start and end: the part that is seen, of tf_crop_and_resize
 
-  // Of the result, before it was rounded down where scales say it.
-  float length() const {
-    const float exact = static_cast<float>(from) * scale;
-    return std::fabs(exact - static_cast<float>(to)) < 1e-3F ? static_cast<float>(to) : exact;
+  // Whether scales were rounded to the result's extent.
+  bool is_rounded() const {
+    return std::fabs(static_cast<float>(from) * scale - static_cast<float>(to)) > 1e-3F;
   }
 };
 
 float coordinate(const ResizeOptions& options, const ResizedAxis& axis, int64_t place) {
-  const auto o = static_cast<float>(place), from = static_cast<float>(axis.from), to = axis.length();
+  const auto o = static_cast<float>(place), from = static_cast<float>(axis.from),
+             to = static_cast<float>(axis.to);
   const std::string& mode = options.coordinates;
   if (mode == "asymmetric") return o / axis.scale;
   if (mode == "align_corners") return to == 1 ? 0 : o * (from - 1) / (to - 1);
@@ -284,7 +284,7 @@ absl::StatusOr<std::vector<ResizedAxis>> read_axes(NodeReader& node, NodeId x, c
 // Whether the axis stays as it is, whatever the method.
 bool is_kept(const ResizeOptions& options, const ResizedAxis& axis) {
   if (axis.from != axis.to) return false;
-  if (axis.to == 0) return true;
+  if (axis.to == 0 || (axis.scale == 1 && options.coordinates != "tf_crop_and_resize")) return true;
   const Table table = table_of(options, axis);
   bool kept = table.taps == 1;
   for (int64_t o = 0; kept && o < axis.to; ++o) kept = table.indices[o] == o && table.weights[o] == 1;
@@ -365,9 +365,14 @@ Result resize(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const ResizeOptions options, read_options(node));
   TF_ASSIGN_OR_RETURN(std::vector<ResizedAxis> axes, read_axes(node, x, options));
-  for (const ResizedAxis& axis : axes)
+  for (const ResizedAxis& axis : axes) {
     if (axis.to > 0 && axis.from == 0)
       return node.invalid(absl::StrCat("axis ", axis.axis, " has no element"));
+    // ONNX's text counts the result's elements, its tests the product before it is rounded down.
+    if (options.coordinates == "align_corners" && axis.to > 1 && axis.is_rounded())
+      return node.unsupported(
+          "align_corners with scales that give no whole extent is not supported: give sizes");
+  }
   TF_RETURN_IF_ERROR([&] {
     int64_t entries = 0;
     for (const ResizedAxis& axis : axes) entries += axis.to;

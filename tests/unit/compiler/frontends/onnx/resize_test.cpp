@@ -157,6 +157,17 @@ TEST(Resize, CropsAndExtrapolates) {
   expect_all_near(y, {0.5, 1.5, 2.5, 3.5, 9});
 }
 
+TEST(Resize, RefusesCornersOfExtentsThatAreRounded) {
+  const auto resized = [](double scale) {
+    return run_node(
+        {.op_type = "Resize",
+         .operands = {floats({5}, counting(5)), {}, known_floats({scale})},
+         .attributes = [](auto& node) { set(node, "coordinate_transformation_mode", "align_corners"); }});
+  };
+  EXPECT_TRUE(resized(0.6).ok());
+  EXPECT_THAT(std::string(resized(0.5).status().message()), testing::HasSubstr("give sizes"));
+}
+
 TEST(Resize, KeepsAspectRatios) {
   const auto shape_of = [](const char* policy) {
     const auto y =
