@@ -141,14 +141,14 @@ def onnx_operators(_):
         title = re.split(r"[:.]", " ".join(re.findall(r"^// (.*)", text.split("\n#")[0], re.MULTILINE)))[0]
         bodies = function_bodies(text)
         rows = []
-        for operator, rule in re.findall(r'NamedRule\{"(\w+)",\s*([\w:<>]+)\}', text):
+        for operator, rule in re.findall(r'NamedRule\{"([\w.]+)",\s*([\w:<>]+)\}', text):
             forms = refused_forms(reached_bodies(bodies, rule.split("<")[0], set()))
             rows.append([f"`{operator}`", "; ".join(forms)])
         if not rows:
             continue
         count += len(rows)
         sections.append(f"## {title}\n\n{table(['operator', 'refused forms, by message'], sorted(rows))}")
-    intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`). Other
+    intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`) and of domain `com.microsoft`. Other
 operators are refused by name. The second column lists the messages for forms of an operator that are not supported, with … for
 values. Element types: bool, i8, u8, i32, i64, f16, bf16, f32, f64, as far as the operator's ONNX definition takes
 them."""

@@ -232,6 +232,61 @@ constexpr AttributeRow kAttributes[] = {
     {"RotaryEmbedding", "interleaved", kInt},
     {"RotaryEmbedding", "num_heads", kInt},
     {"RotaryEmbedding", "rotary_embedding_dim", kInt},
+    {"com.microsoft.Attention com.microsoft.QAttention", "do_rotary", kInt},
+    {"com.microsoft.Attention com.microsoft.QAttention", "past_present_share_buffer", kInt},
+    {"com.microsoft.Attention com.microsoft.QAttention", "unidirectional", kInt},
+    {"com.microsoft.Attention", "qkv_hidden_sizes", kInts},
+    {"com.microsoft.Attention", "rotary_embedding_dim", kInt},
+    {"com.microsoft.Attention com.microsoft.MultiHeadAttention com.microsoft.QAttention", "mask_filter_value",
+     kFloat},
+    {"com.microsoft.Attention com.microsoft.MultiHeadAttention com.microsoft.QAttention", "num_heads", kInt},
+    {"com.microsoft.Attention com.microsoft.MultiHeadAttention com.microsoft.QAttention", "scale", kFloat},
+    {"com.microsoft.MultiHeadAttention", "unidirectional", kInt},
+    {"com.microsoft.RotaryEmbedding", "interleaved", kInt},
+    {"com.microsoft.RotaryEmbedding", "is_packed_batching", kInt},
+    {"com.microsoft.RotaryEmbedding", "num_heads", kInt},
+    {"com.microsoft.RotaryEmbedding", "rotary_embedding_dim", kInt},
+    {"com.microsoft.RotaryEmbedding", "scale", kFloat},
+    {"com.microsoft.EmbedLayerNormalization com.microsoft.SkipLayerNormalization "
+     "com.microsoft.SkipSimplifiedLayerNormalization com.microsoft.SimplifiedLayerNormalization "
+     "SimplifiedLayerNormalization",
+     "epsilon", kFloat},
+    {"com.microsoft.EmbedLayerNormalization", "mask_index_type", kInt},
+    {"com.microsoft.SimplifiedLayerNormalization SimplifiedLayerNormalization", "axis", kInt},
+    {"com.microsoft.SimplifiedLayerNormalization SimplifiedLayerNormalization", "stash_type", kInt},
+    {"com.microsoft.QuickGelu com.microsoft.QLinearLeakyRelu com.microsoft.FusedGemm "
+     "com.microsoft.FusedMatMul",
+     "alpha", kFloat},
+    {"com.microsoft.FusedGemm", "activation", kString},
+    {"com.microsoft.FusedGemm", "activation_alpha", kFloat},
+    {"com.microsoft.FusedGemm", "activation_beta", kFloat},
+    {"com.microsoft.FusedGemm", "activation_gamma", kFloat},
+    {"com.microsoft.FusedGemm", "beta", kFloat},
+    {"com.microsoft.FusedGemm com.microsoft.FusedMatMul", "transA", kInt},
+    {"com.microsoft.FusedGemm com.microsoft.FusedMatMul", "transB", kInt},
+    {"com.microsoft.FusedMatMul", "transBatchA", kInt},
+    {"com.microsoft.FusedMatMul", "transBatchB", kInt},
+    {"com.microsoft.FusedConv", "activation", kString},
+    {"com.microsoft.FusedConv", "activation_params", kFloats},
+    {"com.microsoft.FusedConv", "group", kInt},
+    {"com.microsoft.FusedConv com.microsoft.QLinearAveragePool com.microsoft.NhwcMaxPool", "auto_pad",
+     kString},
+    {"com.microsoft.FusedConv com.microsoft.QLinearAveragePool com.microsoft.NhwcMaxPool", "kernel_shape",
+     kInts},
+    {"com.microsoft.FusedConv com.microsoft.QLinearAveragePool com.microsoft.NhwcMaxPool", "pads", kInts},
+    {"com.microsoft.FusedConv com.microsoft.QLinearAveragePool com.microsoft.NhwcMaxPool", "strides", kInts},
+    {"com.microsoft.FusedConv com.microsoft.QLinearAveragePool com.microsoft.NhwcMaxPool", "dilations",
+     kInts},
+    {"com.microsoft.QLinearAveragePool com.microsoft.NhwcMaxPool", "ceil_mode", kInt},
+    {"com.microsoft.QLinearAveragePool", "count_include_pad", kInt},
+    {"com.microsoft.QLinearAveragePool com.microsoft.QLinearGlobalAveragePool", "channels_last", kInt},
+    {"com.microsoft.QLinearConcat com.microsoft.QLinearSoftmax", "axis", kInt},
+    {"com.microsoft.QLinearSoftmax", "opset", kInt},
+    {"com.microsoft.MatMulNBits", "K", kInt},
+    {"com.microsoft.MatMulNBits", "N", kInt},
+    {"com.microsoft.MatMulNBits", "accuracy_level", kInt},
+    {"com.microsoft.MatMulNBits", "bits", kInt},
+    {"com.microsoft.MatMulNBits", "block_size", kInt},
     {"Xor", "axis", kInt, 1, 7},
     {"Xor", "broadcast", kInt, 1, 7},
 };
@@ -318,9 +373,15 @@ std::string mistake(const std::string& op, const AttributeProto& attribute, int 
 
 }  // namespace
 
+std::string qualified_name(const ::onnx::NodeProto& node) {
+  if (node.domain().empty() || node.domain() == "ai.onnx") return node.op_type();
+  return absl::StrCat(node.domain(), ".", node.op_type());
+}
+
 std::string attribute_mistake(const ::onnx::NodeProto& node, int opset) {
+  const std::string name = qualified_name(node);
   for (const FirstSet& first : kFirstSets) {
-    if (opset < first.opset && contains(first.operators, node.op_type()))
+    if (opset < first.opset && contains(first.operators, name))
       return absl::StrCat("operator set ", opset, " does not have this operator; set ", first.opset,
                           " is the first");
   }
@@ -328,7 +389,7 @@ std::string attribute_mistake(const ::onnx::NodeProto& node, int opset) {
   for (const AttributeProto& attribute : node.attribute()) {
     if (!seen.insert(attribute.name()).second)
       return absl::StrCat("attribute '", printable(attribute.name()), "' is given twice");
-    if (std::string text = mistake(node.op_type(), attribute, opset); !text.empty()) return text;
+    if (std::string text = mistake(name, attribute, opset); !text.empty()) return text;
   }
   return "";
 }

@@ -22,12 +22,34 @@ using ::onnx::NodeProto;
 
 std::map<std::string, Rule> all_rules() {
   std::map<std::string, Rule> rules;
-  for (auto table :
-       {activation_rules(), arithmetic_rules(),     attention_rules(), bit_rules(),         constant_rules(),
-        control_rules(),    conv_transpose_rules(), einsum_rules(),    loss_rules(),        movement_rules(),
-        network_rules(),    normalization_rules(),  padding_rules(),   pooling_rules(),     quantized_rules(),
-        recurrent_rules(),  reduction_rules(),      resize_rules(),    roi_align_rules(),   sampling_rules(),
-        selection_rules(),  shape_rules(),          signal_rules(),    trigonometry_rules()})
+  for (auto table : {activation_rules(),
+                     arithmetic_rules(),
+                     attention_rules(),
+                     bit_rules(),
+                     constant_rules(),
+                     control_rules(),
+                     conv_transpose_rules(),
+                     einsum_rules(),
+                     loss_rules(),
+                     microsoft_attention_rules(),
+                     microsoft_layer_rules(),
+                     microsoft_product_rules(),
+                     microsoft_quantized_rules(),
+                     movement_rules(),
+                     network_rules(),
+                     normalization_rules(),
+                     padding_rules(),
+                     pooling_rules(),
+                     quantized_rules(),
+                     recurrent_rules(),
+                     reduction_rules(),
+                     resize_rules(),
+                     roi_align_rules(),
+                     sampling_rules(),
+                     selection_rules(),
+                     shape_rules(),
+                     signal_rules(),
+                     trigonometry_rules()})
     for (const NamedRule& entry : table) rules.emplace(entry.op_type, entry.rule);
   return rules;
 }
@@ -51,11 +73,11 @@ absl::Status import_initializers(const GraphProto& proto, ImportState& state) {
 
 absl::Status import_node(const NodeProto& proto, ImportState& state) {
   NodeReader reader(proto, state);
-  const bool standard = proto.domain().empty() || proto.domain() == "ai.onnx";
-  auto rule = rules().find(proto.op_type());
-  if (!standard)
+  if (const std::string& domain = proto.domain();
+      !domain.empty() && domain != "ai.onnx" && domain != "com.microsoft")
     return reader.unsupported(
-        absl::StrCat("operators of domain '", printable(proto.domain()), "' are not supported"));
+        absl::StrCat("operators of domain '", printable(domain), "' are not supported"));
+  auto rule = rules().find(qualified_name(proto));
   if (rule == rules().end()) return reader.unsupported("this operator is not supported");
   if (proto.output_size() == 0) return reader.invalid("it has no output");
   if (const std::string mistake = attribute_mistake(proto, state.shared.opset); !mistake.empty())
@@ -149,9 +171,7 @@ namespace {
 
 void count_operators_without_rules(const GraphProto& proto, std::map<std::string, int>& counts) {
   for (const NodeProto& node : proto.node()) {
-    const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-    if (!standard || !rules().contains(node.op_type()))
-      ++counts[printable(standard ? node.op_type() : absl::StrCat(node.domain(), ".", node.op_type()))];
+    if (const std::string name = qualified_name(node); !rules().contains(name)) ++counts[printable(name)];
     for (const auto& attribute : node.attribute())
       if (attribute.has_g()) count_operators_without_rules(attribute.g(), counts);
   }

@@ -145,7 +145,7 @@ class NodeReader {
 // What one operator type means: appends nodes and returns the first output's.
 using Rule = absl::StatusOr<NodeId> (*)(NodeReader&);
 struct NamedRule {
-  const char* op_type;
+  const char* op_type;  // behind its domain and a dot, if that is not ai.onnx
   Rule rule;
 };
 // The tables of rules/*.cpp, one for each subject.
@@ -158,6 +158,11 @@ std::span<const NamedRule> control_rules();         // branches and loops
 std::span<const NamedRule> conv_transpose_rules();  // windows that are summed where they overlap
 std::span<const NamedRule> einsum_rules();
 std::span<const NamedRule> loss_rules();
+// Of domain com.microsoft.
+std::span<const NamedRule> microsoft_attention_rules();
+std::span<const NamedRule> microsoft_layer_rules();
+std::span<const NamedRule> microsoft_product_rules();
+std::span<const NamedRule> microsoft_quantized_rules();
 std::span<const NamedRule> movement_rules();  // patterns, masks and indices
 std::span<const NamedRule> network_rules();   // convolution, matrix products, …
 std::span<const NamedRule> normalization_rules();
