@@ -153,7 +153,7 @@ Term widened(const Term& x) {
 }
 
 Term reduce(graph::ReduceKind kind, const Term& x, Ints axes, bool keep_dims) {
-  return emit(graph::Reduce{kind, std::move(axes), keep_dims}, {x});
+  return axes.empty() ? x : emit(graph::Reduce{kind, std::move(axes), keep_dims}, {x});
 }
 
 Term softmax(const Term& x, int64_t axis, bool log) {
@@ -214,6 +214,18 @@ Term along_axis(const Term& x, int64_t axis, int rank) {
   std::vector<tensor::Expr> extents(static_cast<size_t>(rank), tensor::imm(1));
   extents[static_cast<size_t>(axis)] = x.extents()[0];
   return reshape(x, std::move(extents));
+}
+
+std::pair<Term, Term> binary_operands(Formula& f) {
+  const Term a = f.input(0), b = f.input(1);
+  if (!f.node().has_attribute("axis")) return {a, b};
+  const int64_t axis = f.axis(f.attribute("axis", int64_t{0}), a.rank());
+  if (!f.ok()) return {a, b};
+  if (axis + b.rank() > a.rank())
+    return {a, f.invalid(absl::StrCat(to_string(b.type()), " at axis ", axis, " of ", to_string(a.type())))};
+  std::vector<tensor::Expr> extents = b.extents();
+  extents.resize(static_cast<size_t>(a.rank() - axis), tensor::imm(1));
+  return {a, reshape(b, std::move(extents))};
 }
 
 Ints axes_between(int64_t first, int64_t last) {

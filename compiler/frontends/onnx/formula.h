@@ -152,6 +152,7 @@ inline Term is_nan(const Term& x) {
 Term cast(const Term& x, tensor::Element element);
 // A half as f32, in which halves are computed; others as they are.
 Term widened(const Term& x);
+// x itself over no axes.
 Term reduce(graph::ReduceKind kind, const Term& x, std::vector<int64_t> axes, bool keep_dims = true);
 Term softmax(const Term& x, int64_t axis, bool log = false);
 Term matmul(const Term& a, const Term& b, const graph::MatMul& op = {});
@@ -166,6 +167,9 @@ Term pad(const Term& x, int64_t axis, int64_t begin, int64_t end, double value =
 Term gather(const Term& data, const Term& indices, int64_t axis);
 // x of rank 1 along `axis` of a tensor of that rank.
 Term along_axis(const Term& x, int64_t axis, int rank);
+
+// Operands 0 and 1. Before operator set 7 an attribute may say at which axis of the first the second, smaller one begins.
+std::pair<Term, Term> binary_operands(Formula& f);
 
 // The axes from `first` up to `last`, without it.
 std::vector<int64_t> axes_between(int64_t first, int64_t last);

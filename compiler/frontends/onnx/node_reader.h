@@ -158,13 +158,12 @@ std::span<const NamedRule> control_rules();         // branches and loops
 std::span<const NamedRule> conv_transpose_rules();  // windows that are summed where they overlap
 std::span<const NamedRule> einsum_rules();
 std::span<const NamedRule> loss_rules();
-// Of domain com.microsoft.
-std::span<const NamedRule> microsoft_attention_rules();
-std::span<const NamedRule> microsoft_layer_rules();
-std::span<const NamedRule> microsoft_product_rules();
-std::span<const NamedRule> microsoft_quantized_rules();
-std::span<const NamedRule> movement_rules();  // patterns, masks and indices
-std::span<const NamedRule> network_rules();   // convolution, matrix products, …
+std::span<const NamedRule> microsoft_attention_rules();  // of domain com.microsoft
+std::span<const NamedRule> microsoft_layer_rules();      // of domain com.microsoft
+std::span<const NamedRule> microsoft_product_rules();    // of domain com.microsoft
+std::span<const NamedRule> microsoft_quantized_rules();  // of domain com.microsoft
+std::span<const NamedRule> movement_rules();             // patterns, masks and indices
+std::span<const NamedRule> network_rules();              // convolution, matrix products, …
 std::span<const NamedRule> normalization_rules();
 std::span<const NamedRule> padding_rules();
 std::span<const NamedRule> pooling_rules();

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/frontends/onnx/formula.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/element_values.h"
 
@@ -29,12 +29,10 @@ struct Pair {
   NodeId a, b;
 };
 absl::StatusOr<Pair> operands(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(NodeId a, node.input(0));
-  TF_ASSIGN_OR_RETURN(NodeId b, node.input(1));
-  // Before operator set 7 the place of the smaller operand was an attribute.
-  if (node.has_attribute("axis"))
-    return node.unsupported("broadcasting along an attribute's axis is not supported");
-  return Pair{a, b};
+  Formula f(node);
+  const auto [a, b] = binary_operands(f);
+  if (!f.ok()) return f.status();
+  return Pair{a.id(), b.id()};
 }
 
 template <BinaryKind kKind>

@@ -29,12 +29,13 @@ std::optional<Term> given_mask(Formula& f, int64_t keys) {
   return cast(pad(cast(mask, Element::kUInt8), axis, 0, missing), Element::kBool);
 }
 
-Element softmax_element(Formula& f) {
+std::optional<Element> softmax_element(Formula& f) {
+  if (!f.node().has_attribute("softmax_precision")) return std::nullopt;
   const int64_t type = f.attribute("softmax_precision", int64_t{1});
   const absl::StatusOr<Element> element = element_from_onnx(static_cast<int32_t>(type));
   if (element.ok() && tensor::is_float(*element)) return *element;
   f.unsupported(absl::StrCat("attribute 'softmax_precision' is ", type));
-  return Element::kFloat32;
+  return std::nullopt;
 }
 
 // The step that output 3 gives. Mode 1 was the masked scores first, and is the capped ones now.

@@ -29,7 +29,7 @@ struct AttentionOperands {
   double scale = 1;
   double softcap = 0;  // scores s become softcap * tanh(s / softcap); 0: they stay
   Mask mask;
-  tensor::Element softmax_element = tensor::Element::kFloat32;  // in which the softmax is computed, at least
+  std::optional<tensor::Element> softmax_element;  // in which the softmax is computed, if that is wider
 };
 
 // softmax(scale * q kᵀ …) v, and its steps, all of them [batch, heads, queries, …]. Steps that nothing reads cost

@@ -91,8 +91,9 @@ AttentionSteps attention(const AttentionOperands& o) {
   if (!half && o.scale != 1) scores = scores * o.scale;
   const Term capped = o.softcap > 0 ? tanh(scores / o.softcap) * o.softcap : scores;
   const Term masked = masked_scores(capped, o.mask, queries, keys);
-  const bool widens = tensor::element_bytes(o.softmax_element) > tensor::element_bytes(masked.element());
-  Term weights = cast(softmax(widens ? cast(masked, o.softmax_element) : masked, 3), masked.element());
+  const bool widens = o.softmax_element &&
+                      tensor::element_bytes(*o.softmax_element) > tensor::element_bytes(masked.element());
+  const Term weights = cast(softmax(widens ? cast(masked, *o.softmax_element) : masked, 3), masked.element());
   const Term result =
       flat(matmul(grouped(weights, {q[0], q[1], q[2], k[2]}, group), grouped(o.v, v, one)), v[3]);
   return {scores, capped, masked, weights, result};

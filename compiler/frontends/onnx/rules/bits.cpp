@@ -12,11 +12,15 @@ using graph::BinaryKind;
 using tensor::Element;
 using Result = absl::StatusOr<NodeId>;
 
+bool is_unsigned(Element element) {
+  return tensor::element_name(element).starts_with('u');
+}
+
 Result sign(NodeReader& node) {
   Formula f(node);
   const Term x = f.input(0);
   const Term below = where(x < 0.0, -1.0, x.is_float() ? where(equal(x, 0.0), 0.0, x) : x * 0.0);
-  const Term y = x.element() == Element::kUInt8 ? x * 0.0 : below;
+  const Term y = is_unsigned(x.element()) ? x * 0.0 : below;
   return f.result(where(0.0 < x, 1.0, y));
 }
 
@@ -33,10 +37,8 @@ Result is_inf(NodeReader& node) {
 }
 
 Result exclusive_or(NodeReader& node) {
-  if (node.has_attribute("axis"))
-    return node.unsupported("broadcasting along an attribute's axis is not supported");
   Formula f(node);
-  const Term a = f.input(0), b = f.input(1);
+  const auto [a, b] = binary_operands(f);
   if (f.ok() && a.element() != Element::kBool) return node.invalid("it needs bool operands");
   return f.result(!equal(a, b));
 }
@@ -52,7 +54,7 @@ Result mod(NodeReader& node) {
     return f.result(binary(BinaryKind::kFmod, a, b));
   }
   const Term rest = where(equal(b, 0.0), 0.0, a - (a / b) * b);
-  if (of_dividend || a.element() == Element::kUInt8) return f.result(rest);
+  if (of_dividend || is_unsigned(a.element())) return f.result(rest);
   const Term corrected = either(equal(rest, 0.0), equal(rest < 0.0, b < 0.0));
   return f.result(where(corrected, rest, rest + b));
 }
@@ -68,11 +70,10 @@ Result bitwise_not(NodeReader& node) {
   const Term x = f.input(0);
   if (f.ok() && (x.is_float() || x.element() == Element::kBool))
     return node.invalid("it needs integers, not " + to_string(x.type()));
-  const int64_t ones = x.element() == Element::kUInt8 ? 255 : -1;
-  return f.result(binary(BinaryKind::kBitXor, x, f.integers({}, {ones}, x.element())));
+  return f.result(binary(BinaryKind::kBitXor, x, f.integers({}, {-1}, x.element())));
 }
 
-// By as many bits as the second operand says: products and quotients of powers of two. Bytes are shifted in i64, and
+// By as many bits as the second operand says: products and quotients of powers of two. They are shifted in i64, and
 // by 62 bits at most, after which none of them are left.
 Result bit_shift(NodeReader& node) {
   Formula f(node);
@@ -81,8 +82,9 @@ Result bit_shift(NodeReader& node) {
   if (!f.ok()) return f.status();
   if (direction != "LEFT" && direction != "RIGHT")
     return node.invalid(absl::StrCat("attribute 'direction' is '", direction, "'"));
-  if (a.element() != Element::kUInt8 || b.element() != Element::kUInt8)
-    return node.unsupported("of " + to_string(a.type()) + " is not supported; bytes without sign are");
+  if (!is_unsigned(a.element()) || tensor::element_bytes(a.element()) == 8)
+    return node.unsupported("of " + to_string(a.type()) +
+                            " is not supported; integers without sign of up to 32 bits are");
   const Term wide = cast(a, Element::kInt64);
   const Term power = pow(f.scalar(2, Element::kInt64), min(cast(b, Element::kInt64), 62.0));
   return f.result(cast(direction == "LEFT" ? wide * power : wide / power, a.element()));

@@ -210,7 +210,82 @@ Result microsoft_rotary_embedding(NodeReader& node) {
   return f.result(flat ? merged_heads(y) : y);
 }
 
+// Queries and the keys and values that they share, apart or side by side, by heads.
+AttentionOperands shared_operands(Formula& f, int64_t heads, int64_t kept) {
+  const Term q = f.input(0);
+  if (!f.ok() || f.has(1))
+    return {split_heads(q, heads), split_heads(f.input(1), kept), split_heads(f.input(2), kept)};
+  const int64_t columns = q.shape().back();
+  if (q.rank() != 3 || columns % (heads + 2 * kept) != 0) f.invalid("its operand is " + to_string(q.type()));
+  if (!f.ok()) return {q, q, q};
+  const int64_t size = columns / (heads + 2 * kept);
+  return {split_heads(columns_of(q, 0, heads * size), heads),
+          split_heads(columns_of(q, heads * size, kept * size), kept),
+          split_heads(columns_of(q, (heads + kept) * size, kept * size), kept)};
+}
+
+// Rows from `first` on of the caches of cosines and sines.
+Term turned_from(Formula& f, const Term& x, int64_t first) {
+  const bool interleaved = f.attribute("rotary_interleaved", int64_t{0}) != 0;
+  if (!f.ok()) return x;
+  const auto angles = [&](int i) {
+    const Term cache = f.input(i);
+    if (!f.ok()) return cache;
+    const int64_t rows = x.shape()[2];
+    if (cache.rank() != 2 || cache.shape()[0] < first + rows)
+      return f.invalid("cosines or sines are " + to_string(cache.type()));
+    return reshape(slice(cache, 0, first, rows), Ints{1, 1, rows, cache.shape()[1]});
+  };
+  return cast(rotated(widened(x), widened(angles(7)), widened(angles(8)), interleaved), x.element());
+}
+
+// Rows of a batch of one, or of a first call without past: there the rows before the new ones are as many for all.
+Result group_query_attention(NodeReader& node) {
+  Formula f(node);
+  const int64_t heads = f.attribute("num_heads", int64_t{0}), kept = f.attribute("kv_num_heads", int64_t{0});
+  for (const char* name : {"smooth_softmax", "qk_output"})
+    if (node.has_attribute(name) && f.attribute(name, int64_t{0}) > 0)
+      return node.unsupported(absl::StrCat("attribute '", name, "' is not supported"));
+  for (int i : {9, 11})
+    if (f.has(i)) return node.unsupported(absl::StrCat("its operand ", i, " is not supported"));
+  if (heads < 1 || kept < 1) return node.invalid(absl::StrCat("it has ", heads, " and ", kept, " heads"));
+  AttentionOperands o = shared_operands(f, heads, kept);
+  const int64_t total = f.known_int(6, "total length");
+  if (!f.ok()) return f.status();
+  const int64_t rows = o.q.shape()[2], past = total - rows;
+  if (past != 0 && o.q.shape()[0] != 1)
+    return node.unsupported("past keys of a batch of more than one are not supported");
+  if (f.has(3) != f.has(4) || past < 0 || (past > 0 && !f.has(3)))
+    return node.invalid("its past does not fit its length");
+  if (f.attribute("do_rotary", int64_t{0}) != 0) {
+    o.q = turned_from(f, o.q, past);
+    o.k = turned_from(f, o.k, past);
+  }
+  // What is stored behind the total length stays there.
+  const auto with_past = [&](int i, Term& x) {
+    if (!f.has(i)) return x;
+    const Term before = f.input(i);
+    if (!f.ok()) return before;
+    if (before.rank() != 4 || before.shape()[2] < past)
+      return f.invalid("its past is " + to_string(before.type()));
+    const int64_t length = before.shape()[2];
+    if (past > 0) x = concat(std::vector<Term>{slice(before, 2, 0, past), x}, 2);
+    return length > total ? concat(std::vector<Term>{x, slice(before, 2, total, length - total)}, 2) : x;
+  };
+  const Term keys = with_past(3, o.k), values = with_past(4, o.v);
+  o.scale = scale_of(f, o.q);
+  o.softcap = f.attribute("softcap", 0.0);
+  o.mask.causal = true;
+  o.mask.past = past;
+  o.mask.window = f.attribute("local_window_size", int64_t{-1});
+  if (f.has(10)) o.mask.given = f.input(10);
+  if (node.has_output(1)) f.set_output(1, identity(keys));
+  if (node.has_output(2)) f.set_output(2, identity(values));
+  return f.result(merged_heads(attention(o).result));
+}
+
 constexpr std::array kMicrosoftAttentionRules = {
+    NamedRule{"com.microsoft.GroupQueryAttention", group_query_attention},
     NamedRule{"com.microsoft.Attention", microsoft_attention_rule},
     NamedRule{"com.microsoft.MultiHeadAttention", multi_head_attention},
     NamedRule{"com.microsoft.RotaryEmbedding", microsoft_rotary_embedding}};

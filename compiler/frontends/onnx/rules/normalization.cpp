@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "compiler/frontends/onnx/formula.h"
 #include "compiler/frontends/onnx/rules/normalize.h"
 #include "compiler/frontends/onnx/tensor_proto.h"

@@ -15,10 +15,11 @@ using tensor::Element;
 using Ints = std::vector<int64_t>;
 using Result = absl::StatusOr<NodeId>;
 
-// What a reduction folds; nothing where empty axes mean that nothing is.
+// What a reduction folds.
 struct Folded {
   Term x;
-  std::optional<Ints> axes;
+  Ints
+      axes;  // none where empty axes mean that nothing is folded: the steps around the sum are computed all the same
   bool keep_dims;
 };
 
@@ -41,8 +42,7 @@ template <ReduceKind kKind>
 Result reduce_by(NodeReader& node) {
   Formula f(node);
   const Folded all = folded(f);
-  if (!all.axes) return f.result(identity(all.x));
-  return f.result(reduce(kKind, all.x, *all.axes, all.keep_dims));
+  return f.result(all.axes.empty() ? identity(all.x) : reduce(kKind, all.x, all.axes, all.keep_dims));
 }
 
 // Σ before(x), and what is made of the sum. Halves are summed in f32. A root or logarithm of whole numbers is that of
@@ -51,8 +51,7 @@ template <typename Before, typename After>
 Result sum_of(NodeReader& node, Before before, After after) {
   Formula f(node);
   const Folded all = folded(f);
-  if (!all.axes) return f.result(identity(all.x));
-  const Term sum = reduce(ReduceKind::kSum, before(widened(all.x)), *all.axes, all.keep_dims);
+  const Term sum = reduce(ReduceKind::kSum, before(widened(all.x)), all.axes, all.keep_dims);
   return f.result(cast(after(sum), all.x.element()));
 }
 
@@ -84,16 +83,15 @@ Result reduce_log_sum(NodeReader& node) {
 Result reduce_log_sum_exp(NodeReader& node) {
   Formula f(node);
   const Folded all = folded(f);
-  if (!all.axes) return f.result(identity(all.x));
   const Term x = real(widened(all.x));
-  const Term greatest = reduce(ReduceKind::kMax, x, *all.axes, true);
+  const Term greatest = reduce(ReduceKind::kMax, x, all.axes, true);
   const Term m = where(abs(greatest) < std::numeric_limits<double>::infinity(), greatest, 0.0);
-  Term y = log(reduce(ReduceKind::kSum, exp(x - m), *all.axes, true)) + m;
+  Term y = log(reduce(ReduceKind::kSum, exp(x - m), all.axes, true)) + m;
   if (!f.ok()) return f.status();
   if (!all.keep_dims) {
     std::vector<tensor::Expr> left;
     for (int d = 0; d < all.x.rank(); ++d)
-      if (std::ranges::find(*all.axes, d) == all.axes->end())
+      if (std::ranges::find(all.axes, d) == all.axes.end())
         left.push_back(all.x.extents()[static_cast<size_t>(d)]);
     y = reshape(y, std::move(left));
   }
@@ -106,8 +104,10 @@ Term place_of(Formula& f, const Term& x, ReduceKind extreme, int64_t axis, bool 
   if (extent == 0)
     return f.invalid(absl::StrCat("axis ", axis, " of ", to_string(x.type()), " has no element"));
   if (extent > std::numeric_limits<int32_t>::max()) return f.unsupported(absl::StrCat("an axis of ", extent));
-  Term found = equal(x, reduce(extreme, x, {axis}));
-  if (x.is_float()) found = either(found, is_nan(x));
+  const Term value = reduce(extreme, x, {axis});
+  // If the extreme is NaN, those that differ from themselves; read behind the reduction, so that all is one kernel.
+  const Term is_number = equal(value, value);
+  const Term found = x.is_float() ? equal(equal(x, where(is_number, value, x)), is_number) : equal(x, value);
   const Term places = f.iota(extent, axis, x.rank(), Element::kInt32);
   const Term chosen = where(found, places, last ? -1.0 : static_cast<double>(extent));
   return reduce(last ? ReduceKind::kMax : ReduceKind::kMin, chosen, {axis});

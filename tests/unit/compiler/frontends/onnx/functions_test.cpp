@@ -126,6 +126,18 @@ TEST(Functions, RemaindersHaveTheSignOfTheDivisorOrOfTheDividend) {
           .ok());
 }
 
+TEST(Functions, OfOldOperatorSetsBroadcastAlongAnAxis) {
+  const Operand x{Element::kFloat32, {2, 3}, {1, 2, 3, 4, 5, 6}}, z{Element::kFloat32, {2}, {2, 4}};
+  const auto of = [&](const char* op_type) {
+    return node_outputs({.op_type = op_type, .opset = 6, .operands = {x, z}, .attributes = [](auto& node) {
+                           set(node, "axis", 0), set(node, "broadcast", 1);
+                         }});
+  };
+  EXPECT_EQ(of("Add"), (Doubles{3, 4, 5, 8, 9, 10}));
+  EXPECT_EQ(of("Greater"), (Doubles{0, 0, 1, 0, 1, 1}));
+  EXPECT_EQ(of("Less"), (Doubles{1, 0, 0, 0, 0, 0}));
+}
+
 TEST(Functions, BitsAreCombinedAndShifted) {
   for (const Element element : {Element::kInt8, Element::kUInt8, Element::kInt32, Element::kInt64}) {
     const bool is_signed = element != Element::kUInt8;

@@ -255,17 +255,6 @@ TEST(Import, ShowsNoControlCharactersOfNames) {
   EXPECT_THAT(error_of(model, {{"n\n\x1b[2J", 1}, {"m", 1}}), HasSubstr("it has: n??[2J"));
 }
 
-TEST(Import, RefusesTheAxisOfEveryOperatorThatOnceBroadcastAlongIt) {
-  for (const char* op : {"Add", "Greater", "Less", "Pow"}) {
-    ModelWriter model(6);
-    model.input("x", {2, 3});
-    model.input("z", {2});
-    ModelWriter::set(model.node(op, {"x", "z"}, "y"), "axis", 0);
-    model.output("y");
-    EXPECT_THAT(error_of(model), HasSubstr("broadcasting along an attribute's axis")) << op;
-  }
-}
-
 TEST(Import, ClipsWholeNumbersByExactBounds) {
   ModelWriter model;
   model.input("x", {2}, ::onnx::TensorProto::INT64);

@@ -1,6 +1,7 @@
 // Operators of domain com.microsoft against their formulas.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tests/support/onnx/attention_loops.h"
 #include "tests/support/onnx/node_outputs.h"
@@ -282,6 +283,63 @@ TEST(Microsoft, AttentionOfHeads) {
                 by_loops([](size_t b, size_t, size_t, size_t j) {
                   return (b == 0 && j == 2) || (b == 1 && j == 0) ? -10000 : 0;
                 }));
+}
+
+TEST(Microsoft, QueriesOfAGroupShareKeysWithAPast) {
+  // A batch of one: 4 heads of queries, 2 of keys, 3 rows behind a past of 2, in a buffer of 6.
+  const Doubles q = drawn(4 * 3 * 4, -1, 1, 1), k = drawn(2 * 3 * 4, -1, 1, 2),
+                v = drawn(2 * 3 * 4, -1, 1, 3), past_k = drawn(2 * 6 * 4, -1, 1, 4),
+                past_v = drawn(2 * 6 * 4, -1, 1, 5);
+  const auto rows = [](const Doubles& x, size_t heads) {
+    Doubles y;
+    for (size_t r = 0; r < 3; ++r)
+      for (size_t h = 0; h < heads; ++h)
+        for (size_t d = 0; d < 4; ++d) y.push_back(x[(h * 3 + r) * 4 + d]);
+    return y;
+  };
+  const auto joined = [](const Doubles& past, const Doubles& x) {  // 5 keys of each head
+    Doubles y;
+    for (size_t h = 0; h < 2; ++h) {
+      y.insert(y.end(), past.begin() + static_cast<int64_t>(h * 24),
+               past.begin() + static_cast<int64_t>(h * 24 + 8));
+      y.insert(y.end(), x.begin() + static_cast<int64_t>(h * 12),
+               x.begin() + static_cast<int64_t>(h * 12 + 12));
+    }
+    return y;
+  };
+  for (const int window : {-1, 2}) {
+    const OneNode test = microsoft(
+        "GroupQueryAttention",
+        {floats({1, 3, 16}, rows(q, 4)),
+         floats({1, 3, 8}, rows(k, 2)),
+         floats({1, 3, 8}, rows(v, 2)),
+         floats({1, 2, 6, 4}, past_k),
+         floats({1, 2, 6, 4}, past_v),
+         {Element::kInt32, {1}, {4}},
+         {Element::kInt32, {}, {5}, true}},
+        [&](auto& node) {
+          set(node, "num_heads", 4), set(node, "kv_num_heads", 2);
+          set(node, "local_window_size", window);
+        },
+        3);
+    // The loops have a batch of two: the second is the same again.
+    const auto twice = [](const Doubles& x) {
+      Doubles y = x;
+      y.insert(y.end(), x.begin(), x.end());
+      return y;
+    };
+    Doubles want = attention_by_loops(twice(q), twice(joined(past_k, k)), twice(joined(past_v, v)), 4, 2, 5,
+                                      0.5, 0, [&](size_t, size_t, size_t i, size_t j) {
+                                        const bool seen = j <= i + 2 && (window < 0 || i + 2 < j + 2);
+                                        return seen ? 0 : -std::numeric_limits<double>::infinity();
+                                      });
+    want.resize(want.size() / 2);
+    expect_values(node_outputs(test), rows(want, 4));
+    const Doubles present = node_outputs(test, 1), with_new = joined(past_k, k);
+    for (size_t h = 0; h < 2; ++h)
+      for (size_t i = 0; i < 24; ++i)
+        EXPECT_EQ(present[h * 24 + i], i < 20 ? with_new[h * 20 + i] : past_k[h * 24 + i]);
+  }
 }
 
 TEST(Microsoft, RotaryEmbeddingStartsAtAPosition) {

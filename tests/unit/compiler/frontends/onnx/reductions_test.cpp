@@ -51,7 +51,9 @@ TEST(Reductions, AgreeWithTheirFormulas) {
                   folded(x, f));
     expect_values(node_outputs({.op_type = op_type, .operands = {operand}}), {f(x)});
     const auto noop = [](auto& node) { set(node, "noop_with_empty_axes", 1); };
-    EXPECT_EQ(node_outputs({.op_type = op_type, .operands = {operand}, .attributes = noop}), x);
+    Doubles each;
+    for (double v : x) each.push_back(f({v}));
+    expect_values(node_outputs({.op_type = op_type, .operands = {operand}, .attributes = noop}), each);
     Doubles whole;
     for (double v : x) whole.push_back(std::floor(v));
     Doubles want = folded(whole, f);
