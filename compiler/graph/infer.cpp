@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "compiler/graph/infer_control.h"
+#include "compiler/graph/infer_host.h"
 #include "compiler/graph/infer_window.h"
 
 namespace tf::graph {
@@ -233,15 +234,9 @@ class Inference {
     return node.more_types[op.index - 1];
   }
 
-  absl::StatusOr<std::vector<TensorType>> operator()(const TopK& op) const {
-    TensorType values = type(0);
-    TF_RETURN_IF_ERROR(check_axis(op.axis, values.rank()));
-    const int64_t extent = graph_.value(values.extents[op.axis]);
-    if (op.k < 0 || op.k > extent) return bad("takes ", op.k, " of ", extent, " elements");
-    values.extents[op.axis] = tensor::imm(op.k);
-    TensorType indices{Element::kInt64, values.extents};
-    return std::vector<TensorType>{std::move(values), std::move(indices)};
-  }
+  template <typename O>
+  requires is_host_operator<O> absl::StatusOr<std::vector<TensorType>>
+  operator()(const O& op) const { return infer_host(graph_, op, inputs_); }
 
   absl::StatusOr<std::vector<TensorType>> operator()(const If& op) const {
     return infer_if(graph_, op, inputs_);

@@ -168,6 +168,68 @@ struct TopK {
   bool largest = true;
 };
 
+enum class ScatterKind : uint8_t { kPut, kAdd, kMul, kMin, kMax };
+
+// (data, indices i32 or i64, updates): the data, where updates go to the places that indices name along the axis, in their
+// order. Negative indices count from the end.
+struct ScatterElements {
+  ScatterKind kind = ScatterKind::kPut;
+  int64_t axis = 0;
+};
+
+// (data, indices i64 [..., d], updates): the same for slices of the data, which d indices name in its first axes.
+struct ScatterSlices {
+  ScatterKind kind = ScatterKind::kPut;
+};
+
+// (x): sums along the axis up to each element, with or without it, from the axis's start or its end.
+struct CumulativeSum {
+  int64_t axis = 0;
+  bool exclusive = false, reverse = false;
+};
+
+// (x [..., n, n])
+struct Determinant {};
+
+// (x, indices i64): of these extents, 0 but for the elements of x, at the row-major places that indices name.
+struct MaxUnpool {
+  std::vector<tensor::Expr> extents;
+};
+
+// (x [n, channels, height, width], regions [r, 4], i64 [r]: which of n): height * width bins of each region, as ONNX's
+// RoiAlign.
+struct RoiAlign {
+  int64_t height = 1, width = 1;
+  bool maximum = false, half_pixel = true;
+  int64_t sampling_ratio = 0;
+  double scale = 1;
+};
+
+enum class RandomKind : uint8_t { kUniform, kNormal };
+
+// Random numbers are a function of the seed, the operand `run` (i64, of one element) and their place.
+
+// (run): uniform from `first` to `second`, or normal with mean `first` and standard deviation `second`.
+struct Random {
+  RandomKind kind = RandomKind::kUniform;
+  int64_t seed = 0;
+  double first = 0, second = 1;
+  tensor::Element element = tensor::Element::kFloat32;
+  std::vector<tensor::Expr> extents;
+};
+
+// (probabilities, run): 1 with the probability, else 0.
+struct Bernoulli {
+  int64_t seed = 0;
+  tensor::Element element = tensor::Element::kFloat32;
+};
+
+// (weights [batch, classes], run): `samples` of the classes, drawn in proportion to their weights; i32 or i64.
+struct Multinomial {
+  int64_t seed = 0, samples = 1;
+  tensor::Element element = tensor::Element::kInt32;
+};
+
 // --- Control flow.
 
 // (condition bool of one element, x…): runs one of the two on x…. Their results have the same types.
@@ -188,9 +250,19 @@ struct Loop {
   std::vector<int64_t> backward;
 };
 
-using Op = std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary,
-                        LeakyRelu, Clip, Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad,
-                        Gather, Resample, DepthToSpace, Sample, Result, TopK, If, Loop>;
+using Op =
+    std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary, LeakyRelu, Clip,
+                 Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad, Gather, Resample,
+                 DepthToSpace, Sample, Result, TopK, If, Loop, ScatterElements, ScatterSlices, CumulativeSum,
+                 Determinant, MaxUnpool, RoiAlign, Random, Bernoulli, Multinomial>;
+
+// Those that the runtime computes by a host function.
+template <typename O>
+constexpr bool is_host_operator =
+    std::is_same_v<O, TopK> || std::is_same_v<O, ScatterElements> || std::is_same_v<O, ScatterSlices> ||
+    std::is_same_v<O, CumulativeSum> || std::is_same_v<O, Determinant> || std::is_same_v<O, MaxUnpool> ||
+    std::is_same_v<O, RoiAlign> || std::is_same_v<O, Random> || std::is_same_v<O, Bernoulli> ||
+    std::is_same_v<O, Multinomial>;
 
 // "conv", "max_pool", "relu", … : the text form's operator names; kinds have a name each.
 std::string op_name(const Op& op);
@@ -256,9 +328,26 @@ void visit_attributes(O& op, V&& v) {
   } else if constexpr (std::is_same_v<T, Loop>) {
     v("carried", op.carried), v("scanned", op.scanned), v("conditional", op.conditional);
     v("backward", op.backward), v("body", op.body);
+  } else if constexpr (std::is_same_v<T, ScatterElements>) {
+    v("axis", op.axis);
+  } else if constexpr (std::is_same_v<T, CumulativeSum>) {
+    v("axis", op.axis), v("exclusive", op.exclusive), v("reverse", op.reverse);
+  } else if constexpr (std::is_same_v<T, MaxUnpool>) {
+    v("extents", op.extents);
+  } else if constexpr (std::is_same_v<T, RoiAlign>) {
+    v("height", op.height), v("width", op.width), v("maximum", op.maximum), v("half_pixel", op.half_pixel);
+    v("sampling_ratio", op.sampling_ratio), v("scale", op.scale);
+  } else if constexpr (std::is_same_v<T, Random>) {
+    v("seed", op.seed), v("first", op.first), v("second", op.second), v("element", op.element);
+    v("extents", op.extents);
+  } else if constexpr (std::is_same_v<T, Bernoulli>) {
+    v("seed", op.seed), v("element", op.element);
+  } else if constexpr (std::is_same_v<T, Multinomial>) {
+    v("seed", op.seed), v("samples", op.samples), v("element", op.element);
   } else {
     static_assert(std::is_same_v<T, Input> || std::is_same_v<T, Constant> || std::is_same_v<T, Unary> ||
-                  std::is_same_v<T, Binary> || std::is_same_v<T, Where>);
+                  std::is_same_v<T, Binary> || std::is_same_v<T, Where> || std::is_same_v<T, ScatterSlices> ||
+                  std::is_same_v<T, Determinant>);
   }
 }
 

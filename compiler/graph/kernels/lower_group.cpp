@@ -56,7 +56,9 @@ class GroupLowering {
   Buffer operator()(const Input&) { TF_UNREACHABLE() << "inputs are in no group"; }
   Buffer operator()(const Constant&) { TF_UNREACHABLE() << "constants are in no group"; }
   Buffer operator()(const Result&) { TF_UNREACHABLE() << "results of calls are in no group"; }
-  Buffer operator()(const TopK&) { TF_UNREACHABLE() << "host functions are in no group"; }
+  template <typename O>
+  requires is_host_operator<O> Buffer operator()(const O&) { return of_host_function(); }
+  static Buffer of_host_function() { TF_UNREACHABLE() << "host functions are in no group"; }
   Buffer operator()(const If&) { TF_UNREACHABLE() << "control flow is in no group"; }
   Buffer operator()(const Loop&) { TF_UNREACHABLE() << "control flow is in no group"; }
   Buffer operator()(const Conv& op) {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/passes/fold_host.h"
 #include "compiler/graph/passes/fold_kernel.h"
 #include "compiler/graph/passes/fold_move.h"
 #include "compiler/graph/passes/rewrite.h"
@@ -209,6 +210,7 @@ BlobRef fold(const Graph& graph, const Op& op, std::span<const NodeId> inputs, c
     if (!as<Constant>(graph.node(input))) return nullptr;
   }
   if (BlobRef moved = fold_move(graph, op, inputs, result)) return moved;
+  if (is_host_function(op)) return fold_host(graph, op, inputs, result);
   const bool real = tensor::is_float(graph.type(inputs.back()).element);
   BlobRef computed = real ? std::visit(Arithmetic<double>(graph, inputs, result), op)
                           : std::visit(Arithmetic<int64_t>(graph, inputs, result), op);

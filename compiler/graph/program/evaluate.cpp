@@ -55,22 +55,8 @@ absl::StatusOr<std::vector<Values>> run_host_function(const Graph& graph, const 
     TF_ASSIGN_OR_RETURN(const int64_t count, element_count(graph.shape(type)));
     buffers.emplace_back(static_cast<size_t>(count * tensor::element_bytes(type.element)), '\0');
   }
-  std::vector<void*> places;
-  std::vector<uint64_t> sizes;
-  for (std::string& buffer : buffers) {
-    places.push_back(buffer.data());
-    sizes.push_back(buffer.size());
-  }
-  const tf_host_workspace wanted = host_workspace(call.function, numbers);
-  std::vector<uint64_t> workspace((wanted.bytes + wanted.bytes_per_thread) / sizeof(uint64_t) + 8);
-  const tf_runtime alone = {1, nullptr};
-  const tf_call arguments = {TF_ABI_VERSION, static_cast<uint32_t>(buffers.size()),
-                             places.data(),  sizes.data(),
-                             numbers.data(), workspace.data(),
-                             &alone};
-  if (const int32_t error = host_function(call.function)(&arguments); error != 0)
-    return absl::OutOfRangeError(
-        absl::StrCat("node '", node.name, "': host function ", call.function, " fails with error ", error));
+  if (const absl::Status status = graph::run_host_function(call, numbers, buffers); !status.ok())
+    return absl::Status(status.code(), absl::StrCat("node '", node.name, "': ", status.message()));
   std::vector<Values> results;
   for (size_t i = 0; i < types.size(); ++i)
     results.push_back(read_values(types[i].element, buffers[operands.size() + i]));

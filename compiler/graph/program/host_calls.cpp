@@ -1,10 +1,13 @@
 #include "compiler/graph/program/host_calls.h"
 
+#include <bit>
 #include <map>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "compiler/runtime/host/functions.h"
+#include "compiler/runtime/model_types.h"
 
 namespace tf::graph {
 namespace {
@@ -16,11 +19,52 @@ void append_type(std::vector<int64_t>& numbers, const Graph& graph, const Tensor
   for (int64_t extent : graph.shape(type)) numbers.push_back(extent);
 }
 
+// A float attribute.
+int64_t bits(double value) {
+  return std::bit_cast<int64_t>(value);
+}
+
+struct Describe {
+  HostCall operator()(const TopK& op) const { return {"tf_host_topk", {op.axis, op.largest}}; }
+  HostCall operator()(const ScatterElements& op) const {
+    return {"tf_host_scatter_elements", {op.axis, static_cast<int64_t>(op.kind)}};
+  }
+  HostCall operator()(const ScatterSlices& op) const {
+    return {"tf_host_scatter_nd", {static_cast<int64_t>(op.kind)}};
+  }
+  HostCall operator()(const CumulativeSum& op) const {
+    return {"tf_host_cumsum", {op.axis, op.exclusive, op.reverse}};
+  }
+  HostCall operator()(const Determinant&) const { return {"tf_host_det", {}}; }
+  HostCall operator()(const MaxUnpool&) const { return {"tf_host_max_unpool", {}}; }
+  HostCall operator()(const RoiAlign& op) const {
+    return {"tf_host_roi_align", {op.maximum, op.half_pixel, op.sampling_ratio, bits(op.scale)}};
+  }
+  HostCall operator()(const Random& op) const {
+    const bool uniform = op.kind == RandomKind::kUniform;
+    return {uniform ? "tf_host_random_uniform" : "tf_host_random_normal",
+            {op.seed, bits(op.first), bits(op.second)}};
+  }
+  HostCall operator()(const Bernoulli& op) const { return {"tf_host_bernoulli", {op.seed}}; }
+  HostCall operator()(const Multinomial& op) const { return {"tf_host_multinomial", {op.seed}}; }
+  template <typename O>
+  HostCall operator()(const O&) const {
+    return none();
+  }
+  static HostCall none() { TF_UNREACHABLE() << "no host function computes this operator"; }
+};
+
+// As tf_call.dims numbers them.
+static_assert(static_cast<int>(ScatterKind::kPut) == TF_HOST_REDUCE_NONE &&
+              static_cast<int>(ScatterKind::kAdd) == TF_HOST_REDUCE_ADD &&
+              static_cast<int>(ScatterKind::kMul) == TF_HOST_REDUCE_MUL &&
+              static_cast<int>(ScatterKind::kMin) == TF_HOST_REDUCE_MIN &&
+              static_cast<int>(ScatterKind::kMax) == TF_HOST_REDUCE_MAX);
+
 }  // namespace
 
 HostCall host_call(const Node& node) {
-  if (const auto* top = as<TopK>(node)) return {"tf_host_topk", {top->axis, top->largest ? 1 : 0}};
-  TF_UNREACHABLE() << "no host function computes " << op_name(node.op);
+  return std::visit(Describe{}, node.op);
 }
 
 std::vector<int64_t> host_numbers(const HostCall& call, const Graph& graph, const Node& node) {
@@ -29,6 +73,13 @@ std::vector<int64_t> host_numbers(const HostCall& call, const Graph& graph, cons
   for (NodeId operand : node.inputs) append_type(numbers, graph, graph.type(operand));
   append_type(numbers, graph, node.type);
   for (const TensorType& type : node.more_types) append_type(numbers, graph, type);
+  return numbers;
+}
+
+std::vector<int64_t> host_numbers(const HostCall& call, std::span<const TensorType> types) {
+  std::vector<int64_t> numbers = {static_cast<int64_t>(call.attributes.size())};
+  numbers.insert(numbers.end(), call.attributes.begin(), call.attributes.end());
+  for (const TensorType& type : types) append_type(numbers, Graph(), type);
   return numbers;
 }
 
@@ -41,7 +92,21 @@ struct HostFunction {
 
 const HostFunction& find(std::string_view name) {
   static const std::map<std::string_view, HostFunction> kAll = {
-      {"tf_host_topk", {tf_host_topk, tf_host_topk_workspace}}};
+      {"tf_host_topk", {tf_host_topk, tf_host_topk_workspace}},
+      {"tf_host_scatter_elements", {tf_host_scatter_elements, nullptr}},
+      {"tf_host_scatter_nd", {tf_host_scatter_nd, nullptr}},
+      {"tf_host_cumsum", {tf_host_cumsum, nullptr}},
+      {"tf_host_det", {tf_host_det, tf_host_det_workspace}},
+      {"tf_host_max_unpool", {tf_host_max_unpool, nullptr}},
+      {"tf_host_roi_align", {tf_host_roi_align, tf_host_roi_align_workspace}},
+      {"tf_host_random_uniform", {tf_host_random_uniform, nullptr}},
+      {"tf_host_random_normal", {tf_host_random_normal, nullptr}},
+      {"tf_host_bernoulli", {tf_host_bernoulli, nullptr}},
+      {"tf_host_multinomial", {tf_host_multinomial, tf_host_multinomial_workspace}},
+      {"tf_host_nonzero", {tf_host_nonzero, nullptr}},
+      {"tf_host_compress", {tf_host_compress, nullptr}},
+      {"tf_host_unique", {tf_host_unique, tf_host_unique_workspace}},
+      {"tf_host_non_max_suppression", {tf_host_non_max_suppression, tf_host_non_max_suppression_workspace}}};
   const auto found = kAll.find(name);
   TF_CHECK(found != kAll.end()) << "there is no host function " << name;
   return found->second;
@@ -56,6 +121,28 @@ tf_kernel host_function(std::string_view name) {
 tf_host_workspace host_workspace(std::string_view name, const std::vector<int64_t>& numbers) {
   const HostFunction& function = find(name);
   return function.workspace ? function.workspace(numbers.data()) : tf_host_workspace{0, 0};
+}
+
+absl::Status run_host_function(const HostCall& call, const std::vector<int64_t>& numbers,
+                               std::vector<std::string>& buffers) {
+  std::vector<void*> places;
+  std::vector<uint64_t> sizes;
+  for (std::string& buffer : buffers) {
+    places.push_back(buffer.data());
+    sizes.push_back(buffer.size());
+  }
+  const tf_host_workspace wanted = host_workspace(call.function, numbers);
+  std::vector<uint64_t> workspace((wanted.bytes + wanted.bytes_per_thread) / sizeof(uint64_t) + 1);
+  const tf_runtime alone = {1, nullptr};
+  const tf_call arguments = {TF_ABI_VERSION, static_cast<uint32_t>(buffers.size()),
+                             places.data(),  sizes.data(),
+                             numbers.data(), workspace.data(),
+                             &alone};
+  const int32_t error = host_function(call.function)(&arguments);
+  if (error == 0) return absl::OkStatus();
+  if (error == TF_MODEL_BAD_INDEX)
+    return absl::OutOfRangeError("an index lies outside the axis that it selects from");
+  return absl::OutOfRangeError(absl::StrCat("host function ", call.function, " fails with error ", error));
 }
 
 }  // namespace tf::graph
