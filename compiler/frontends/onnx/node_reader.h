@@ -71,6 +71,7 @@ class NodeReader {
 
   int opset() const { return state_.shared.opset; }
   graph::Graph& graph() { return state_.graph; }
+  bool in_region() const { return state_.outer != nullptr; }
   ExternalData& external_data() { return state_.shared.external; }
   std::string name() const;  // the node's, or its first output's
   std::string op_type() const;
@@ -149,6 +150,7 @@ struct NamedRule {
   Rule rule;
 };
 // The tables of rules/*.cpp, one for each subject.
+std::span<const NamedRule> accumulation_rules();  // sums along an axis, determinants
 std::span<const NamedRule> activation_rules();
 std::span<const NamedRule> arithmetic_rules();  // element-wise
 std::span<const NamedRule> attention_rules();
@@ -156,6 +158,7 @@ std::span<const NamedRule> bit_rules();             // signs, remainders, bits
 std::span<const NamedRule> constant_rules();        // constants and questions about shapes
 std::span<const NamedRule> control_rules();         // branches and loops
 std::span<const NamedRule> conv_transpose_rules();  // windows that are summed where they overlap
+std::span<const NamedRule> detection_rules();       // regions, unpooling
 std::span<const NamedRule> einsum_rules();
 std::span<const NamedRule> loss_rules();
 std::span<const NamedRule> microsoft_attention_rules();  // of domain com.microsoft
@@ -168,11 +171,12 @@ std::span<const NamedRule> normalization_rules();
 std::span<const NamedRule> padding_rules();
 std::span<const NamedRule> pooling_rules();
 std::span<const NamedRule> quantized_rules();  // integers with scales and zero points
+std::span<const NamedRule> random_rules();
 std::span<const NamedRule> recurrent_rules();  // RNN, GRU, LSTM
-std::span<const NamedRule> reduction_rules();  // also positions of extremes, running sums
+std::span<const NamedRule> reduction_rules();  // also positions of extremes
 std::span<const NamedRule> resize_rules();
-std::span<const NamedRule> roi_align_rules();
 std::span<const NamedRule> sampling_rules();   // elements at computed places
+std::span<const NamedRule> scatter_rules();    // updates at places
 std::span<const NamedRule> selection_rules();  // sorting and selecting
 std::span<const NamedRule> shape_rules();      // what moves elements
 std::span<const NamedRule> signal_rules();     // windows and Fourier transforms

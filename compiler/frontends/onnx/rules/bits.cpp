@@ -96,47 +96,12 @@ Result cast_like(NodeReader& node) {
   return f.result(unary(graph::UnaryKind::kIdentity, cast(x, like.element())));
 }
 
-// By the minors of the first rows: few products for the small matrices that networks have.
-Term determinant(const Term& x, const std::vector<int64_t>& columns, int64_t row) {
-  const int last = x.rank();
-  const auto entry = [&](int64_t column) { return slice(slice(x, last - 2, row, 1), last - 1, column, 1); };
-  if (columns.size() == 1) return entry(columns[0]);
-  Term sum = entry(columns[0]);
-  for (size_t i = 0; i < columns.size(); ++i) {
-    std::vector<int64_t> others = columns;
-    others.erase(others.begin() + static_cast<int64_t>(i));
-    const Term part = entry(columns[i]) * determinant(x, others, row + 1);
-    sum = i == 0 ? part : i % 2 == 0 ? sum + part : sum - part;
-  }
-  return sum;
-}
-
-constexpr int64_t kLargestDeterminant = 4;
-Result det(NodeReader& node) {
-  Formula f(node);
-  const Term given = f.input(0);
-  if (!f.ok()) return f.status();
-  const std::vector<int64_t> shape = given.shape();
-  const size_t rank = shape.size();
-  if (rank < 2 || shape[rank - 1] != shape[rank - 2])
-    return node.invalid("it needs square matrices, not " + to_string(given.type()));
-  const int64_t size = shape[rank - 1];
-  if (size < 1 || size > kLargestDeterminant)
-    return node.unsupported(
-        absl::StrCat("of matrices of ", size, " rows is not supported; 1 to ", kLargestDeterminant, " are"));
-  std::vector<tensor::Expr> batch = given.extents();
-  batch.resize(rank - 2);
-  const Term y = determinant(widened(given), axes_between(0, size), 0);
-  return f.result(cast(reshape(y, std::move(batch)), given.element()));
-}
-
 constexpr std::array kBitRules = {NamedRule{"BitShift", bit_shift},
                                   NamedRule{"BitwiseAnd", bitwise<BinaryKind::kBitAnd>},
                                   NamedRule{"BitwiseNot", bitwise_not},
                                   NamedRule{"BitwiseOr", bitwise<BinaryKind::kBitOr>},
                                   NamedRule{"BitwiseXor", bitwise<BinaryKind::kBitXor>},
                                   NamedRule{"CastLike", cast_like},
-                                  NamedRule{"Det", det},
                                   NamedRule{"IsInf", is_inf},
                                   NamedRule{"Mod", mod},
                                   NamedRule{"Sign", sign},

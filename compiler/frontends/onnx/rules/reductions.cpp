@@ -1,4 +1,4 @@
-// Reductions, positions of extremes and running sums.
+// Reductions and positions of extremes.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -154,31 +154,8 @@ Result hardmax(NodeReader& node) {
   return f.result(flattens ? reshape(y, extents) : y);
 }
 
-// After step k each element is the sum of the 2^k up to it, so that a sum of n takes log2(n) steps.
-Result cum_sum(NodeReader& node) {
-  Formula f(node);
-  const Term given = f.input(0);
-  const int64_t axis = f.axis(f.known_int(1, "axis"), given.rank());
-  const bool exclusive = f.attribute("exclusive", int64_t{0}) != 0;
-  const bool reverse = f.attribute("reverse", int64_t{0}) != 0;
-  if (!f.ok()) return f.status();
-  const int64_t extent = given.shape()[static_cast<size_t>(axis)];
-  if (extent == 0) return f.result(identity(given));
-  // The element `distance` before or behind each; beyond the ends zero.
-  const auto moved = [&](const Term& x, int64_t distance) {
-    const int64_t kept = extent - distance;
-    return reverse ? pad(slice(x, axis, distance, kept), axis, 0, distance)
-                   : pad(slice(x, axis, 0, kept), axis, distance, 0);
-  };
-  Term sum = widened(given);
-  if (exclusive) sum = extent == 1 ? expand(f.scalar(0, sum.element()), given.extents()) : moved(sum, 1);
-  for (int64_t distance = 1; distance < extent && f.ok(); distance *= 2) sum = sum + moved(sum, distance);
-  return f.result(cast(extent == 1 && !exclusive ? identity(sum) : sum, given.element()));
-}
-
 constexpr std::array kReductionRules = {NamedRule{"ArgMax", place_of_extreme<ReduceKind::kMax>},
                                         NamedRule{"ArgMin", place_of_extreme<ReduceKind::kMin>},
-                                        NamedRule{"CumSum", cum_sum},
                                         NamedRule{"Hardmax", hardmax},
                                         NamedRule{"ReduceL1", reduce_l1},
                                         NamedRule{"ReduceL2", reduce_l2},

@@ -164,13 +164,5 @@ TEST(Functions, BitsAreCombinedAndShifted) {
   EXPECT_EQ(shifted("RIGHT"), (Doubles{64, 0, 0, 0}));
 }
 
-TEST(Functions, DeterminantsAreThoseOfSmallMatrices) {
-  EXPECT_EQ(node_outputs(
-                {.op_type = "Det", .operands = {{Element::kFloat32, {2, 2, 2}, {1, 2, 3, 4, 2, 0, 0, 3}}}}),
-            (Doubles{-2, 6}));
-  const Operand four{Element::kFloat64, {4, 4}, {2, 0, 1, 3, 1, 1, 0, 2, 0, 4, 1, 1, 3, 1, 2, 0}};
-  EXPECT_NEAR(node_outputs({.op_type = "Det", .operands = {four}})[0], -28, 1e-12);
-}
-
 }  // namespace
 }  // namespace tf::onnx

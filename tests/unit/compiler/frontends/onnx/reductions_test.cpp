@@ -92,23 +92,6 @@ TEST(Reductions, PlacesOfExtremesAreTheFirstOrTheLast) {
       (Doubles{0, 1, 0, 1, 0, 0}));
 }
 
-TEST(Reductions, RunningSumsGoEitherWay) {
-  const Doubles x = {1, 2, 3, 4, 5, 6, 7};
-  const auto sums = [&](Element element, int exclusive, int reverse) {
-    return node_outputs({.op_type = "CumSum",
-                         .operands = {{element, {1, 7}, x}, {Element::kInt32, {}, {-1}, true}},
-                         .attributes = [&](auto& node) {
-                           set(node, "exclusive", exclusive), set(node, "reverse", reverse);
-                         }});
-  };
-  for (const Element element : {Element::kFloat32, Element::kInt64, Element::kFloat16}) {
-    EXPECT_EQ(sums(element, 0, 0), (Doubles{1, 3, 6, 10, 15, 21, 28}));
-    EXPECT_EQ(sums(element, 1, 0), (Doubles{0, 1, 3, 6, 10, 15, 21}));
-    EXPECT_EQ(sums(element, 0, 1), (Doubles{28, 27, 25, 22, 18, 13, 7}));
-    EXPECT_EQ(sums(element, 1, 1), (Doubles{27, 25, 22, 18, 13, 7, 0}));
-  }
-}
-
 // Mean and variance of rows of `size` in a row.
 Doubles standardized(const Doubles& x, size_t size, double epsilon) {
   Doubles y(x.size());

@@ -269,23 +269,6 @@ TEST(GridSample, ReadsBetweenElementsAndBeyondBorders) {
                    .ok());
 }
 
-TEST(RoiAlign, AveragesSamplesOfBins) {
-  // A ramp along x: the mean of a bin is the place of its middle, less half a pixel.
-  Doubles ramp;
-  for (int i = 0; i < 64; ++i) ramp.push_back(i % 8);
-  const auto aligned = [&](const char* mode) {
-    return node_outputs(
-        {.op_type = "RoiAlign",
-         .opset = 16,
-         .operands = {floats({1, 1, 8, 8}, ramp), floats({1, 4}, {2, 2, 6, 4}), {Element::kInt64, {1}, {0}}},
-         .attributes = [&](auto& node) {
-           set(node, "mode", mode);
-           set(node, "output_width", 2), set(node, "output_height", 1), set(node, "sampling_ratio", 2);
-         }});
-  };
-  expect_all_near(aligned("avg"), {2.5, 4.5});
-}
-
 TEST(AffineGrid, TurnsPlacesByMatrices) {
   const Doubles y =
       node_outputs({.op_type = "AffineGrid",
