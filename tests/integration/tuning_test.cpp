@@ -172,7 +172,8 @@ TEST_F(Tuning, ShowAndBestNameTheRecordsThatABuildUses) {
                                         "-o", file("tuned"), "--json"});
   ASSERT_EQ(build.code, 0) << build.err;
   int compared = 0;
-  for (const nlohmann::json& task : nlohmann::json::parse(build.out)["tasks"]) {
+  const nlohmann::json built = nlohmann::json::parse(build.out);
+  for (const nlohmann::json& task : built["tasks"]) {
     if (!task.contains("record")) continue;
     const std::string key = task["key"];
     const auto best = nlohmann::json::parse(run("tuner", {"best", key, "--db", file("t.db"), "--json"}).out);
