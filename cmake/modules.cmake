@@ -1,5 +1,5 @@
 # A folder is a module is a CMake target: tf_module(NAME DEPS ...) takes every .cpp of its folder, so that adding a
-# file needs no edit here; folders below that have no CMakeLists.txt are rooms of the same module. Files named *_main.cpp
+# file needs no edit here; folders below that have no CMakeLists.txt, two deep, are rooms of the same module. Files named *_main.cpp
 # are programs: tf_program(NAME DEPS ...) builds NAME_main.cpp.
 
 # Off: modules and programs are compiled with what each file includes itself, and nothing else.
@@ -49,7 +49,7 @@ function(tf_module name)
   file(GLOB rooms CONFIGURE_DEPENDS LIST_DIRECTORIES true *)
   foreach(room ${rooms})
     if(IS_DIRECTORY ${room} AND NOT EXISTS ${room}/CMakeLists.txt)
-      file(GLOB inner CONFIGURE_DEPENDS ${room}/*.cpp)
+      file(GLOB inner CONFIGURE_DEPENDS ${room}/*.cpp ${room}/*/*.cpp)
       list(APPEND sources ${inner})
     endif()
   endforeach()

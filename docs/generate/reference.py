@@ -135,7 +135,7 @@ def onnx_operators(_):
     oldest, newest = (re.search(rf"k{which}Opset = (\d+)", importer).group(1) for which in ("Oldest", "Newest"))
     sections = []
     count = 0
-    for path in sorted((ROOT / "compiler/frontends/onnx/rules").glob("*.cpp")):
+    for path in sorted((ROOT / "compiler/frontends/onnx/rules").rglob("*.cpp")):
         text = path.read_text()
         # What the file says of itself, up to the first colon or full stop.
         title = re.split(r"[:.]", " ".join(re.findall(r"^// (.*)", text.split("\n#")[0], re.MULTILINE)))[0]

@@ -189,7 +189,7 @@ std::span<const NamedRule> trigonometry_rules();
 absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
 absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const graph::MatMul& op);
 
-// The body of a loop (graph::Loop) from one that does not read the iteration (rules/control.cpp).
+// The body of a loop (graph::Loop) from one that does not read the iteration (rules/flow/control.cpp).
 graph::Region with_iteration(graph::Graph body);
 
 // The product of extents, constants gathered into one factor.

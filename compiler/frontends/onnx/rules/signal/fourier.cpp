@@ -1,4 +1,4 @@
-#include "compiler/frontends/onnx/rules/fourier.h"
+#include "compiler/frontends/onnx/rules/signal/fourier.h"
 
 #include <cmath>
 #include <numbers>

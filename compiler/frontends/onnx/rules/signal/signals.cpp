@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/formula.h"
-#include "compiler/frontends/onnx/rules/fourier.h"
+#include "compiler/frontends/onnx/rules/signal/fourier.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 
 namespace tf::onnx {

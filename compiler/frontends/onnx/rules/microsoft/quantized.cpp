@@ -6,7 +6,7 @@
 #include "compiler/frontends/onnx/formula.h"
 #include "compiler/frontends/onnx/integer_products.h"
 #include "compiler/frontends/onnx/quantization.h"
-#include "compiler/frontends/onnx/rules/microsoft_attention.h"
+#include "compiler/frontends/onnx/rules/microsoft/attention.h"
 #include "compiler/frontends/onnx/window.h"
 
 namespace tf::onnx {

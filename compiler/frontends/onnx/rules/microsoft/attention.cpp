@@ -1,5 +1,5 @@
 // Attention and rotary position embeddings of domain com.microsoft.
-#include "compiler/frontends/onnx/rules/microsoft_attention.h"
+#include "compiler/frontends/onnx/rules/microsoft/attention.h"
 
 #include <array>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/node_reader.h"
-#include "compiler/frontends/onnx/rules/recurrent_body.h"
+#include "compiler/frontends/onnx/rules/flow/recurrent_body.h"
 #include "compiler/graph/element_values.h"
 
 namespace tf::onnx {

@@ -1,4 +1,4 @@
-#include "compiler/frontends/onnx/rules/recurrent_body.h"
+#include "compiler/frontends/onnx/rules/flow/recurrent_body.h"
 
 #include <utility>
 
