@@ -27,7 +27,7 @@ class BadInput : public Tuning {
   std::string unsupported_model() {
     onnx::ModelWriter model;
     model.input("x", {2});
-    model.node("NonMaxSuppression", {"x"}, "boxes");
+    model.node("StringNormalizer", {"x"}, "boxes");
     model.output("boxes");
     return write("unsupported.onnx", model.bytes());
   }
@@ -76,7 +76,7 @@ TEST_F(BadInput, NetworksAreRefusedByEveryCommandThatReadsOne) {
   };
   refused(truncated_model(), {}, kUsage, "truncated");
   refused(unsupported_model(), {}, kFailed,
-          "node 'the_boxes' (NonMaxSuppression): this operator is not supported");
+          "node 'the_boxes' (StringNormalizer): this operator is not supported");
   refused(open_model(), {}, kUsage, "--dim n=1");
   refused(file("mlp.onnx"), {"--dim", "m=3"}, kUsage, "no such dimension");
   refused(file("mlp.onnx"), {"--target", "vax"}, kUsage, "vax");
@@ -255,7 +255,7 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   ASSERT_EQ(run("compiler", {"zoo", "mlp", "--batch-name", "n", "-o", file("open.onnx")}).code, 0);
   onnx::ModelWriter unsupported;
   unsupported.input("x", {2});
-  unsupported.node("NonMaxSuppression", {"x"}, "boxes");
+  unsupported.node("StringNormalizer", {"x"}, "boxes");
   unsupported.output("boxes");
   ASSERT_TRUE(write_file(file("unsupported.onnx"), unsupported.bytes()).ok());
 
@@ -268,7 +268,7 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   expect_refusal("tuner", submit(file("torn.onnx"), "host", "box"), kUsage, "truncated");
   expect_refusal("tuner", submit(file("open.onnx"), "host", "box"), kUsage, "--dim n=1");
   expect_refusal("tuner", submit(file("unsupported.onnx"), "host", "box"), kFailed,
-                 "unsupported.onnx: node 'the_boxes' (NonMaxSuppression)");
+                 "unsupported.onnx: node 'the_boxes' (StringNormalizer)");
   expect_refusal("tuner", submit(file("no.onnx"), "host", "box"), kFailed, "cannot read");
   expect_refusal("tuner", {"cancel", "77", "--server", tuner_at_.text()}, kFailed, "there is no job 77");
   const Result several = run("tuner", {"cancel", "77", "78", "--server", tuner_at_.text()});
