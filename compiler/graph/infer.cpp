@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "compiler/graph/infer_checks.h"
 #include "compiler/graph/infer_control.h"
 #include "compiler/graph/infer_host.h"
 #include "compiler/graph/infer_window.h"
@@ -19,21 +20,11 @@ using Extents = std::vector<Expr>;
 // Of a concatenation, whose kernel has an argument for each.
 constexpr size_t kMostJoined = 1024;
 
-template <typename... Parts>
-absl::Status bad(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
-absl::Status check_axis(int64_t axis, int rank) {
-  if (axis >= 0 && axis < rank) return absl::OkStatus();
-  return bad("axis ", axis, " of a tensor of rank ", rank, "; axes are 0 to ", rank - 1);
-}
-
 absl::Status check_axes(std::span<const int64_t> axes, int rank) {
   std::vector<bool> seen(rank);
   for (int64_t axis : axes) {
     TF_RETURN_IF_ERROR(check_axis(axis, rank));
-    if (seen[axis]) return bad("axis ", axis, " is named twice");
+    if (seen[axis]) return refusal("axis ", axis, " is named twice");
     seen[axis] = true;
   }
   return absl::OkStatus();
@@ -45,12 +36,14 @@ class Inference {
   Inference(const Graph& graph, std::span<const NodeId> inputs) : graph_(graph), inputs_(inputs) {}
 
   absl::StatusOr<TensorType> operator()(const Input&) const {
-    return bad("an input's type is given, not inferred");
+    return refusal("an input's type is given, not inferred");
   }
-  absl::StatusOr<TensorType> operator()(const Constant&) const { return bad("a constant's type is given"); }
+  absl::StatusOr<TensorType> operator()(const Constant&) const {
+    return refusal("a constant's type is given");
+  }
   absl::StatusOr<TensorType> operator()(const Conv& op) const {
     TF_ASSIGN_OR_RETURN(const Element element, product_element());
-    if (count() > 2 && type(2).element != element) return bad("the bias is ", to_string(type(2)));
+    if (count() > 2 && type(2).element != element) return refusal("the bias is ", to_string(type(2)));
     TF_ASSIGN_OR_RETURN(TensorType result,
                         infer_conv(graph_, op, type(0), type(1), count() > 2 ? &type(2) : nullptr));
     result.element = element;
@@ -62,14 +55,14 @@ class Inference {
     TF_ASSIGN_OR_RETURN(const Element element, product_element());
     const TensorType &a = type(0), &b = type(1);
     if (a.rank() < 2 || b.rank() < 2)
-      return bad("operands have ranks ", a.rank(), " and ", b.rank(), "; at least 2");
+      return refusal("operands have ranks ", a.rank(), " and ", b.rank(), "; at least 2");
     Expr rows = a.extents[a.rank() - 2], ka = a.extents[a.rank() - 1];
     Expr kb = b.extents[b.rank() - 2], columns = b.extents[b.rank() - 1];
     if (op.transpose_a) std::swap(rows, ka);
     if (op.transpose_b) std::swap(kb, columns);
     if (graph_.value(ka) != graph_.value(kb))
-      return bad("inner sizes ", graph_.value(ka), " and ", graph_.value(kb), " differ: ", to_string(a),
-                 " times ", to_string(b));
+      return refusal("inner sizes ", graph_.value(ka), " and ", graph_.value(kb), " differ: ", to_string(a),
+                     " times ", to_string(b));
     const std::vector<Extents> batches = {Extents(a.extents.begin(), a.extents.end() - 2),
                                           Extents(b.extents.begin(), b.extents.end() - 2)};
     TF_ASSIGN_OR_RETURN(Extents extents, broadcast_extents(graph_, batches));
@@ -82,7 +75,7 @@ class Inference {
     const TensorType& x = type(0);
     TF_RETURN_IF_ERROR(check_axes(op.axes, x.rank()));
     const bool orders = op.kind == ReduceKind::kMin || op.kind == ReduceKind::kMax;
-    if (x.element == Element::kBool && !orders) return bad("needs numbers, not ", to_string(x));
+    if (x.element == Element::kBool && !orders) return refusal("needs numbers, not ", to_string(x));
     TensorType result{x.element, {}};
     for (int i = 0; i < x.rank(); ++i) {
       const bool folded = std::find(op.axes.begin(), op.axes.end(), i) != op.axes.end();
@@ -93,7 +86,7 @@ class Inference {
   }
 
   absl::StatusOr<TensorType> operator()(const Lrn& op) const {
-    if (type(0).rank() < 2 || op.size < 1) return bad("needs rank 2 or more and a size of at least 1");
+    if (type(0).rank() < 2 || op.size < 1) return refusal("needs rank 2 or more and a size of at least 1");
     return floating(type(0));
   }
   absl::StatusOr<TensorType> operator()(const Softmax& op) const {
@@ -104,11 +97,11 @@ class Inference {
   absl::StatusOr<TensorType> operator()(const BatchNorm&) const {
     TF_RETURN_IF_ERROR(same_element());
     const TensorType& x = type(0);
-    if (x.rank() < 2) return bad("needs rank 2 or more, not ", to_string(x));
+    if (x.rank() < 2) return refusal("needs rank 2 or more, not ", to_string(x));
     for (size_t i = 1; i < 5; ++i) {
       if (type(i).rank() != 1 || graph_.value(type(i).extents[0]) != graph_.value(x.extents[1]))
-        return bad("operand ", i, " is ", to_string(type(i)), "; one value for each of ",
-                   graph_.value(x.extents[1]), " channels is needed");
+        return refusal("operand ", i, " is ", to_string(type(i)), "; one value for each of ",
+                       graph_.value(x.extents[1]), " channels is needed");
     }
     return floating(x);
   }
@@ -130,12 +123,13 @@ class Inference {
     TF_ASSIGN_OR_RETURN(Extents extents, broadcast_operands(0));
     const bool logical = op.kind == BinaryKind::kAnd || op.kind == BinaryKind::kOr;
     const bool is_bool = type(0).element == Element::kBool;
-    if (logical && !is_bool) return bad("needs bool operands");
+    if (logical && !is_bool) return refusal("needs bool operands");
     if (is_bool && !logical && op.kind != BinaryKind::kEqual)
-      return bad("needs numbers, not ", to_string(type(0)));
+      return refusal("needs numbers, not ", to_string(type(0)));
     const bool of_bits =
         op.kind == BinaryKind::kBitAnd || op.kind == BinaryKind::kBitOr || op.kind == BinaryKind::kBitXor;
-    if (of_bits && tensor::is_float(type(0).element)) return bad("needs integers, not ", to_string(type(0)));
+    if (of_bits && tensor::is_float(type(0).element))
+      return refusal("needs integers, not ", to_string(type(0)));
     if (op.kind == BinaryKind::kFmod) TF_RETURN_IF_ERROR(floating(type(0)).status());
     const bool boolean = logical || op.kind == BinaryKind::kEqual || op.kind == BinaryKind::kLess ||
                          op.kind == BinaryKind::kLessEqual;
@@ -143,8 +137,9 @@ class Inference {
   }
 
   absl::StatusOr<TensorType> operator()(const Where&) const {
-    if (type(0).element != Element::kBool) return bad("the condition is ", to_string(type(0)), ", not bool");
-    if (type(1).element != type(2).element) return bad("the two choices have different element types");
+    if (type(0).element != Element::kBool)
+      return refusal("the condition is ", to_string(type(0)), ", not bool");
+    if (type(1).element != type(2).element) return refusal("the two choices have different element types");
     TF_ASSIGN_OR_RETURN(Extents extents, broadcast_operands(0));
     return TensorType{type(1).element, std::move(extents)};
   }
@@ -154,16 +149,16 @@ class Inference {
     TensorType result = type(0);
     TF_RETURN_IF_ERROR(check_axis(op.axis, result.rank()));
     if (count() > kMostJoined)
-      return bad("joins ", count(), " tensors; at most ", kMostJoined, " are supported");
+      return refusal("joins ", count(), " tensors; at most ", kMostJoined, " are supported");
     for (size_t i = 1; i < count(); ++i) {
       if (type(i).rank() != result.rank())
-        return bad("operands of ranks ", result.rank(), " and ", type(i).rank());
+        return refusal("operands of ranks ", result.rank(), " and ", type(i).rank());
       for (int d = 0; d < result.rank(); ++d) {
         if (d == op.axis) {
           result.extents[d] = result.extents[d] + type(i).extents[d];
         } else if (graph_.value(result.extents[d]) != graph_.value(type(i).extents[d])) {
-          return bad(to_string(type(0)), " and ", to_string(type(i)), " differ in an axis other than ",
-                     op.axis);
+          return refusal(to_string(type(0)), " and ", to_string(type(i)), " differ in an axis other than ",
+                         op.axis);
         }
       }
     }
@@ -175,7 +170,7 @@ class Inference {
     TF_ASSIGN_OR_RETURN(int64_t from, element_count(graph_.shape(type(0))));
     TF_ASSIGN_OR_RETURN(int64_t to, element_count(graph_.shape(result)));
     if (from != to)
-      return bad(to_string(type(0)), " has ", from, " elements, ", to_string(result), " has ", to);
+      return refusal(to_string(type(0)), " has ", from, " elements, ", to_string(result), " has ", to);
     return result;
   }
   absl::StatusOr<TensorType> operator()(const Expand& op) const {
@@ -188,7 +183,7 @@ class Inference {
     const TensorType& x = type(0);
     TF_RETURN_IF_ERROR(check_axes(op.perm, x.rank()));
     if (static_cast<int>(op.perm.size()) != x.rank())
-      return bad("a permutation of ", x.rank(), " axes is needed");
+      return refusal("a permutation of ", x.rank(), " axes is needed");
     TensorType result{x.element, {}};
     for (int64_t axis : op.perm) result.extents.push_back(x.extents[axis]);
     return result;
@@ -199,7 +194,7 @@ class Inference {
     TF_RETURN_IF_ERROR(check_axes(op.axes, result.rank()));
     const size_t n = op.axes.size();
     if (op.starts.size() != n || op.sizes.size() != n || op.steps.size() != n)
-      return bad("needs one entry per axis");
+      return refusal("needs one entry per axis");
     for (size_t k = 0; k < n; ++k) {
       const int64_t extent = graph_.value(result.extents[op.axes[k]]);
       int64_t span = 0, last = 0;
@@ -207,8 +202,8 @@ class Inference {
                             __builtin_add_overflow(op.starts[k], span, &last);
       const bool outside = op.starts[k] < 0 || op.starts[k] >= extent || last < 0 || last >= extent;
       if (op.sizes[k] < 0 || op.steps[k] == 0 || overflow || (op.sizes[k] > 0 && outside))
-        return bad("takes ", op.sizes[k], " elements from ", op.starts[k], " by ", op.steps[k], " of axis ",
-                   op.axes[k], ", whose size is ", extent);
+        return refusal("takes ", op.sizes[k], " elements from ", op.starts[k], " by ", op.steps[k],
+                       " of axis ", op.axes[k], ", whose size is ", extent);
       result.extents[op.axes[k]] = tensor::imm(op.sizes[k]);
     }
     return result;
@@ -217,10 +212,10 @@ class Inference {
   absl::StatusOr<TensorType> operator()(const Pad& op) const {
     TensorType result = type(0);
     if (static_cast<int>(op.begin.size()) != result.rank() || op.begin.size() != op.end.size())
-      return bad("needs one padding per axis, of ", result.rank());
+      return refusal("needs one padding per axis, of ", result.rank());
     for (int i = 0; i < result.rank(); ++i) {
       if (op.begin[i] < 0 || op.end[i] < 0)
-        return bad("negative padding of axis ", i, " is not supported: use slice");
+        return refusal("negative padding of axis ", i, " is not supported: use slice");
       result.extents[i] = result.extents[i] + (op.begin[i] + op.end[i]);
     }
     return result;
@@ -230,7 +225,7 @@ class Inference {
     const Node& node = graph_.node(inputs_[0]);
     const auto count = static_cast<int64_t>(node.more_types.size()) + 1;
     if (op.index < 1 || op.index >= count)
-      return bad("there is no result ", op.index, " of ", op_name(node.op), ", which has ", count);
+      return refusal("there is no result ", op.index, " of ", op_name(node.op), ", which has ", count);
     return node.more_types[op.index - 1];
   }
 
@@ -249,10 +244,10 @@ class Inference {
     const TensorType &data = type(0), &indices = type(1);
     TF_RETURN_IF_ERROR(check_axis(op.axis, data.rank()));
     if (indices.element != Element::kInt64 && indices.element != Element::kInt32)
-      return bad("indices are ", to_string(indices), ", not whole numbers");
+      return refusal("indices are ", to_string(indices), ", not whole numbers");
     TF_ASSIGN_OR_RETURN(const int64_t taken, element_count(graph_.shape(indices)));
     if (taken > 0 && graph_.value(data.extents[op.axis]) == 0)
-      return bad("takes ", taken, " elements of axis ", op.axis, ", which has none");
+      return refusal("takes ", taken, " elements of axis ", op.axis, ", which has none");
     TensorType result{data.element, Extents(data.extents.begin(), data.extents.begin() + op.axis)};
     result.extents.insert(result.extents.end(), indices.extents.begin(), indices.extents.end());
     result.extents.insert(result.extents.end(), data.extents.begin() + op.axis + 1, data.extents.end());
@@ -263,19 +258,20 @@ class Inference {
     TensorType result = type(0);
     TF_RETURN_IF_ERROR(check_axes(op.axes, result.rank()));
     const size_t each = op.weighted ? 2 : 1;
-    if (op.axes.empty() || count() != 1 + each * op.axes.size()) return bad("needs tables for each axis");
+    if (op.axes.empty() || count() != 1 + each * op.axes.size()) return refusal("needs tables for each axis");
     const Element sum = result.element == Element::kFloat64 ? Element::kFloat64 : Element::kFloat32;
     if (op.weighted && !tensor::is_float(result.element))
-      return bad("weighs floats, not ", to_string(result));
+      return refusal("weighs floats, not ", to_string(result));
     for (size_t k = 0; k < op.axes.size(); ++k) {
       const TensorType& indices = type(1 + k * each);
       if (indices.element != Element::kInt32 || indices.rank() != 2 || graph_.value(indices.extents[0]) < 1)
-        return bad("the indices are ", to_string(indices), ", not i32[taps, extent]");
+        return refusal("the indices are ", to_string(indices), ", not i32[taps, extent]");
       if (op.weighted &&
           (type(2 + k * each).element != sum || graph_.shape(type(2 + k * each)) != graph_.shape(indices)))
-        return bad("the weights are ", to_string(type(2 + k * each)), ", the indices ", to_string(indices));
+        return refusal("the weights are ", to_string(type(2 + k * each)), ", the indices ",
+                       to_string(indices));
       if (graph_.value(indices.extents[1]) > 0 && graph_.value(result.extents[op.axes[k]]) == 0)
-        return bad("reads axis ", op.axes[k], ", which has no element");
+        return refusal("reads axis ", op.axes[k], ", which has no element");
       result.extents[op.axes[k]] = indices.extents[1];
     }
     return result;
@@ -285,17 +281,17 @@ class Inference {
     const TensorType& x = type(0);
     const size_t spatial = op.blocks.size();
     if (x.rank() != static_cast<int>(spatial) + 2 || op.begin.size() != spatial || op.sizes.size() != spatial)
-      return bad("needs one block, begin and size for each spatial axis of ", to_string(x));
+      return refusal("needs one block, begin and size for each spatial axis of ", to_string(x));
     int64_t channels = graph_.value(x.extents[1]), block = 1;
     for (size_t d = 0; d < spatial; ++d) {
       if (op.blocks[d] < 1 || op.blocks[d] > INT32_MAX ||
           __builtin_mul_overflow(block, op.blocks[d], &block) || op.begin[d] < 0 || op.begin[d] > INT32_MAX ||
           op.sizes[d] < 0)
-        return bad("blocks of ", op.blocks[d], " from ", op.begin[d]);
+        return refusal("blocks of ", op.blocks[d], " from ", op.begin[d]);
     }
     int64_t all = 0;
     if (op.groups < 1 || __builtin_mul_overflow(op.groups, block, &all) || channels % all != 0)
-      return bad(channels, " channels in ", op.groups, " groups of blocks of ", block);
+      return refusal(channels, " channels in ", op.groups, " groups of blocks of ", block);
     TensorType result{x.element, {x.extents[0], tensor::imm(channels / block)}};
     for (int64_t size : op.sizes) result.extents.push_back(tensor::imm(size));
     return result;
@@ -309,17 +305,17 @@ class Inference {
     if (x.rank() != 3 || batches.rank() != 1 || places.rank() != 3 || !is_index(batches) ||
         !is_index(places) || graph_.value(places.extents[1]) != graph_.value(batches.extents[0]) ||
         graph_.value(places.extents[0]) < 1)
-      return bad("cannot sample ", to_string(x), " at ", to_string(places), " of ", to_string(batches));
+      return refusal("cannot sample ", to_string(x), " at ", to_string(places), " of ", to_string(batches));
     if (count() > 3) {
       const Element sum = x.element == Element::kFloat64 ? Element::kFloat64 : Element::kFloat32;
       if (!tensor::is_float(x.element) || type(3).element != sum ||
           graph_.shape(type(3)) != graph_.shape(places))
-        return bad("the weights are ", to_string(type(3)), ", the places ", to_string(places));
+        return refusal("the weights are ", to_string(type(3)), ", the places ", to_string(places));
     }
     TensorType result{x.element, {places.extents[1], x.extents[1], places.extents[2]}};
     TF_ASSIGN_OR_RETURN(const int64_t made, element_count(graph_.shape(result)));
     if (made > 0 && (graph_.value(x.extents[0]) == 0 || graph_.value(x.extents[2]) == 0))
-      return bad("samples ", to_string(x), ", which has no element");
+      return refusal("samples ", to_string(x), ", which has no element");
     return result;
   }
 
@@ -330,7 +326,8 @@ class Inference {
   absl::Status same_element() const {
     for (size_t i = 1; i < count(); ++i) {
       if (type(i).element != type(0).element)
-        return bad("operands of different element types: ", to_string(type(0)), " and ", to_string(type(i)));
+        return refusal("operands of different element types: ", to_string(type(0)), " and ",
+                       to_string(type(i)));
     }
     return absl::OkStatus();
   }
@@ -340,16 +337,16 @@ class Inference {
     auto is_byte = [](Element e) { return e == Element::kInt8 || e == Element::kUInt8; };
     if (is_byte(a) && is_byte(b)) return Element::kInt32;
     if (a != b)
-      return bad("factors of different element types: ", to_string(type(0)), " and ", to_string(type(1)));
+      return refusal("factors of different element types: ", to_string(type(0)), " and ", to_string(type(1)));
     return a;
   }
   static absl::StatusOr<TensorType> of_element(const TensorType& x, Element element) {
     if (x.element == element) return x;
-    return bad("needs ", std::string(tensor::element_name(element)), ", not ", to_string(x));
+    return refusal("needs ", std::string(tensor::element_name(element)), ", not ", to_string(x));
   }
   static absl::StatusOr<TensorType> floating(const TensorType& x) {
     if (tensor::is_float(x.element)) return x;
-    return bad("needs floating point, not ", to_string(x));
+    return refusal("needs floating point, not ", to_string(x));
   }
   absl::StatusOr<Extents> broadcast_operands(size_t first) const {
     std::vector<Extents> all;
@@ -402,7 +399,7 @@ absl::StatusOr<std::vector<Expr>> broadcast_extents(const Graph& graph, std::spa
       } else if (have == 1) {
         common = extents[i];
       } else {
-        return bad("sizes ", have, " and ", want, " do not broadcast");
+        return refusal("sizes ", have, " and ", want, " do not broadcast");
       }
     }
   }
@@ -414,20 +411,20 @@ absl::StatusOr<std::vector<TensorType>> infer_types(const Graph& graph, const Op
   const Arity arity = op_arity(op);
   const int count = static_cast<int>(inputs.size());
   if (count < arity.least || (arity.greatest >= 0 && count > arity.greatest))
-    return bad("has ", count, " operands, needs ", arity.least,
-               arity.greatest == arity.least ? ""
-               : arity.greatest < 0          ? " or more"
-                                             : absl::StrCat(" to ", arity.greatest));
+    return refusal("has ", count, " operands, needs ", arity.least,
+                   arity.greatest == arity.least ? ""
+                   : arity.greatest < 0          ? " or more"
+                                                 : absl::StrCat(" to ", arity.greatest));
   for (NodeId input : inputs) {
     if (index(input) < 0 || index(input) >= static_cast<int>(graph.nodes.size()))
-      return bad("reads a later node");
+      return refusal("reads a later node");
   }
   TF_ASSIGN_OR_RETURN(std::vector<TensorType> types,
                       std::visit([&](const auto& o) { return as_list(Inference(graph, inputs)(o)); }, op));
   for (TensorType& type : types) {
     keep_small(graph, type);
     TF_RETURN_IF_ERROR(element_count(graph.shape(type)).status());
-    if (type.rank() > 8) return bad("the result ", to_string(type), " has more than 8 axes");
+    if (type.rank() > 8) return refusal("the result ", to_string(type), " has more than 8 axes");
   }
   return types;
 }

@@ -2,22 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/graph/infer_checks.h"
 
 namespace tf::graph {
 namespace {
 
 using tensor::Element;
 using Types = absl::StatusOr<std::vector<TensorType>>;
-
-template <typename... Parts>
-absl::Status unfit(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
-
-absl::Status check_host_axis(int64_t axis, int rank) {
-  if (axis >= 0 && axis < rank) return absl::OkStatus();
-  return unfit("axis ", axis, " of a tensor of rank ", rank, "; axes are 0 to ", rank - 1);
-}
 
 // An overload for each operator. The operands' count is checked before.
 class HostInference {
@@ -26,9 +17,9 @@ class HostInference {
 
   Types operator()(const TopK& op) const {
     TensorType values = type(0);
-    TF_RETURN_IF_ERROR(check_host_axis(op.axis, values.rank()));
+    TF_RETURN_IF_ERROR(check_axis(op.axis, values.rank()));
     const int64_t extent = graph_.value(values.extents[op.axis]);
-    if (op.k < 0 || op.k > extent) return unfit("takes ", op.k, " of ", extent, " elements");
+    if (op.k < 0 || op.k > extent) return refusal("takes ", op.k, " of ", extent, " elements");
     values.extents[op.axis] = tensor::imm(op.k);
     TensorType indices{Element::kInt64, values.extents};
     return std::vector<TensorType>{std::move(values), std::move(indices)};
@@ -36,19 +27,19 @@ class HostInference {
 
   Types operator()(const ScatterElements& op) const {
     const TensorType &data = type(0), &indices = type(1), &updates = type(2);
-    TF_RETURN_IF_ERROR(check_host_axis(op.axis, data.rank()));
+    TF_RETURN_IF_ERROR(check_axis(op.axis, data.rank()));
     TF_RETURN_IF_ERROR(check_updates());
     if (indices.element != Element::kInt64 && indices.element != Element::kInt32)
-      return unfit("indices are ", to_string(indices), ", not i32 or i64");
+      return refusal("indices are ", to_string(indices), ", not i32 or i64");
     if (graph_.shape(indices) != graph_.shape(updates))
-      return unfit("indices are ", to_string(indices), ", updates ", to_string(updates),
-                   "; not one index an update");
+      return refusal("indices are ", to_string(indices), ", updates ", to_string(updates),
+                     "; not one index an update");
     if (indices.rank() != data.rank())
-      return unfit("indices have rank ", indices.rank(), ", the data ", data.rank());
+      return refusal("indices have rank ", indices.rank(), ", the data ", data.rank());
     for (int i = 0; i < data.rank(); ++i) {
       if (i != op.axis && graph_.value(indices.extents[i]) > graph_.value(data.extents[i]))
-        return unfit("indices are ", to_string(indices), ", longer along axis ", i, " than the data, ",
-                     to_string(data));
+        return refusal("indices are ", to_string(indices), ", longer along axis ", i, " than the data, ",
+                       to_string(data));
     }
     return std::vector<TensorType>{data};
   }
@@ -57,20 +48,21 @@ class HostInference {
     const TensorType &data = type(0), &indices = type(1), &updates = type(2);
     TF_RETURN_IF_ERROR(check_updates());
     if (indices.element != Element::kInt64 || indices.rank() < 1)
-      return unfit("indices are ", to_string(indices), ", not i64 of rank 1 or more");
+      return refusal("indices are ", to_string(indices), ", not i64 of rank 1 or more");
     const int64_t depth = graph_.value(indices.extents.back());
-    if (depth > data.rank()) return unfit(depth, " indices of an element of rank ", data.rank());
+    if (depth > data.rank()) return refusal(depth, " indices of an element of rank ", data.rank());
     std::vector<int64_t> want = graph_.shape(indices), slice = graph_.shape(data);
     want.pop_back();
     want.insert(want.end(), slice.begin() + depth, slice.end());
     if (graph_.shape(updates) != want)
-      return unfit("updates are ", to_string(updates), ", not ", to_string(tensor_type(data.element, want)));
+      return refusal("updates are ", to_string(updates), ", not ",
+                     to_string(tensor_type(data.element, want)));
     return std::vector<TensorType>{data};
   }
 
   Types operator()(const CumulativeSum& op) const {
-    TF_RETURN_IF_ERROR(check_host_axis(op.axis, type(0).rank()));
-    if (type(0).element == Element::kBool) return unfit("needs numbers, not ", to_string(type(0)));
+    TF_RETURN_IF_ERROR(check_axis(op.axis, type(0).rank()));
+    if (type(0).element == Element::kBool) return refusal("needs numbers, not ", to_string(type(0)));
     return std::vector<TensorType>{type(0)};
   }
 
@@ -78,30 +70,32 @@ class HostInference {
     TF_RETURN_IF_ERROR(check_floating(0));
     const TensorType& x = type(0);
     if (x.rank() < 2 || graph_.value(x.extents[x.rank() - 1]) != graph_.value(x.extents[x.rank() - 2]))
-      return unfit("needs square matrices, not ", to_string(x));
+      return refusal("needs square matrices, not ", to_string(x));
     return std::vector<TensorType>{{x.element, {x.extents.begin(), x.extents.end() - 2}}};
   }
 
   Types operator()(const MaxUnpool& op) const {
     const TensorType &x = type(0), &indices = type(1);
     if (indices.element != Element::kInt64 || graph_.shape(indices) != graph_.shape(x))
-      return unfit("indices are ", to_string(indices), "; one i64 for each of ", to_string(x), " is needed");
+      return refusal("indices are ", to_string(indices), "; one i64 for each of ", to_string(x),
+                     " is needed");
     return std::vector<TensorType>{{x.element, op.extents}};
   }
 
   Types operator()(const RoiAlign& op) const {
     const TensorType &x = type(0), &regions = type(1), &batch = type(2);
     TF_RETURN_IF_ERROR(check_floating(0));
-    if (x.rank() != 4) return unfit("needs rank 4, not ", to_string(x));
+    if (x.rank() != 4) return refusal("needs rank 4, not ", to_string(x));
     if (regions.element != x.element || regions.rank() != 2 || graph_.value(regions.extents[1]) != 4)
-      return unfit("regions are ", to_string(regions), ", not four corners of the image's element type each");
+      return refusal("regions are ", to_string(regions),
+                     ", not four corners of the image's element type each");
     if (batch.element != Element::kInt64 || batch.rank() != 1 ||
         graph_.value(batch.extents[0]) != graph_.value(regions.extents[0]))
-      return unfit("batch indices are ", to_string(batch), ", not one i64 for each region");
+      return refusal("batch indices are ", to_string(batch), ", not one i64 for each region");
     if (op.height < 1 || op.width < 1 || op.sampling_ratio < 0)
-      return unfit("bins ", op.height, " by ", op.width, " with sampling ratio ", op.sampling_ratio);
+      return refusal("bins ", op.height, " by ", op.width, " with sampling ratio ", op.sampling_ratio);
     if (graph_.value(x.extents[2]) == 0 || graph_.value(x.extents[3]) == 0)
-      return unfit("samples ", to_string(x), ", which has no pixel");
+      return refusal("samples ", to_string(x), ", which has no pixel");
     return std::vector<TensorType>{
         {x.element, {regions.extents[0], x.extents[1], tensor::imm(op.height), tensor::imm(op.width)}}};
   }
@@ -109,7 +103,7 @@ class HostInference {
   Types operator()(const Random& op) const {
     TF_RETURN_IF_ERROR(check_run(0));
     if (!tensor::is_float(op.element))
-      return unfit("needs floating point, not ", std::string(tensor::element_name(op.element)));
+      return refusal("needs floating point, not ", std::string(tensor::element_name(op.element)));
     return std::vector<TensorType>{{op.element, op.extents}};
   }
 
@@ -122,17 +116,17 @@ class HostInference {
   Types operator()(const Multinomial& op) const {
     TF_RETURN_IF_ERROR(check_floating(0));
     TF_RETURN_IF_ERROR(check_run(1));
-    if (type(0).rank() != 2) return unfit("needs rank 2, not ", to_string(type(0)));
+    if (type(0).rank() != 2) return refusal("needs rank 2, not ", to_string(type(0)));
     if (op.element != Element::kInt32 && op.element != Element::kInt64)
-      return unfit("classes are i32 or i64, not ", std::string(tensor::element_name(op.element)));
+      return refusal("classes are i32 or i64, not ", std::string(tensor::element_name(op.element)));
     if (op.samples < 0 || graph_.value(type(0).extents[1]) == 0)
-      return unfit("draws ", op.samples, " of ", graph_.value(type(0).extents[1]), " classes");
+      return refusal("draws ", op.samples, " of ", graph_.value(type(0).extents[1]), " classes");
     return std::vector<TensorType>{{op.element, {type(0).extents[0], tensor::imm(op.samples)}}};
   }
 
   template <typename O>
   Types operator()(const O&) const {
-    return unfit("no host function computes this operator");
+    return refusal("no host function computes this operator");
   }
 
  private:
@@ -140,16 +134,16 @@ class HostInference {
 
   absl::Status check_updates() const {
     if (type(0).element == type(2).element) return absl::OkStatus();
-    return unfit("updates are ", to_string(type(2)), ", the data ", to_string(type(0)));
+    return refusal("updates are ", to_string(type(2)), ", the data ", to_string(type(0)));
   }
   absl::Status check_floating(size_t i) const {
     if (tensor::is_float(type(i).element)) return absl::OkStatus();
-    return unfit("needs floating point, not ", to_string(type(i)));
+    return refusal("needs floating point, not ", to_string(type(i)));
   }
   absl::Status check_run(size_t i) const {
     TF_ASSIGN_OR_RETURN(const int64_t count, element_count(graph_.shape(type(i))));
     if (type(i).element == Element::kInt64 && count == 1) return absl::OkStatus();
-    return unfit("the run is ", to_string(type(i)), ", not one i64");
+    return refusal("the run is ", to_string(type(i)), ", not one i64");
   }
 
   const Graph& graph_;

@@ -12,13 +12,6 @@
 namespace tf::graph {
 namespace {
 
-void append_type(std::vector<int64_t>& numbers, const Graph& graph, const TensorType& type) {
-  numbers.push_back(static_cast<int64_t>(type.element) +
-                    1);  // TF_ELEMENT_*; driver/element_number.h checks that
-  numbers.push_back(type.rank());
-  for (int64_t extent : graph.shape(type)) numbers.push_back(extent);
-}
-
 // A float attribute.
 int64_t bits(double value) {
   return std::bit_cast<int64_t>(value);
@@ -68,18 +61,25 @@ HostCall host_call(const Node& node) {
 }
 
 std::vector<int64_t> host_numbers(const HostCall& call, const Graph& graph, const Node& node) {
-  std::vector<int64_t> numbers = {static_cast<int64_t>(call.attributes.size())};
-  numbers.insert(numbers.end(), call.attributes.begin(), call.attributes.end());
-  for (NodeId operand : node.inputs) append_type(numbers, graph, graph.type(operand));
-  append_type(numbers, graph, node.type);
-  for (const TensorType& type : node.more_types) append_type(numbers, graph, type);
-  return numbers;
+  std::vector<TensorType> types;
+  const auto add = [&](const TensorType& type) {
+    types.push_back(tensor_type(type.element, graph.shape(type)));
+  };
+  for (NodeId operand : node.inputs) add(graph.type(operand));
+  add(node.type);
+  for (const TensorType& type : node.more_types) add(type);
+  return host_numbers(call, types);
 }
 
 std::vector<int64_t> host_numbers(const HostCall& call, std::span<const TensorType> types) {
   std::vector<int64_t> numbers = {static_cast<int64_t>(call.attributes.size())};
   numbers.insert(numbers.end(), call.attributes.begin(), call.attributes.end());
-  for (const TensorType& type : types) append_type(numbers, Graph(), type);
+  for (const TensorType& type : types) {
+    numbers.push_back(static_cast<int64_t>(type.element) +
+                      1);  // TF_ELEMENT_*, as driver/element_number.h checks
+    numbers.push_back(type.rank());
+    for (const tensor::Expr& extent : type.extents) numbers.push_back(*tensor::as_int(extent));
+  }
   return numbers;
 }
 
