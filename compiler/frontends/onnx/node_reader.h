@@ -190,7 +190,7 @@ absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
 absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const graph::MatMul& op);
 
 // The body of a loop (graph::Loop) from one that does not read the iteration (rules/flow/control.cpp).
-graph::Region with_iteration(graph::Graph body);
+graph::Region with_iteration(const graph::Graph& body);
 
 // The product of extents, constants gathered into one factor.
 tensor::Expr product(std::span<const tensor::Expr> extents);

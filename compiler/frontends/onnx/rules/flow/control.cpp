@@ -188,14 +188,12 @@ Result unrolled(NodeReader& node, const LoopOperands& given, int64_t trips) {
 Result loop_rule(NodeReader& node) {
   constexpr int64_t kMostUnrolled = 256;
   TF_ASSIGN_OR_RETURN(const LoopOperands given, loop_operands(node));
-  const size_t nodes = node.graph().nodes.size();
-  const Result once = rolled(node, given);
+  Result once = rolled(node, given);
   if (once.ok()) return once;
   // A body whose shapes depend on the iteration is none that is compiled once.
   const auto trips = known_value(node.graph(), given.trips);
   if (!trips || *trips < 1 || *trips > kMostUnrolled || !known_value(node.graph(), given.condition))
     return once;
-  node.graph().nodes.resize(nodes);
   return unrolled(node, given, *trips);
 }
 
@@ -250,7 +248,7 @@ Result scan_rule(NodeReader& node) {
   if (static_cast<int64_t>(directions.size()) != joined || static_cast<int64_t>(output_axes.size()) != joined)
     return node.invalid("it does not have an axis and a direction for each joined output");
   loop.backward.insert(loop.backward.end(), directions.begin(), directions.end());
-  loop.body = with_iteration(std::move(body.graph));
+  loop.body = with_iteration(body.graph);
   operands.insert(operands.begin(), whole(node, *trips));
   operands.insert(operands.end(), body.captured.begin(), body.captured.end());
   TF_ASSIGN_OR_RETURN(const NodeId results, node.emit(std::move(loop), std::move(operands)));
@@ -273,7 +271,7 @@ constexpr std::array kControlRules = {NamedRule{"If", if_rule}, NamedRule{"Loop"
 
 }  // namespace
 
-Region with_iteration(Graph body) {
+Region with_iteration(const Graph& body) {
   Rewriter rewriter(body);
   rewriter.to().add_input({tensor::Element::kInt64, {}}, "iteration");
   for (size_t i = 0; i < body.nodes.size(); ++i) rewriter.map(NodeId(i), rewriter.copy(NodeId(i)));
