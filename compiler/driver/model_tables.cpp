@@ -133,7 +133,7 @@ class WeightsWriter {
     return known->second;
   }
 
-  // As it is, for what is no kernel.
+  // As the graph holds it: for host functions and control flow.
   absl::StatusOr<uint64_t> offset_of(const graph::Graph& graph, NodeId node) {
     Port port;
     port.set_size_bytes(graph::as<graph::Constant>(graph.node(node))->data->bytes().size());

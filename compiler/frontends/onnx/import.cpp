@@ -81,7 +81,7 @@ class Importer {
   }
 
  private:
-  // Whoever has to replace operators wants to know all of them.
+  // Adds a list of all operators that the user would have to replace.
   static absl::Status with_all_that_is_missing(const absl::Status& status, const GraphProto& proto) {
     if (!absl::IsUnimplemented(status)) return status;
     const std::string missing = operators_without_rules(proto);

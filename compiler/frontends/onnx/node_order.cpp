@@ -40,7 +40,8 @@ absl::StatusOr<std::set<std::string_view>> given_names(const GraphProto& graph) 
   return names;
 }
 
-// What the node reads, and the graphs in it: names of their own are no writers' names here.
+// Adds the names that the node and the graphs in its attributes read. Names that such a graph defines itself do no harm:
+// no node of this graph writes them.
 void add_read_names(const NodeProto& node, std::set<std::string>& names) {
   names.insert(node.input().begin(), node.input().end());
   for (const auto& attribute : node.attribute()) {

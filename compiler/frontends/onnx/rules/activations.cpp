@@ -1,4 +1,4 @@
-// Activations that are no operator of ours. Halves are computed in f32.
+// Activations composed of graph operators. Halves are computed in f32.
 #include <array>
 
 #include "compiler/frontends/onnx/formula.h"

@@ -1,4 +1,4 @@
-// Element-wise operators that are one of ours, or a few.
+// Element-wise operators that become one graph operator, or a few.
 #include <algorithm>
 #include <array>
 #include <cmath>
