@@ -62,9 +62,15 @@ void JobQueue::share_slots() {
   for (const int64_t id : not_over_) {
     Entry& entry = *entries_.at(id);
     if (!entry.running && (!waits(entry) || entry.not_before > now)) continue;
-    if (supplies_.contains(demand_of(entry))) by_key[entry.job.device].push_back(&entry);
+    by_key[entry.job.device].push_back(&entry);
   }
-  for (const auto& [key, jobs] : by_key) share_slots_of(jobs);
+  // A key is shared when it is known what each of its jobs can use: otherwise the jobs that were looked at first
+  // would take what is another's turn.
+  for (const auto& [key, jobs] : by_key) {
+    const bool all_known =
+        std::ranges::all_of(jobs, [&](const Entry* entry) { return supplies_.contains(demand_of(*entry)); });
+    if (all_known) share_slots_of(jobs);
+  }
 }
 
 SlotClaim JobQueue::claim_of(const Entry& entry, const std::set<std::string>& ours,
