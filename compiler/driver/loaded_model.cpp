@@ -49,9 +49,12 @@ struct LoadedModel::Impl {
   decltype(&tf_model_set_affinity) set_affinity = nullptr;
   decltype(&tf_model_input_count) input_count = nullptr;
   decltype(&tf_model_output_count) output_count = nullptr;
+  decltype(&tf_model_dim_count) dim_count = nullptr;
+  decltype(&tf_model_dim) dim = nullptr;
   decltype(&tf_model_input) input = nullptr;
   decltype(&tf_model_output) output = nullptr;
   decltype(&tf_model_run) run = nullptr;
+  decltype(&tf_model_run_sizes) run_sizes = nullptr;
   decltype(&tf_model_kernel_count) kernel_count = nullptr;
   decltype(&tf_model_kernel) kernel = nullptr;
   decltype(&tf_model_set_profile) set_profile = nullptr;

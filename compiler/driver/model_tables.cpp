@@ -207,7 +207,7 @@ class WeightsWriter {
   uint64_t bytes_ = 0;
 };
 
-tf_model_buffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
+runtime::ModelBuffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
   const uint32_t space = place.space == graph::Space::kInput    ? TF_SPACE_INPUT
                          : place.space == graph::Space::kOutput ? TF_SPACE_OUTPUT
                                                                 : TF_SPACE_ARENA;
@@ -217,7 +217,11 @@ tf_model_buffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
 runtime::ModelTensor tensor_of(const graph::Program& program, int value, const std::string& name,
                                int64_t index_extent) {
   const graph::TensorType& type = program.graph.type(program.values[value].node);
-  return {name, element_number(type.element), program.graph.shape(type), program.values[value].size_bytes,
+  const std::vector<int64_t> shape = program.graph.shape(type);
+  return {name,
+          element_number(type.element),
+          {shape.begin(), shape.end()},
+          program.values[value].size_bytes,
           index_extent};
 }
 
@@ -324,8 +328,9 @@ class StepMaker {
       const auto found = std::ranges::find(host_functions_, host->function);
       step.kernel =
           static_cast<uint32_t>(kernels_.size()) + static_cast<uint32_t>(found - host_functions_.begin());
-      step.dims = graph::host_numbers(*host, program.graph, node);
-      const tf_host_workspace wanted = graph::host_workspace(host->function, step.dims);
+      const std::vector<int64_t> numbers = graph::host_numbers(*host, program.graph, node);
+      step.dims = {numbers.begin(), numbers.end()};
+      const tf_host_workspace wanted = graph::host_workspace(host->function, numbers);
       step.workspace_bytes = wanted.bytes;
       step.workspace_per_thread_bytes = wanted.bytes_per_thread;
     } else if (const auto* branch = std::get_if<graph::BranchCall>(&call.what)) {

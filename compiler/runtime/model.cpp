@@ -8,7 +8,9 @@
 
 #include "compiler/runtime/cpu_features.h"
 #include "compiler/runtime/executor/executor.h"
+#include "compiler/runtime/executor/sizes.h"
 #include "compiler/runtime/executor/tables.h"
+#include "compiler/runtime/executor/tables_dims.h"
 #include "compiler/runtime/large_pages.h"
 #include "compiler/runtime/thread_pool.h"
 
@@ -18,8 +20,12 @@ struct tf_model {
   const uint8_t* weights;   // null until they are counted as used
   tf_mapping arena;         // activations, then the workspace that all kernels share
   tf_tensor_info* tensors;  // inputs, then outputs
-  void** staging;           // for each of them: an aligned copy, made on first need
+  void** given;             // for each of them: the caller's memory in this run, or null
+  void** staging;           // for each of them: aligned memory of our own, made on first need
   tf_kernel_info* kernels;
+  tf_dim_info* dims;
+  int64_t* values;       // of the dimensions, for the run that begins
+  int32_t* extent_dims;  // for each number of the tables: the dimension that it is, or -1
 };
 
 namespace {
@@ -29,7 +35,7 @@ uint64_t round_up(uint64_t bytes) {
 }
 
 uint64_t workspace_bytes(const tf_model_header* header, int32_t threads) {
-  const tf_model_step* steps = tf_table_at<tf_model_step>(header->steps);
+  const tf_model_step* steps = tf_table_at<tf_model_step>(header, header->steps);
   uint64_t most = 0;
   for (uint64_t i = 0; i < header->steps.count; ++i) {
     const uint64_t bytes =
@@ -46,13 +52,32 @@ bool make_table(T** table, uint64_t count) {
   return *table != nullptr;
 }
 
+const tf_model_program& program_at(const tf_model* model, uint32_t number) {
+  const tf_model_header* header = model->run.header;
+  return tf_table_at<tf_model_program>(header, header->programs)[number];
+}
+
 // The model's own: the first program's.
 const tf_model_program& program_of(const tf_model* model) {
-  return *tf_table_at<tf_model_program>(model->run.header->programs);
+  return program_at(model, 0);
+}
+
+const tf_model_variant* variants_of(const tf_model* model) {
+  return tf_table_at<tf_model_variant>(model->run.header, model->run.header->variants);
+}
+
+// Of the programs that have the arena for themselves, one at a time.
+uint64_t arena_bytes_of(const tf_model* model) {
+  uint64_t most = program_of(model).arena_bytes;
+  for (uint64_t i = 0; i < model->run.header->variants.count; ++i) {
+    const uint64_t bytes = program_at(model, variants_of(model)[i].program).arena_bytes;
+    if (bytes > most) most = bytes;
+  }
+  return most;
 }
 
 bool make_arena(tf_model* model, int32_t threads) {
-  const uint64_t arena_bytes = round_up(program_of(model).arena_bytes);
+  const uint64_t arena_bytes = round_up(arena_bytes_of(model));
   model->arena = tf_map_large(arena_bytes + round_up(workspace_bytes(model->run.header, threads)));
   if (model->arena.data == nullptr) return false;
   model->run.workspace = model->arena.data + arena_bytes;
@@ -93,38 +118,48 @@ uint64_t tensor_count(const tf_model* model) {
   return uint64_t{program_of(model).input_count} + program_of(model).output_count;
 }
 
+void fill_dims(tf_model* model) {
+  const tf_model_header* header = model->run.header;
+  const tf_model_dimension* dims = tf_table_at<tf_model_dimension>(header, header->dims);
+  for (uint64_t i = 0; i < header->dims.count; ++i)
+    model->dims[i] = {tf_table_at<char>(header, header->strings) + dims[i].name, dims[i].low, dims[i].high};
+  for (uint64_t i = 0; i < header->numbers.count; ++i) model->extent_dims[i] = tf_dim_of(header, i);
+}
+
 void fill_tables(tf_model* model) {
   const tf_model_header* header = model->run.header;
   const tf_model_tensor* tensors =
-      tf_table_at<tf_model_tensor>(header->tensors) + program_of(model).first_tensor;
+      tf_table_at<tf_model_tensor>(header, header->tensors) + program_of(model).first_tensor;
   for (uint64_t i = 0; i < tensor_count(model); ++i) {
     tf_tensor_info& info = model->tensors[i];
-    info.name = tf_table_at<char>(header->strings) + tensors[i].name;
+    info.name = tf_table_at<char>(header, header->strings) + tensors[i].name;
     info.element = static_cast<int32_t>(tensors[i].element);
     info.rank = static_cast<int32_t>(tensors[i].rank);
-    info.extents = tf_table_at<int64_t>(header->numbers) + tensors[i].first_extent;
+    info.extents = tf_table_at<int64_t>(header, header->numbers) + tensors[i].first_extent;
+    info.dims = model->extent_dims + tensors[i].first_extent;
     info.size_bytes = tensors[i].size_bytes;
     info.index_extent = tensors[i].index_extent;
   }
-  const tf_model_step* steps = tf_table_at<tf_model_step>(header->steps);
+  const tf_model_step* steps = tf_table_at<tf_model_step>(header, header->steps);
   for (uint64_t i = 0; i < header->steps.count; ++i) {
-    model->kernels[i].name = tf_table_at<char>(header->strings) + steps[i].name;
-    model->kernels[i].key = tf_table_at<char>(header->strings) + steps[i].key;
+    model->kernels[i].name = tf_table_at<char>(header, header->strings) + steps[i].name;
+    model->kernels[i].key = tf_table_at<char>(header, header->strings) + steps[i].key;
     model->kernels[i].flops = steps[i].flops;
     model->kernels[i].bytes = steps[i].bytes;
   }
-  const tf_model_buffer* buffers = tf_table_at<tf_model_buffer>(header->buffers);
+  const tf_model_buffer* buffers = tf_table_at<tf_model_buffer>(header, header->buffers);
   for (uint64_t i = 0; i < header->buffers.count; ++i) {
-    model->run.sizes_bytes[i] = buffers[i].size_bytes;
     // Kernels only read constants: the ABI has one pointer type for all buffers.
     if (buffers[i].space == TF_SPACE_WEIGHTS)
       model->run.buffers[i] = const_cast<uint8_t*>(model->weights) + buffers[i].offset_bytes;
   }
 }
 
-// What kernels use for this tensor: the caller's buffer if it is aligned, else our own copy.
-void* bind(tf_model* model, uint64_t tensor, void* given) {
-  if (reinterpret_cast<uintptr_t>(given) % TF_ALIGNMENT == 0) return given;
+// What kernels use for this tensor: the caller's memory if it is there and aligned, else our own, which has room for
+// the greatest size.
+void* bind(tf_model* model, uint64_t tensor) {
+  void* given = model->given[tensor];
+  if (given != nullptr && reinterpret_cast<uintptr_t>(given) % TF_ALIGNMENT == 0) return given;
   if (model->staging[tensor] == nullptr) {
     void* memory = nullptr;
     if (posix_memalign(&memory, TF_ALIGNMENT, round_up(model->tensors[tensor].size_bytes + 1)) != 0)
@@ -134,28 +169,87 @@ void* bind(tf_model* model, uint64_t tensor, void* given) {
   return model->staging[tensor];
 }
 
-int32_t bind_tensors(tf_model* model, const void* const* inputs, void* const* outputs) {
-  const uint64_t input_count = program_of(model).input_count;
-  void** bound = model->run.bound + program_of(model).first_tensor;
+int32_t bind_tensors(tf_model* model, const tf_model_program& program) {
+  void** bound = model->run.bound + program.first_tensor;
+  const tf_model_tensor* tensors = model->run.tensors + program.first_tensor;
   for (uint64_t i = 0; i < tensor_count(model); ++i) {
-    void* given = i < input_count ? const_cast<void*>(inputs[i]) : outputs[i - input_count];
-    if (given == nullptr) return TF_MODEL_BAD_ARGUMENT;
-    bound[i] = bind(model, i, given);
+    const bool is_input = i < program.input_count;
+    if (is_input && model->given[i] == nullptr && tensors[i].size_bytes != 0) return TF_MODEL_BAD_ARGUMENT;
+    bound[i] = bind(model, i);
     if (bound[i] == nullptr) return TF_MODEL_OUT_OF_MEMORY;
-    if (i < input_count && bound[i] != given) memcpy(bound[i], given, model->tensors[i].size_bytes);
+    if (is_input && bound[i] != model->given[i] && tensors[i].size_bytes != 0)
+      memcpy(bound[i], model->given[i], tensors[i].size_bytes);
   }
-  tf_bind_program(&model->run, 0, model->arena.data);
   return TF_MODEL_OK;
+}
+
+// The values that inputs of these extents give the dimensions.
+int32_t read_values(tf_model* model, const tf_tensor* inputs) {
+  const tf_model_dimension* dims =
+      tf_table_at<tf_model_dimension>(model->run.header, model->run.header->dims);
+  // A dimension that is made in the run has its greatest value until then; the others are all given.
+  for (uint64_t i = 0; i < model->run.header->dims.count; ++i)
+    model->values[i] = dims[i].made_by == TF_DIM_MADE ? dims[i].high : -1;
+  for (uint64_t i = 0; i < program_of(model).input_count; ++i) {
+    const tf_tensor_info& info = model->tensors[i];
+    if (info.rank > 0 && inputs[i].extents == nullptr) return TF_MODEL_BAD_ARGUMENT;
+    for (int32_t k = 0; k < info.rank; ++k) {
+      const int64_t extent = inputs[i].extents[k];
+      if (info.dims[k] < 0) {
+        if (extent != info.extents[k]) return TF_MODEL_BAD_SIZE;
+        continue;
+      }
+      const tf_dim_info& dim = model->dims[info.dims[k]];
+      int64_t& value = model->values[info.dims[k]];
+      if (extent < dim.low || extent > dim.high || (value >= 0 && value != extent)) return TF_MODEL_BAD_SIZE;
+      value = extent;
+    }
+  }
+  return TF_MODEL_OK;
+}
+
+bool has_values(const tf_model* model, const tf_model_variant& variant) {
+  const tf_model_header* header = model->run.header;
+  const tf_model_dimension* dims = tf_table_at<tf_model_dimension>(header, header->dims);
+  const int64_t* values = tf_table_at<int64_t>(header, header->numbers) + variant.first_value;
+  for (uint64_t i = 0; i < header->dims.count; ++i)
+    if (dims[i].made_by == TF_DIM_GIVEN && values[i] != model->values[i]) return false;
+  return true;
+}
+
+// The variant that was built for the values, else the first program, which is right for all.
+uint32_t program_for_values(const tf_model* model) {
+  for (uint64_t i = 0; i < model->run.header->variants.count; ++i)
+    if (has_values(model, variants_of(model)[i])) return variants_of(model)[i].program;
+  return 0;
+}
+
+// On what is given, at the dimensions' values.
+int32_t run_program(tf_model* model, uint32_t number) {
+  const tf_model_program& program = program_at(model, number);
+  if (number == 0) {
+    if (int32_t error = tf_set_sizes(&model->run, model->values); error != TF_MODEL_OK) return error;
+  }
+  if (int32_t error = bind_tensors(model, program); error != TF_MODEL_OK) return error;
+  tf_bind_program(&model->run, number, model->arena.data);
+  return tf_run_program(&model->run, number);
+}
+
+// One program may have several models, each with a library of its own.
+bool is_own(const tf_model* model) {
+  return model->run.header == reinterpret_cast<const tf_model_header*>(tf_model_blob);
 }
 
 bool make_tables(tf_model* model) {
   const tf_model_header* header = model->run.header;
-  return make_table(&model->tensors, tensor_count(model)) &&
+  return make_table(&model->tensors, tensor_count(model)) && make_table(&model->given, tensor_count(model)) &&
          make_table(&model->staging, tensor_count(model)) &&
          make_table(&model->run.bound, header->tensors.count) &&
          make_table(&model->kernels, header->steps.count) &&
          make_table(&model->run.buffers, header->buffers.count) &&
-         make_table(&model->run.sizes_bytes, header->buffers.count);
+         make_table(&model->run.sizes_bytes, header->buffers.count) &&
+         make_table(&model->dims, header->dims.count) && make_table(&model->values, header->dims.count) &&
+         make_table(&model->extent_dims, header->numbers.count) && tf_make_sizes(&model->run);
 }
 
 }  // namespace
@@ -179,6 +273,7 @@ int32_t tf_model_open(int32_t threads, tf_model** out) {
     return TF_MODEL_OUT_OF_MEMORY;
   }
   model->weights = open_weights(header);
+  fill_dims(model);
   fill_tables(model);
   *out = model;
   return TF_MODEL_OK;
@@ -190,7 +285,12 @@ void tf_model_close(tf_model* model) {
   if (model->weights != nullptr) close_weights();
   tf_unmap_large(&model->arena);
   for (uint64_t i = 0; model->staging != nullptr && i < tensor_count(model); ++i) free(model->staging[i]);
+  tf_free_sizes(&model->run);
   free(model->tensors);
+  free(model->given);
+  free(model->dims);
+  free(model->values);
+  free(model->extent_dims);
   free(model->staging);
   free(model->kernels);
   free(model->run.bound);
@@ -212,6 +312,14 @@ int32_t tf_model_output_count(const tf_model* model) {
   return static_cast<int32_t>(program_of(model).output_count);
 }
 
+int32_t tf_model_dim_count(const tf_model* model) {
+  return static_cast<int32_t>(model->run.header->dims.count);
+}
+
+const tf_dim_info* tf_model_dim(const tf_model* model, int32_t index) {
+  return index >= 0 && index < tf_model_dim_count(model) ? &model->dims[index] : nullptr;
+}
+
 const tf_tensor_info* tf_model_input(const tf_model* model, int32_t index) {
   return index >= 0 && index < tf_model_input_count(model) ? &model->tensors[index] : nullptr;
 }
@@ -224,17 +332,36 @@ const tf_tensor_info* tf_model_output(const tf_model* model, int32_t index) {
 
 int32_t tf_model_run(tf_model* model, const void* const* inputs, void* const* outputs) {
   if (model == nullptr || inputs == nullptr || outputs == nullptr) return TF_MODEL_BAD_ARGUMENT;
-  // One program may have several models, each with a library of its own.
-  if (model->run.header != reinterpret_cast<const tf_model_header*>(tf_model_blob))
-    return TF_MODEL_BAD_ARGUMENT;
-  if (int32_t error = bind_tensors(model, inputs, outputs); error != TF_MODEL_OK) return error;
-  if (int32_t error = tf_run_program(&model->run, 0); error != 0) return error;
-  const tf_model_program& program = program_of(model);
-  for (uint64_t i = 0; i < program.output_count; ++i) {
-    const uint64_t tensor = program.input_count + i;
-    const void* made = model->run.bound[program.first_tensor + tensor];
-    if (made != outputs[i]) memcpy(outputs[i], made, model->tensors[tensor].size_bytes);
+  if (!is_own(model)) return TF_MODEL_BAD_ARGUMENT;
+  const uint64_t input_count = program_of(model).input_count;
+  for (uint64_t i = 0; i < tensor_count(model); ++i) {
+    model->given[i] = i < input_count ? const_cast<void*>(inputs[i]) : outputs[i - input_count];
+    if (model->given[i] == nullptr) return TF_MODEL_BAD_ARGUMENT;
   }
+  for (int32_t i = 0; i < tf_model_dim_count(model); ++i) model->values[i] = model->dims[i].high;
+  const uint32_t number = program_for_values(model);
+  if (int32_t error = run_program(model, number); error != TF_MODEL_OK) return error;
+  const tf_model_program& program = program_at(model, number);
+  for (uint64_t i = program.first_tensor + input_count; i < program.first_tensor + tensor_count(model); ++i) {
+    void* output = model->given[i - program.first_tensor];
+    if (model->run.bound[i] != output) memcpy(output, model->run.bound[i], model->run.tensors[i].size_bytes);
+  }
+  return TF_MODEL_OK;
+}
+
+int32_t tf_model_run_sizes(tf_model* model, const tf_tensor* inputs, tf_tensor* outputs) {
+  if (model == nullptr || inputs == nullptr || outputs == nullptr) return TF_MODEL_BAD_ARGUMENT;
+  if (!is_own(model)) return TF_MODEL_BAD_ARGUMENT;
+  const uint64_t input_count = program_of(model).input_count;
+  for (uint64_t i = 0; i < tensor_count(model); ++i)
+    model->given[i] = i < input_count ? inputs[i].data : nullptr;
+  if (int32_t error = read_values(model, inputs); error != TF_MODEL_OK) return error;
+  const uint32_t number = program_for_values(model);
+  if (int32_t error = run_program(model, number); error != TF_MODEL_OK) return error;
+  const uint64_t first = program_at(model, number).first_tensor + input_count;
+  for (uint64_t i = 0; i < program_of(model).output_count; ++i)
+    outputs[i] = {model->run.bound[first + i],
+                  model->run.numbers + model->run.tensors[first + i].first_extent};
   return TF_MODEL_OK;
 }
 
@@ -267,6 +394,11 @@ const char* tf_model_error_text(int32_t error) {
       return "no memory for activations, or threads cannot be started";
     case TF_MODEL_BAD_INDEX:
       return "an index (of a Gather) lies outside the axis that it selects from";
+    case TF_MODEL_BAD_SIZE:
+      return "an extent of an input is not the one that the model has, outside its dimension's range, or not "
+             "that of "
+             "another input with the same dimension; or a size inside the model is beyond what it was built "
+             "for";
     case TF_MODEL_BAD_LIBRARY:
       return "the library is damaged or of another version: build the model again";
   }

@@ -38,14 +38,33 @@ TF_MODEL_API int32_t tf_model_set_affinity(tf_model* model, const int32_t* cpus,
 
 TF_MODEL_API int32_t tf_model_input_count(const tf_model* model);
 TF_MODEL_API int32_t tf_model_output_count(const tf_model* model);
-/* Null if the index is out of range. */
+/* How many extents vary; 0 for a model whose sizes are all fixed. */
+TF_MODEL_API int32_t tf_model_dim_count(const tf_model* model);
+/* These three: null if the index is out of range. */
+TF_MODEL_API const tf_dim_info* tf_model_dim(const tf_model* model, int32_t index);
 TF_MODEL_API const tf_tensor_info* tf_model_input(const tf_model* model, int32_t index);
 TF_MODEL_API const tf_tensor_info* tf_model_output(const tf_model* model, int32_t index);
 
 /* Runs the network. TF_MODEL_BAD_ARGUMENT if the model was opened by another library. Buffers are row-major,
  * of the stated size, and do not overlap; those aligned to 64 bytes are used in place, others are copied.
- * Inputs are not written. */
+ * Inputs are not written. A model with dimensions runs at the greatest value of each. */
 TF_MODEL_API int32_t tf_model_run(tf_model* model, const void* const* inputs, void* const* outputs);
+
+/* Runs the network at the sizes of its inputs, one tf_tensor for each. Their extents give the dimensions their values:
+ *
+ *   const int64_t extents[] = {8, 3, 224, 224};  // tf_model_input(model, 0)->dims[0] is 0, the dimension "batch"
+ *   tf_tensor input = {images, extents}, output;
+ *   error = tf_model_run_sizes(model, &input, &output);
+ *   … output.data, output.extents
+ *
+ * TF_MODEL_BAD_SIZE if an extent is not the fixed one, or outside the dimension's range, or two inputs give one
+ * dimension two values. Inputs are used in place if aligned to 64 bytes, else copied, and not written; the data of an
+ * empty one may be null.
+ * `outputs` has room for one tf_tensor for each output and is filled if the run succeeds. Their data and extents are
+ * the model's memory: read them until the next run of this model, or its close. It is allocated once, for the greatest
+ * sizes, of which the system gives the pages that are written.
+ * Values for which the network was built on its own run at its speed; all others run code that is right for each. */
+TF_MODEL_API int32_t tf_model_run_sizes(tf_model* model, const tf_tensor* inputs, tf_tensor* outputs);
 
 TF_MODEL_API int32_t tf_model_kernel_count(const tf_model* model);
 TF_MODEL_API const tf_kernel_info* tf_model_kernel(const tf_model* model, int32_t index);

@@ -27,12 +27,13 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 3u
+#define TF_MODEL_VERSION 4u
 
 /* What model.h declares after the prefix tf_model_. */
-#define TF_MODEL_FUNCTIONS(each)                                                                          \
-  each(open) each(close) each(set_affinity) each(input_count) each(output_count) each(input) each(output) \
-      each(run) each(kernel_count) each(kernel) each(set_profile) each(error_text)
+#define TF_MODEL_FUNCTIONS(each)                                                                            \
+  each(open) each(close) each(set_affinity) each(input_count) each(output_count) each(input) each(output)   \
+      each(dim_count) each(dim) each(run) each(run_sizes) each(kernel_count) each(kernel) each(set_profile) \
+          each(error_text)
 
 /* Where a kernel's buffer lives. In each space it starts at `offset_bytes`, a multiple of TF_ALIGNMENT. */
 enum {
@@ -99,7 +100,7 @@ typedef struct tf_model_step {
   double bytes;
 } tf_model_step;
 
-/* Steps on buffers. The first program is the model; the others are bodies of branches and loops. */
+/* Steps on buffers. The first program is the model; the others are its variants, and bodies of branches and loops. */
 typedef struct tf_model_program {
   uint32_t first_tensor; /* its inputs, then its outputs */
   uint32_t input_count;
@@ -111,6 +112,58 @@ typedef struct tf_model_program {
   uint32_t reserved;
   uint64_t arena_bytes;
 } tf_model_program;
+
+/* A dimension: an extent with a name that may differ from run to run. The first program and its bodies are right for
+ * every value; their extents, sizes, offsets and numbers are those of the greatest one, and memory is planned for
+ * them. Formulas give those of a run. */
+enum {
+  TF_DIM_GIVEN = 0, /* by the extent of an input */
+  TF_DIM_MADE = 1,  /* by a host function, during a run; the greatest value until then */
+};
+
+typedef struct tf_model_dimension {
+  uint32_t name;    /* offset in strings */
+  uint32_t made_by; /* TF_DIM_* */
+  int64_t low;      /* its least value, at least 0 */
+  int64_t high;     /* its greatest value */
+} tf_model_dimension;
+
+/* A program of fixed sizes, which runs in place of the first one when the given dimensions have just these values. */
+typedef struct tf_model_variant {
+  uint32_t program;
+  uint32_t first_value; /* index in numbers: a value for each dimension */
+} tf_model_variant;
+
+/* What a formula gives. */
+enum {
+  TF_FORMULA_NUMBER = 0,        /* numbers[index]: an extent, or a number of a step */
+  TF_FORMULA_TENSOR_BYTES = 1,  /* tensors[index].size_bytes */
+  TF_FORMULA_BUFFER_BYTES = 2,  /* buffers[index].size_bytes */
+  TF_FORMULA_BUFFER_OFFSET = 3, /* buffers[index].offset_bytes */
+};
+
+/* The code of a formula, in numbers: a postfix program on a stack of TF_FORMULA_DEPTH int64, which leaves the value. The
+ * binary ones replace the two numbers on the top, of which the right operand is the topmost. */
+#define TF_FORMULA_DEPTH 16u
+enum {
+  TF_CODE_NUMBER = 0, /* pushes the next number of the code */
+  TF_CODE_DIM = 1,    /* pushes the value of the dimension whose number comes next */
+  TF_CODE_ADD = 2,
+  TF_CODE_SUB = 3,
+  TF_CODE_MUL = 4,
+  TF_CODE_FLOOR_DIV = 5, /* towards minus infinity; by 0: 0 */
+  TF_CODE_FLOOR_MOD = 6, /* has the sign of the divisor; by 0: 0 */
+  TF_CODE_MIN = 7,
+  TF_CODE_MAX = 8,
+};
+
+/* Sorted by target, then by index; one for each. */
+typedef struct tf_model_formula {
+  uint32_t target; /* TF_FORMULA_* */
+  uint32_t index;
+  uint32_t first_code; /* index in numbers */
+  uint32_t code_count;
+} tf_model_formula;
 
 typedef struct tf_model_table {
   uint64_t offset_bytes; /* from the blob's start */
@@ -129,6 +182,9 @@ typedef struct tf_model_header {
   tf_model_table buffers;  /* tf_model_buffer */
   tf_model_table numbers;  /* int64_t */
   tf_model_table strings;  /* char: zero-terminated texts; offset 0 is the empty text */
+  tf_model_table dims;     /* tf_model_dimension */
+  tf_model_table variants; /* tf_model_variant */
+  tf_model_table formulas; /* tf_model_formula */
 } tf_model_header;
 
 #pragma GCC visibility push(hidden)

@@ -1,5 +1,5 @@
 #ifndef TF_MODEL_TYPES
-#define TF_MODEL_TYPES 2
+#define TF_MODEL_TYPES 4
 /* Owns: the types and error codes that the C APIs of all built models share. Stands alone: it is part of the
  * header of every built model. TF_MODEL_TYPES is raised when one of them changes. */
 
@@ -22,6 +22,10 @@ enum {
   TF_MODEL_OUT_OF_MEMORY = 101, /* no memory for the arena, or no thread */
   TF_MODEL_BAD_LIBRARY = 102,   /* the library's tables are of another version, or inconsistent */
   TF_MODEL_BAD_INDEX = 103, /* an index lies outside the axis that it selects from; outputs are incomplete */
+  TF_MODEL_BAD_SIZE =
+      104, /* an extent of an input is not the one that the model has, outside its dimension's range,
+                              or not that of another input with the same dimension; or a size inside the model is
+                              beyond what it was built for */
   /* 1 … 99: the error of the kernel that failed (kernel_abi.h) */
 
   /* From here to the last: this machine lacks a CPU feature that the model's code needs; the error's text
@@ -48,11 +52,26 @@ typedef struct tf_tensor_info {
   const char* name;
   int32_t element;
   int32_t rank;
-  const int64_t* extents;
-  uint64_t size_bytes;
+  const int64_t* extents; /* the greatest ones, where they vary */
+  /* For each extent: the number of the dimension that it is, for tf_model_dim, or -1. An extent of an input without
+   * one is fixed; one of an output is fixed, or computed from the dimensions. */
+  const int32_t* dims;
+  uint64_t size_bytes; /* at the greatest extents */
   /* Of an input whose values select elements of an axis: they lie in [-index_extent, index_extent). 0: any. */
   int64_t index_extent;
 } tf_tensor_info;
+
+/* A dimension: an extent with a name that may differ from run to run. */
+typedef struct tf_dim_info {
+  const char* name;
+  int64_t low, high; /* the least and the greatest value, both included */
+} tf_dim_info;
+
+/* A tensor of a run: row-major, with as many extents as the tf_tensor_info of its input or output has. */
+typedef struct tf_tensor {
+  void* data;
+  const int64_t* extents;
+} tf_tensor;
 
 typedef struct tf_kernel_info {
   const char* name; /* of the graph's node, for people */

@@ -1,11 +1,14 @@
 #include "compiler/runtime/blob/model_blob.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <tuple>
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/runtime/executor/formula.h"
 
 namespace tf::runtime {
 namespace {
@@ -33,14 +36,58 @@ tf_model_table append_table(std::string& blob, const T* elements, size_t count) 
   return table;
 }
 
+// Gathers the formulas of numbers that vary. Equal codes are written once.
+class Formulas {
+ public:
+  explicit Formulas(size_t dim_count) : dim_count_(dim_count) {}
+
+  void add(uint32_t target, size_t index, const Sized& number) {
+    if (number.code.empty()) return;
+    valid_ &= tf_code_valid(number.code.data(), number.code.size(), dim_count_);
+    formulas_.push_back({target, static_cast<uint32_t>(index), number.code});
+  }
+  // Appends the values of `list`.
+  void add_numbers(const std::vector<Sized>& list, std::vector<int64_t>& numbers) {
+    for (const Sized& number : list) {
+      add(TF_FORMULA_NUMBER, numbers.size(), number);
+      numbers.push_back(number.value);
+    }
+  }
+  bool valid() const { return valid_; }
+
+  std::vector<tf_model_formula> encode(std::vector<int64_t>& numbers) {
+    std::ranges::sort(formulas_, {}, [](const Formula& f) { return std::tie(f.target, f.index); });
+    std::vector<tf_model_formula> encoded;
+    std::map<std::vector<int64_t>, uint32_t> places;
+    for (const Formula& f : formulas_) {
+      const auto [place, is_new] = places.try_emplace(f.code, static_cast<uint32_t>(numbers.size()));
+      if (is_new) numbers.insert(numbers.end(), f.code.begin(), f.code.end());
+      encoded.push_back({f.target, f.index, place->second, static_cast<uint32_t>(f.code.size())});
+    }
+    return encoded;
+  }
+
+ private:
+  struct Formula {
+    uint32_t target, index;
+    std::vector<int64_t> code;
+  };
+  const size_t dim_count_;
+  bool valid_ = true;
+  std::vector<Formula> formulas_;
+};
+
 absl::Status check_buffer(const ModelDescription& model, const ModelProgram& program,
-                          const tf_model_buffer& buffer) {
+                          const ModelBuffer& buffer) {
+  const auto offset_bytes = static_cast<uint64_t>(buffer.offset_bytes.value);
+  const auto size_bytes = static_cast<uint64_t>(buffer.size_bytes.value);
   auto fits = [&](uint64_t space_bytes) {
-    return buffer.offset_bytes % TF_ALIGNMENT == 0 && buffer.offset_bytes <= space_bytes &&
-           buffer.size_bytes <= space_bytes - buffer.offset_bytes;
+    return offset_bytes % TF_ALIGNMENT == 0 && offset_bytes <= space_bytes &&
+           size_bytes <= space_bytes - offset_bytes;
   };
   auto fits_tensor = [&](const std::vector<ModelTensor>& tensors) {
-    return buffer.index < tensors.size() && fits(tensors[buffer.index].size_bytes);
+    return buffer.index < tensors.size() &&
+           fits(static_cast<uint64_t>(tensors[buffer.index].size_bytes.value));
   };
   bool valid = false;
   switch (buffer.space) {
@@ -58,9 +105,9 @@ absl::Status check_buffer(const ModelDescription& model, const ModelProgram& pro
       break;
   }
   if (valid) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("buffer of ", buffer.size_bytes, " bytes at offset ",
-                                                 buffer.offset_bytes, " lies outside space ", buffer.space,
-                                                 "[", buffer.index, "] or is not aligned to ", TF_ALIGNMENT));
+  return absl::InvalidArgumentError(absl::StrCat("buffer of ", size_bytes, " bytes at offset ", offset_bytes,
+                                                 " lies outside space ", buffer.space, "[", buffer.index,
+                                                 "] or is not aligned to ", TF_ALIGNMENT));
 }
 
 absl::Status check_step(const ModelDescription& model, const ModelProgram& program, const ModelStep& step) {
@@ -68,7 +115,7 @@ absl::Status check_step(const ModelDescription& model, const ModelProgram& progr
     return absl::InvalidArgumentError(
         absl::StrCat("step ", step.name, " calls kernel ", step.kernel, " of ", model.kernel_count));
   }
-  for (const tf_model_buffer& buffer : step.buffers) {
+  for (const ModelBuffer& buffer : step.buffers) {
     if (absl::Status status = check_buffer(model, program, buffer); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("step ", step.name, ": ", status.message()));
     }
@@ -76,25 +123,56 @@ absl::Status check_step(const ModelDescription& model, const ModelProgram& progr
   return absl::OkStatus();
 }
 
-std::vector<tf_model_tensor> encode_tensors(const std::vector<ModelTensor>& tensors, Strings& strings,
-                                            std::vector<int64_t>& numbers) {
-  std::vector<tf_model_tensor> encoded;
-  for (const ModelTensor& tensor : tensors) {
-    encoded.push_back({.name = strings.add(tensor.name),
+absl::Status check_dims(const ModelDescription& model) {
+  for (const ModelDim& dim : model.dims) {
+    if (dim.low < 0 || dim.low > dim.high)
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension ", dim.name, " has the range ", dim.low, "..", dim.high));
+  }
+  for (const ModelVariant& variant : model.variants) {
+    bool valid = variant.program > 0 && variant.program <= model.bodies.size() &&
+                 variant.values.size() == model.dims.size();
+    for (size_t i = 0; valid && i < model.dims.size(); ++i)
+      valid = variant.values[i] >= model.dims[i].low && variant.values[i] <= model.dims[i].high;
+    if (!valid)
+      return absl::InvalidArgumentError(absl::StrCat("the variant of program ", variant.program,
+                                                     " has no such program or values out of range"));
+  }
+  return absl::OkStatus();
+}
+
+void encode_tensors(const std::vector<ModelTensor>& list, Strings& strings, std::vector<int64_t>& numbers,
+                    Formulas& formulas, std::vector<tf_model_tensor>& tensors) {
+  for (const ModelTensor& tensor : list) {
+    formulas.add(TF_FORMULA_TENSOR_BYTES, tensors.size(), tensor.size_bytes);
+    tensors.push_back({.name = strings.add(tensor.name),
                        .element = static_cast<uint32_t>(tensor.element),
                        .rank = static_cast<uint32_t>(tensor.extents.size()),
                        .first_extent = static_cast<uint32_t>(numbers.size()),
-                       .size_bytes = tensor.size_bytes,
+                       .size_bytes = static_cast<uint64_t>(tensor.size_bytes.value),
                        .index_extent = tensor.index_extent});
-    numbers.insert(numbers.end(), tensor.extents.begin(), tensor.extents.end());
+    formulas.add_numbers(tensor.extents, numbers);
   }
-  return encoded;
+}
+
+void encode_buffers(const std::vector<ModelBuffer>& list, Formulas& formulas,
+                    std::vector<tf_model_buffer>& buffers) {
+  for (const ModelBuffer& buffer : list) {
+    formulas.add(TF_FORMULA_BUFFER_BYTES, buffers.size(), buffer.size_bytes);
+    formulas.add(TF_FORMULA_BUFFER_OFFSET, buffers.size(), buffer.offset_bytes);
+    buffers.push_back({.space = buffer.space,
+                       .index = buffer.index,
+                       .offset_bytes = static_cast<uint64_t>(buffer.offset_bytes.value),
+                       .size_bytes = static_cast<uint64_t>(buffer.size_bytes.value)});
+  }
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
+  TF_RETURN_IF_ERROR(check_dims(model));
   Strings strings;
+  Formulas formulas(model.dims.size());
   std::vector<int64_t> numbers;
   std::vector<tf_model_program> programs;
   std::vector<tf_model_tensor> tensors;
@@ -113,7 +191,7 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                         .reserved = 0,
                         .arena_bytes = program->arena_bytes});
     for (const auto* list : {&program->inputs, &program->outputs})
-      for (const tf_model_tensor& tensor : encode_tensors(*list, strings, numbers)) tensors.push_back(tensor);
+      encode_tensors(*list, strings, numbers, formulas, tensors);
     for (const ModelStep& step : program->steps) {
       TF_RETURN_IF_ERROR(check_step(model, *program, step));
       steps.push_back({.kind = step.kind,
@@ -134,11 +212,23 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                        .workspace_per_thread_bytes = step.workspace_per_thread_bytes,
                        .flops = step.flops,
                        .bytes = step.bytes});
-      buffers.insert(buffers.end(), step.buffers.begin(), step.buffers.end());
-      numbers.insert(numbers.end(), step.dims.begin(), step.dims.end());
+      encode_buffers(step.buffers, formulas, buffers);
+      formulas.add_numbers(step.dims, numbers);
+      if (!formulas.valid())
+        return absl::InvalidArgumentError(
+            absl::StrCat("a size of step ", step.name, ", or of its program's tensors, has no valid code"));
     }
     programs.back().buffer_count = static_cast<uint32_t>(buffers.size()) - programs.back().first_buffer;
   }
+  std::vector<tf_model_dimension> dims;
+  for (const ModelDim& dim : model.dims)
+    dims.push_back({strings.add(dim.name), dim.made_by, dim.low, dim.high});
+  std::vector<tf_model_variant> variants;
+  for (const ModelVariant& variant : model.variants) {
+    variants.push_back({variant.program, static_cast<uint32_t>(numbers.size())});
+    numbers.insert(numbers.end(), variant.values.begin(), variant.values.end());
+  }
+  const std::vector<tf_model_formula> encoded_formulas = formulas.encode(numbers);
   tf_model_header header = {.magic = TF_MODEL_MAGIC,
                             .version = TF_MODEL_VERSION,
                             .blob_bytes = 0,
@@ -149,7 +239,10 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                             .steps = {},
                             .buffers = {},
                             .numbers = {},
-                            .strings = {}};
+                            .strings = {},
+                            .dims = {},
+                            .variants = {},
+                            .formulas = {}};
   std::string blob(sizeof header, '\0');
   header.programs = append_table(blob, programs.data(), programs.size());
   header.tensors = append_table(blob, tensors.data(), tensors.size());
@@ -157,6 +250,9 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
   header.buffers = append_table(blob, buffers.data(), buffers.size());
   header.numbers = append_table(blob, numbers.data(), numbers.size());
   header.strings = append_table(blob, strings.bytes().data(), strings.bytes().size());
+  header.dims = append_table(blob, dims.data(), dims.size());
+  header.variants = append_table(blob, variants.data(), variants.size());
+  header.formulas = append_table(blob, encoded_formulas.data(), encoded_formulas.size());
   header.blob_bytes = blob.size();
   std::memcpy(blob.data(), &header, sizeof header);
   return blob;

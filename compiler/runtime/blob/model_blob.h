@@ -2,8 +2,10 @@
 // Owns: writing the tables of model_abi.h from plain values, at compile time. Does not know: graphs or
 // linking. The runtime that reads them is compiler/runtime/model.cpp.
 
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,12 +13,32 @@
 
 namespace tf::runtime {
 
+// A number of the tables: the value, which is the greatest where the number varies, and then the code that computes
+// it from the dimensions (TF_CODE_*).
+struct Sized {
+  Sized() = default;
+  Sized(std::integral auto fixed) : value(static_cast<int64_t>(fixed)) {}
+  Sized(std::integral auto greatest, std::vector<int64_t> formula)
+      : value(static_cast<int64_t>(greatest)), code(std::move(formula)) {}
+
+  int64_t value = 0;
+  std::vector<int64_t> code;  // empty: fixed
+};
+
 struct ModelTensor {
   std::string name;
   int32_t element = 0;  // TF_ELEMENT_*
-  std::vector<int64_t> extents;
-  uint64_t size_bytes = 0;
+  std::vector<Sized> extents;
+  Sized size_bytes;
   int64_t index_extent = 0;  // as in tf_tensor_info
+};
+
+// As tf_model_buffer.
+struct ModelBuffer {
+  uint32_t space = TF_SPACE_INPUT;
+  uint32_t index = 0;
+  Sized offset_bytes;
+  Sized size_bytes;
 };
 
 // Elements of a step's buffer that must lie in [-extent, extent).
@@ -33,8 +55,8 @@ struct ModelStep {
            other_body = 0;  // programs, by number: 0 is the model's, body number i of the model is i + 1
   std::string key;          // of the tuning task, or empty
   uint32_t kernel = 0;
-  std::vector<tf_model_buffer> buffers;
-  std::vector<int64_t> dims;  // and the numbers of control flow and host functions
+  std::vector<ModelBuffer> buffers;
+  std::vector<Sized> dims;  // and the numbers of control flow and host functions
   uint64_t workspace_bytes = 0;
   uint64_t workspace_per_thread_bytes = 0;
   double flops = 0;
@@ -49,14 +71,27 @@ struct ModelProgram {
   uint64_t arena_bytes = 0;
 };
 
+struct ModelDim {
+  std::string name;
+  int64_t low = 0, high = 0;
+  uint32_t made_by = TF_DIM_GIVEN;
+};
+
+struct ModelVariant {
+  uint32_t program = 0;         // by number, as in ModelStep
+  std::vector<int64_t> values;  // of each dimension
+};
+
 struct ModelDescription : ModelProgram {
-  std::vector<ModelProgram> bodies;  // a body stands after the program that runs it
-  uint64_t kernel_count = 0;         // length of tf_model_kernels; steps may share a kernel
+  std::vector<ModelProgram> bodies;  // and variants; a body stands after the program that runs it
+  std::vector<ModelDim> dims;
+  std::vector<ModelVariant> variants;
+  uint64_t kernel_count = 0;  // length of tf_model_kernels; steps may share a kernel
   uint64_t weights_bytes = 0;
 };
 
 // The bytes of tf_model_blob. INVALID_ARGUMENT, naming the step, if a buffer lies outside its space, is
-// misaligned, or a kernel does not exist.
+// misaligned, or a kernel does not exist; and if a code, a dimension or a variant is not well formed.
 absl::StatusOr<std::string> encode_model(const ModelDescription& model);
 
 }  // namespace tf::runtime

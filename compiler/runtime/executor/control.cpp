@@ -9,7 +9,7 @@ namespace {
 int32_t run_branch(tf_execution* run, const tf_model_step& step) {
   void** buffers = run->buffers + step.first_buffer;
   const uint32_t number = *static_cast<const uint8_t*>(buffers[0]) != 0 ? step.body : step.other_body;
-  const tf_model_program& body = tf_table_at<tf_model_program>(run->header->programs)[number];
+  const tf_model_program& body = tf_table_at<tf_model_program>(run->header, run->header->programs)[number];
   const uint64_t tensors = uint64_t{body.input_count} + body.output_count;
   for (uint64_t i = 0; i < tensors; ++i) run->bound[body.first_tensor + i] = buffers[1 + i];
   tf_bind_program(run, number, static_cast<uint8_t*>(buffers[1 + tensors]));
@@ -25,9 +25,10 @@ struct Loop {
   Loop(tf_execution* execution, const tf_model_step& step)
       : run(execution),
         number(step.body),
-        body(tf_table_at<tf_model_program>(run->header->programs)[step.body]),
-        tensors(tf_table_at<tf_model_tensor>(run->header->tensors) + body.first_tensor) {
-    const int64_t* numbers = tf_table_at<int64_t>(run->header->numbers) + step.first_dim;
+        body(tf_table_at<tf_model_program>(run->header, run->header->programs)[step.body]),
+        tensors(run->tensors + body.first_tensor) {
+    // How many values a loop has does not depend on their sizes.
+    const int64_t* numbers = tf_table_at<int64_t>(run->header, run->header->numbers) + step.first_dim;
     conditional = numbers[0] != 0;
     carried = static_cast<uint32_t>(numbers[1]);
     scanned = static_cast<uint32_t>(numbers[2]);
@@ -58,6 +59,19 @@ struct Loop {
   uint8_t* slice(uint64_t i, void* all, uint64_t bytes, int64_t trip) const {
     return static_cast<uint8_t*>(all) +
            static_cast<uint64_t>(backward[i] != 0 ? trips - 1 - trip : trip) * bytes;
+  }
+
+  // Whether what is scanned and joined has a slice for each trip.
+  bool has_slices() const {
+    const auto fits = [&](void** buffer, uint64_t bytes) {
+      return bytes == 0 || trips <= 0 ||
+             static_cast<uint64_t>(trips) <= run->sizes_bytes[buffer - run->buffers] / bytes;
+    };
+    for (uint64_t i = 0; i < scanned; ++i)
+      if (!fits(given + carried + i, input_bytes(1 + carried + i))) return false;
+    for (uint64_t i = 0; i < joined; ++i)
+      if (!fits(results + carried + i, output_bytes(first_output() + carried + i))) return false;
+    return true;
   }
 
   void begin() {
@@ -116,6 +130,7 @@ struct Loop {
 
 int32_t run_loop(tf_execution* run, const tf_model_step& step) {
   Loop loop(run, step);
+  if (!loop.has_slices()) return TF_MODEL_BAD_SIZE;
   loop.begin();
   bool goes_on = loop.begins;
   for (int64_t trip = 0; trip < loop.trips && goes_on; ++trip) {

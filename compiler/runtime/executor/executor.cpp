@@ -34,7 +34,7 @@ int32_t run_call(const tf_execution* run, const tf_model_step& step) {
   call.buffer_count = step.buffer_count;
   call.buffers = run->buffers + step.first_buffer;
   call.sizes_bytes = run->sizes_bytes + step.first_buffer;
-  call.dims = tf_table_at<int64_t>(run->header->numbers) + step.first_dim;
+  call.dims = run->numbers + step.first_dim;
   call.workspace = run->workspace;
   call.runtime = run->runtime;
   return tf_model_kernels[step.kernel](&call);
@@ -43,8 +43,8 @@ int32_t run_call(const tf_execution* run, const tf_model_step& step) {
 }  // namespace
 
 void tf_bind_program(tf_execution* run, uint32_t number, uint8_t* arena) {
-  const tf_model_program& program = tf_table_at<tf_model_program>(run->header->programs)[number];
-  const tf_model_buffer* buffers = tf_table_at<tf_model_buffer>(run->header->buffers) + program.first_buffer;
+  const tf_model_program& program = tf_table_at<tf_model_program>(run->header, run->header->programs)[number];
+  const tf_model_buffer* buffers = run->places + program.first_buffer;
   void** inputs = run->bound + program.first_tensor;
   void** outputs = inputs + program.input_count;
   for (uint64_t i = 0; i < program.buffer_count; ++i) {
@@ -60,8 +60,8 @@ void tf_bind_program(tf_execution* run, uint32_t number, uint8_t* arena) {
 }
 
 int32_t tf_run_program(tf_execution* run, uint32_t number) {
-  const tf_model_program& program = tf_table_at<tf_model_program>(run->header->programs)[number];
-  const tf_model_step* steps = tf_table_at<tf_model_step>(run->header->steps);
+  const tf_model_program& program = tf_table_at<tf_model_program>(run->header, run->header->programs)[number];
+  const tf_model_step* steps = tf_table_at<tf_model_step>(run->header, run->header->steps);
   for (uint32_t i = program.first_step; i < program.first_step + program.step_count; ++i) {
     if (steps[i].kind != TF_STEP_CALL) {
       if (int32_t error = tf_run_control(run, steps[i]); error != 0) return error;

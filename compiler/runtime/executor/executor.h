@@ -5,10 +5,23 @@
 #include "compiler/runtime/model_abi.h"
 #include "compiler/runtime/model_types.h"
 
+/* Of a model with dimensions: copies of its tables in which formulas put what they give (sizes.h). All null without. */
+typedef struct tf_sizes {
+  int64_t* values; /* of the dimensions, when the formulas were evaluated */
+  bool evaluated;
+  int64_t* numbers;
+  tf_model_tensor* tensors;
+  tf_model_buffer* places;
+} tf_sizes;
+
 /* All tables have an entry for each entry of the model's table of the same name. */
 typedef struct tf_execution {
   const tf_model_header* header;
   const tf_runtime* runtime;
+  const int64_t* numbers; /* these three: the sizes of this run, in the model's tables or in `sizes` */
+  const tf_model_tensor* tensors;
+  const tf_model_buffer* places;
+  tf_sizes sizes;
   uint8_t* workspace; /* shared by all kernels */
   void** bound;       /* for each tensor: where it is in this run */
   void** buffers;     /* those in weights are there from the start */

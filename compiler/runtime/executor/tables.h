@@ -4,11 +4,18 @@
 #include "compiler/runtime/model_abi.h"
 
 template <typename T>
-const T* tf_table_at(const tf_model_table& table) {
-  return reinterpret_cast<const T*>(tf_model_blob + table.offset_bytes);
+const T* tf_table_at(const tf_model_header* header, const tf_model_table& table) {
+  return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(header) + table.offset_bytes);
 }
 
-/* False for a library that was cut short or made by another version: nothing else may be read of its tables. */
+/* False for a library that was cut short or made by another version: nothing else may be read of its tables. The header
+ * stands before its tables. */
 bool tf_tables_valid(const tf_model_header* header);
+
+/* Whether extents, sizes and places that are not the tables' own lie within those that the tables give: extents and
+ * tensors are no larger, buffers lie in their spaces, and what bodies are given has room for what they take. Of tables
+ * that are valid. */
+bool tf_sizes_valid(const tf_model_header* header, const int64_t* numbers, const tf_model_tensor* tensors,
+                    const tf_model_buffer* places);
 
 #endif

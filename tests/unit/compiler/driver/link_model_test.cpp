@@ -56,7 +56,7 @@ class LinkModel : public ::testing::Test {
     model.kernel_count = 1;
     model.arena_bytes = 128;
     model.weights_bytes = kBytes;
-    tf_model_buffer weights = {TF_SPACE_WEIGHTS, 0, 0, kBytes};
+    runtime::ModelBuffer weights = {TF_SPACE_WEIGHTS, 0, 0, kBytes};
     model.steps = {{.name = "first",
                     .buffers = {{TF_SPACE_INPUT, 0, 0, kBytes}, weights, {TF_SPACE_ARENA, 0, 0, kBytes}}},
                    {.name = "second",

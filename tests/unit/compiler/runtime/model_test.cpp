@@ -18,6 +18,7 @@
 namespace {
 
 using tf::runtime::encode_model;
+using tf::runtime::ModelBuffer;
 using tf::runtime::ModelDescription;
 
 constexpr int kElems = 100;
@@ -196,7 +197,7 @@ TEST_F(Model, ExportsNothingButItsInterface) {
     EXPECT_EQ(name.rfind("tf_model_", 0), 0u) << name << " is visible to the programs that load the model";
     ++count;
   }
-  EXPECT_EQ(count, 12);
+  EXPECT_EQ(count, 15);
 }
 
 TEST(ModelLibrary, OfAnotherVersionIsRefusedAndSaysWhatToDo) {
@@ -255,8 +256,8 @@ ModelDescription branching() {
   once.inputs = twice.inputs = {x};
   once.outputs = twice.outputs = {x};
   twice.arena_bytes = 64;
-  const tf_model_buffer in = {TF_SPACE_INPUT, 0, 0, 64}, out = {TF_SPACE_OUTPUT, 0, 0, 64},
-                        between = {TF_SPACE_ARENA, 0, 0, 64};
+  const ModelBuffer in = {TF_SPACE_INPUT, 0, 0, 64}, out = {TF_SPACE_OUTPUT, 0, 0, 64},
+                    between = {TF_SPACE_ARENA, 0, 0, 64};
   once.steps = {{.name = "double", .kernel = 0, .buffers = {in, out}, .dims = {16}}};
   twice.steps = {{.name = "double", .kernel = 0, .buffers = {in, between}, .dims = {16}},
                  {.name = "again", .kernel = 0, .buffers = {between, out}, .dims = {16}}};
@@ -368,10 +369,9 @@ TEST(ModelLibrary, ForAFeatureThatTheRuntimeDoesNotKnowIsOfAnotherVersion) {
 }
 
 TEST(ModelBlob, NamesTheStepWhoseBufferIsOutsideItsSpace) {
-  for (tf_model_buffer bad :
-       {tf_model_buffer{TF_SPACE_ARENA, 0, 960, 128}, tf_model_buffer{TF_SPACE_ARENA, 0, 8, 8},
-        tf_model_buffer{TF_SPACE_INPUT, 1, 0, 8}, tf_model_buffer{TF_SPACE_INPUT, 0, 32, 8},
-        tf_model_buffer{TF_SPACE_OUTPUT, 0, 64, kBytes}, tf_model_buffer{9, 0, 0, 8}}) {
+  for (ModelBuffer bad : {ModelBuffer{TF_SPACE_ARENA, 0, 960, 128}, ModelBuffer{TF_SPACE_ARENA, 0, 8, 8},
+                          ModelBuffer{TF_SPACE_INPUT, 1, 0, 8}, ModelBuffer{TF_SPACE_INPUT, 0, 32, 8},
+                          ModelBuffer{TF_SPACE_OUTPUT, 0, 64, kBytes}, ModelBuffer{9, 0, 0, 8}}) {
     ModelDescription model = two_steps();
     model.steps[1].buffers[0] = bad;
     const auto blob = encode_model(model);

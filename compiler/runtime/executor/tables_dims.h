@@ -1,0 +1,22 @@
+#ifndef TF_RUNTIME_EXECUTOR_TABLES_DIMS_H
+#define TF_RUNTIME_EXECUTOR_TABLES_DIMS_H
+/* Owns: whether the dimensions of a model, its variants and its formulas are consistent with its other tables, and which
+ * formula belongs to a number. */
+#include "compiler/runtime/executor/tables.h"
+
+/* Whether `total` elements have a range of `count` from `first` on. */
+inline bool tf_range_fits(uint64_t first, uint64_t count, uint64_t total) {
+  return first <= total && count <= total - first;
+}
+
+/* Of a header whose tables fit and whose programs are valid. */
+bool tf_dims_valid(const tf_model_header* header);
+
+/* Whether the bytes of the program's inputs and outputs are those of their extents. */
+bool tf_tensor_bytes_valid(const tf_model_program& program, const int64_t* numbers,
+                           const tf_model_tensor* tensors);
+
+/* The dimension that numbers[index] is, or -1. */
+int32_t tf_dim_of(const tf_model_header* header, uint64_t index);
+
+#endif
