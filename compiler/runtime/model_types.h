@@ -22,10 +22,9 @@ enum {
   TF_MODEL_OUT_OF_MEMORY = 101, /* no memory for the arena, or no thread */
   TF_MODEL_BAD_LIBRARY = 102,   /* the library's tables are of another version, or inconsistent */
   TF_MODEL_BAD_INDEX = 103, /* an index lies outside the axis that it selects from; outputs are incomplete */
-  TF_MODEL_BAD_SIZE =
-      104, /* an extent of an input is not the one that the model has, outside its dimension's range,
-                              or not that of another input with the same dimension; or a size inside the model is
-                              beyond what it was built for */
+  /* An extent of an input is not the one that the model has, outside its dimension's range, or not that of another
+   * input with the same dimension; or a size inside the model is beyond what it was built for. */
+  TF_MODEL_BAD_SIZE = 104,
   /* 1 … 99: the error of the kernel that failed (kernel_abi.h) */
 
   /* From here to the last: this machine lacks a CPU feature that the model's code needs; the error's text

@@ -1,28 +1,13 @@
 #include "compiler/runtime/executor/tables_dims.h"
 
 #include "compiler/runtime/executor/formula.h"
-#include "compiler/runtime/model_types.h"
 
 namespace {
 
-// 0: there is no such element.
+// By the numbers TF_ELEMENT_*, of which those from 10 on are integers of 16, 32 and 64 bits. 0: there is no such element.
 uint64_t element_bytes(uint32_t element) {
-  switch (element) {
-    case TF_ELEMENT_BOOL:
-    case TF_ELEMENT_INT8:
-    case TF_ELEMENT_UINT8:
-      return 1;
-    case TF_ELEMENT_FLOAT16:
-    case TF_ELEMENT_BFLOAT16:
-      return 2;
-    case TF_ELEMENT_INT32:
-    case TF_ELEMENT_FLOAT32:
-      return 4;
-    case TF_ELEMENT_INT64:
-    case TF_ELEMENT_FLOAT64:
-      return 8;
-  }
-  return 0;
+  constexpr uint8_t kBytes[] = {0, 1, 1, 1, 4, 8, 2, 2, 4, 8, 2, 2, 4, 8};
+  return element < sizeof kBytes ? kBytes[element] : 0;
 }
 
 const tf_model_program& program_at(const tf_model_header* header, uint32_t number) {
