@@ -104,7 +104,14 @@ Interval unary(ir::UnaryOp op, const Interval& a) {
 // Arithmetic in a narrow type wraps: what does not fit can be anything of the type.
 Interval fit(Element element, const Interval& value) {
   const Interval type = element_range(element);
-  return type.contains(value) ? value : type;
+  const bool may_wrap = element == Element::kUInt64 && !value.has_max();
+  return type.contains(value) && !may_wrap ? value : type;
+}
+
+// What has no upper bound among the u64 may lie beyond i64, where it is not the number that it was.
+Interval converted(Element from, Element to, const Interval& value) {
+  if (from == Element::kUInt64 && !value.has_max()) return element_range(to);
+  return fit(to, value);
 }
 
 class Bounds {
@@ -116,7 +123,7 @@ class Bounds {
     if (tensor::is_float(element)) return Interval::everything();
     switch (expr->kind()) {
       case ExprKind::kIntImm:
-        return Interval::point(as<ir::IntImm>(expr)->value);
+        return fit(element, Interval::point(as<ir::IntImm>(expr)->value));
       case ExprKind::kVarNode: {
         auto found = ranges_.find(as<VarNode>(expr));
         return found == ranges_.end() ? element_range(element) : found->second;
@@ -141,7 +148,7 @@ class Bounds {
         const Expr& from = as<ir::Cast>(expr)->a;
         if (tensor::is_float(from->type().element)) return element_range(element);
         if (element == Element::kBool) return truth(true, true);
-        return fit(element, of(from));
+        return converted(from->type().element, element, of(from));
       }
       case ExprKind::kRamp: {
         const auto* node = as<ir::Ramp>(expr);
@@ -237,13 +244,15 @@ Interval intersect(const Interval& a, const Interval& b) {
 Interval element_range(Element element) {
   switch (element) {
     case Element::kBool:
-      return {0, 1};
     case Element::kInt8:
-      return {-128, 127};
     case Element::kUInt8:
-      return {0, 255};
+    case Element::kInt16:
+    case Element::kUInt16:
     case Element::kInt32:
-      return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+    case Element::kUInt32:
+      return {tensor::lowest_integer(element), tensor::highest_integer(element)};
+    case Element::kUInt64:
+      return {0, Interval::kNoMax};
     default:
       return Interval::everything();
   }

@@ -73,9 +73,13 @@ absl::Status compare_integers(const HostTensor& got, const HostTensor& want) {
   const std::vector<int64_t> a = graph::read_integers(got.element, got.data->bytes());
   const std::vector<int64_t> b = graph::read_integers(want.element, want.data->bytes());
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] != b[i])
-      return absl::InternalError(absl::StrCat("output '", got.name, "': element ", i, " is ", a[i],
-                                              ", but the reference is ", b[i]));
+    if (a[i] == b[i]) continue;
+    const bool is_widest = got.element == tensor::Element::kUInt64;
+    auto text = [&](int64_t v) {
+      return is_widest ? absl::StrCat(static_cast<uint64_t>(v)) : absl::StrCat(v);
+    };
+    return absl::InternalError(absl::StrCat("output '", got.name, "': element ", i, " is ", text(a[i]),
+                                            ", but the reference is ", text(b[i])));
   }
   return absl::OkStatus();
 }

@@ -14,7 +14,7 @@ constexpr int32_t element_number(tensor::Element element) {
 }
 // What nobody has the number of is taken for f32.
 constexpr tensor::Element element_of_number(int32_t number) {
-  const bool is_one = number >= TF_ELEMENT_BOOL && number <= TF_ELEMENT_FLOAT64;
+  const bool is_one = number >= TF_ELEMENT_BOOL && number <= TF_ELEMENT_UINT64;
   return is_one ? static_cast<tensor::Element>(number - 1) : tensor::Element::kFloat32;
 }
 
@@ -30,6 +30,10 @@ TF_SAME_NUMBER(kFloat16, FLOAT16);
 TF_SAME_NUMBER(kBFloat16, BFLOAT16);
 TF_SAME_NUMBER(kFloat32, FLOAT32);
 TF_SAME_NUMBER(kFloat64, FLOAT64);
+TF_SAME_NUMBER(kInt16, INT16);
+TF_SAME_NUMBER(kUInt16, UINT16);
+TF_SAME_NUMBER(kUInt32, UINT32);
+TF_SAME_NUMBER(kUInt64, UINT64);
 #undef TF_SAME_NUMBER
 
 }  // namespace tf::driver

@@ -51,10 +51,18 @@ std::vector<To> read(Element element, std::string_view bytes) {
       return read_as<int8_t, To>(bytes, whole);
     case Element::kUInt8:
       return read_as<uint8_t, To>(bytes, whole);
+    case Element::kInt16:
+      return read_as<int16_t, To>(bytes, whole);
+    case Element::kUInt16:
+      return read_as<uint16_t, To>(bytes, whole);
     case Element::kInt32:
       return read_as<int32_t, To>(bytes, whole);
+    case Element::kUInt32:
+      return read_as<uint32_t, To>(bytes, whole);
     case Element::kInt64:
       return read_as<int64_t, To>(bytes, whole);
+    case Element::kUInt64:
+      return read_as<uint64_t, To>(bytes, whole);
     case Element::kFloat16:
       return read_as<uint16_t, To>(bytes, [&](uint16_t v) { return real(tensor::float16_value(v)); });
     case Element::kBFloat16:
@@ -85,10 +93,18 @@ std::string write(Element element, const std::vector<From>& values) {
       return whole(int8_t{});
     case Element::kUInt8:
       return whole(uint8_t{});
+    case Element::kInt16:
+      return whole(int16_t{});
+    case Element::kUInt16:
+      return whole(uint16_t{});
     case Element::kInt32:
       return whole(int32_t{});
+    case Element::kUInt32:
+      return whole(uint32_t{});
     case Element::kInt64:
       return whole(int64_t{});
+    case Element::kUInt64:
+      return whole(uint64_t{});
     case Element::kFloat16:
     case Element::kBFloat16:
       return write_as<uint16_t>(

@@ -167,7 +167,10 @@ void run_whole_call(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const T *a = m.at<T>(i.a), *b = m.at<T>(i.b);
   T* out = m.at<T>(i.target);
-  for (int32_t l = 0; l < i.lanes; ++l) out[l] = static_cast<T>(tensor::whole_value(kFunction, a[l], b[l]));
+  for (int32_t l = 0; l < i.lanes; ++l) {
+    const auto x = static_cast<int64_t>(a[l]), y = static_cast<int64_t>(b[l]);
+    out[l] = static_cast<T>(tensor::whole_value(kFunction, x, y));
+  }
 }
 
 template <typename L>

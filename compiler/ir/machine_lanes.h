@@ -64,10 +64,18 @@ auto with_lane(Element element, F&& f) {
       return f(LaneOf<Element::kInt8, int8_t>());
     case Element::kUInt8:
       return f(LaneOf<Element::kUInt8, uint8_t>());
+    case Element::kInt16:
+      return f(LaneOf<Element::kInt16, int16_t>());
+    case Element::kUInt16:
+      return f(LaneOf<Element::kUInt16, uint16_t>());
     case Element::kInt32:
       return f(LaneOf<Element::kInt32, int32_t>());
+    case Element::kUInt32:
+      return f(LaneOf<Element::kUInt32, uint32_t>());
     case Element::kInt64:
       return f(LaneOf<Element::kInt64, int64_t>());
+    case Element::kUInt64:
+      return f(LaneOf<Element::kUInt64, uint64_t>());
     case Element::kFloat16:
       return f(HalfLane<Element::kFloat16>());
     case Element::kBFloat16:

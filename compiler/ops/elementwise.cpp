@@ -24,7 +24,7 @@ Expr unary_value(UnaryKind kind, const Expr& x) {
     case UnaryKind::kAbs:
       return abs(x);
     case UnaryKind::kRelu:
-      return max(x, number(x, 0));
+      return tensor::is_unsigned(x->type().element) ? x : max(x, number(x, 0));
     case UnaryKind::kReciprocal:
       return number(x, 1) / x;
     case UnaryKind::kNot:
@@ -103,8 +103,10 @@ Expr binary_value(BinaryKind kind, const Expr& x, const Expr& y) {
 // What an element can be; of floats, anything.
 std::pair<double, double> range_of(Element element) {
   if (tensor::is_float(element) || element == Element::kBool) return {-INFINITY, INFINITY};
-  const double end = std::ldexp(1, 8 * tensor::element_bytes(element) - 1);
-  return element == Element::kUInt8 ? std::pair(0.0, 255.0) : std::pair(-end, end - 1);
+  const int bits = 8 * tensor::element_bytes(element);
+  if (tensor::is_unsigned(element)) return {0.0, std::ldexp(1, bits) - 1};
+  const double end = std::ldexp(1, bits - 1);
+  return {-end, end - 1};
 }
 
 // One stage over x's extents.
@@ -123,7 +125,7 @@ bool is_one(const Expr& extent) {
 Expr quotient(const Expr& x, const Expr& y) {
   if (tensor::is_float(x->type().element)) return x / y;
   const Expr zero = number(x, 0), one = number(x, 1);
-  if (x->type().element == Element::kUInt8) return floor_div(x, max(y, one));
+  if (tensor::is_unsigned(x->type().element)) return floor_div(x, max(y, one));
   // By -1 machines cannot divide the lowest value; -x wraps.
   const Expr negates = equal(y, number(y, -1));
   const Expr divisor = select(logical_or(negates, equal(y, zero)), one, y);

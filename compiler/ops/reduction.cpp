@@ -59,7 +59,8 @@ Element reduced_in(ReduceKind kind, Element element) {
   if (kind == ReduceKind::kMin || kind == ReduceKind::kMax)
     return element == Element::kBool ? Element::kUInt8 : element;
   if (tensor::is_float(element)) return accumulator(element);
-  return kind == ReduceKind::kMean ? Element::kInt64 : element;
+  if (kind != ReduceKind::kMean) return element;
+  return element == Element::kUInt64 ? element : Element::kInt64;
 }
 
 // The indices with `axis` replaced by 0: where a tensor folded with keep_dims has its value.

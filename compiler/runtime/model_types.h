@@ -44,6 +44,10 @@ enum {
   TF_ELEMENT_BFLOAT16 = 7,
   TF_ELEMENT_FLOAT32 = 8,
   TF_ELEMENT_FLOAT64 = 9,
+  TF_ELEMENT_INT16 = 10,
+  TF_ELEMENT_UINT16 = 11,
+  TF_ELEMENT_UINT32 = 12,
+  TF_ELEMENT_UINT64 = 13,
 };
 
 /* All strings and arrays live as long as the library is loaded. */

@@ -1,6 +1,6 @@
 #pragma once
 // Owns: what operators and intrinsics give for numbers, as expr.h defines them: for all who compute values instead of
-// making code. Does not know: expressions, element types.
+// making code. Does not know: expressions.
 
 #include <algorithm>
 #include <cmath>
@@ -78,6 +78,34 @@ inline int64_t value_of(BinaryOp op, int64_t a, int64_t b) {
     default:
       TF_UNREACHABLE() << "no operation of integers";
   }
+}
+
+// Of an integer element, the u64 as i64 of the same bits. Modulo 2^64, not yet wrapped to a narrower element.
+inline int64_t value_of(BinaryOp op, Element element, int64_t a, int64_t b) {
+  if (element != Element::kUInt64) return value_of(op, a, b);
+  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  switch (op) {
+    case BinaryOp::kFloorDiv:
+      return y == 0 ? a : static_cast<int64_t>(x / y);
+    case BinaryOp::kFloorMod:
+      return y == 0 ? 0 : static_cast<int64_t>(x % y);
+    case BinaryOp::kMin:
+      return x < y ? a : b;
+    case BinaryOp::kMax:
+      return x < y ? b : a;
+    case BinaryOp::kLt:
+      return x < y;
+    case BinaryOp::kLe:
+      return x <= y;
+    default:
+      return value_of(op, a, b);
+  }
+}
+
+// The whole number of an integer element, u64 as above, as a double.
+inline double real_of(Element element, int64_t value) {
+  return element == Element::kUInt64 ? static_cast<double>(static_cast<uint64_t>(value))
+                                     : static_cast<double>(value);
 }
 
 // Of one or two scalars; kLogb and kSignificand are those of an element, and not here.

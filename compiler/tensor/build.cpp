@@ -27,8 +27,12 @@ std::optional<double> as_float(const Expr& expr) {
   return std::nullopt;
 }
 
-// Nothing where the exact result does not fit, so that no overflow is hidden.
-std::optional<int64_t> fold_int(BinaryOp op, int64_t a, int64_t b) {
+// Nothing where the exact result does not fit, so that no overflow is hidden; a u64 is never an index, and wraps.
+std::optional<int64_t> fold_int(BinaryOp op, Element element, int64_t a, int64_t b) {
+  if (element == Element::kUInt64) {
+    const bool divides = op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
+    return divides && b == 0 ? std::nullopt : std::optional(value_of(op, element, a, b));
+  }
   int64_t r = 0;
   switch (op) {
     case BinaryOp::kAdd:
@@ -134,7 +138,7 @@ Expr binary(BinaryOp op, const Expr& x, const Expr& y) {
   const std::optional<int64_t> p = as_int(a), q = as_int(b);
   if (p && q && a->type() == b->type()) {
     Expr node = make<Binary>(op, a, b);
-    const std::optional<int64_t> folded = fold_int(op, *p, *q);
+    const std::optional<int64_t> folded = fold_int(op, element, *p, *q);
     return folded ? int_imm(node->type(), *folded) : node;
   }
   if (a->type() == b->type())
@@ -147,7 +151,9 @@ Expr imm(int64_t value) {
 }
 
 Expr imm(Type type, double value) {
-  return is_float(type.element) ? float_imm(type, value) : int_imm(type, saturate<int64_t>(value));
+  if (is_float(type.element)) return float_imm(type, value);
+  const bool is_beyond = type.element == Element::kUInt64 && value > 0;
+  return int_imm(type, is_beyond ? saturated(type.element, value) : saturate<int64_t>(value));
 }
 
 Var var(std::string name, Type type) {
@@ -236,6 +242,7 @@ Expr logical_not(const Expr& a) {
 
 Expr abs(const Expr& a) {
   if (auto value = as_float(a)) return float_imm(a->type(), std::fabs(*value));
+  if (is_unsigned(a->type().element)) return a;
   if (auto value = as_int(a); value && *value != std::numeric_limits<int64_t>::min())
     return int_imm(a->type(), std::abs(*value));
   return make<Unary>(UnaryOp::kAbs, a);
@@ -255,8 +262,11 @@ Expr cast(Type type, const Expr& a) {
   if (a->type() == result) return a;
   if (auto value = as_int(a)) {
     if (!is_float(to)) return int_imm(result, *value);
-    return float_imm(result, to == Element::kFloat32 ? static_cast<double>(static_cast<float>(*value))
-                                                     : static_cast<double>(*value));
+    if (to == Element::kFloat32 && a->type().element != Element::kUInt64)
+      return float_imm(result, static_cast<double>(static_cast<float>(*value)));
+    if (to == Element::kFloat32)
+      return float_imm(result, static_cast<double>(static_cast<float>(static_cast<uint64_t>(*value))));
+    return float_imm(result, real_of(a->type().element, *value));
   }
   if (auto value = as_float(a)) {
     if (is_float(to)) return float_imm(result, *value);
@@ -265,7 +275,8 @@ Expr cast(Type type, const Expr& a) {
     if (std::fabs(whole) < 0x1p31) {
       const auto integer = static_cast<int64_t>(whole);
       if (to == Element::kBool) return int_imm(result, *value != 0);
-      if (wrap_to_element(to, integer) == integer) return int_imm(result, integer);
+      if (integer >= lowest_integer(to) && wrap_to_element(to, integer) == integer)
+        return int_imm(result, integer);
     }
   }
   return make<Cast>(result, a);

@@ -61,12 +61,13 @@ class Evaluator {
     const Value a = (*this)(node.a);
     if (node.op == UnaryOp::kNot) return {0, a.integer == 0};
     if (holds_real(node.a)) return real(node.op == UnaryOp::kNeg ? -a.real : std::fabs(a.real));
-    const bool turns = node.op == UnaryOp::kNeg || a.integer < 0;
+    const bool turns = node.op == UnaryOp::kNeg || (!is_unsigned(node.type().element) && a.integer < 0);
     return integer(node.type(), turns ? value_of(BinaryOp::kSub, int64_t{0}, a.integer) : a.integer);
   }
   Value eval(const Binary& node) {
     const Value a = (*this)(node.a), b = (*this)(node.b);
-    if (!holds_real(node.a)) return integer(node.type(), value_of(node.op, a.integer, b.integer));
+    if (!holds_real(node.a))
+      return integer(node.type(), value_of(node.op, node.a->type().element, a.integer, b.integer));
     const double value = value_of(node.op, a.real, b.real);
     return node.type().element == Element::kBool ? Value{0, value != 0} : real(value);
   }
@@ -76,10 +77,11 @@ class Evaluator {
   Value eval(const Cast& node) {
     const Value a = (*this)(node.a);
     const bool from_real = holds_real(node.a);
-    if (is_float(node.type().element)) return real(from_real ? a.real : static_cast<double>(a.integer));
+    if (is_float(node.type().element))
+      return real(from_real ? a.real : real_of(node.a->type().element, a.integer));
     if (!from_real) return integer(node.type(), a.integer);
     if (node.type().element == Element::kBool) return {0, a.real != 0};
-    return integer(node.type(), saturate<int64_t>(a.real));
+    return {0, saturated(node.type().element, a.real)};
   }
   Value eval(const Call& node) {
     if (!is_float(node.type().element)) {
@@ -154,8 +156,9 @@ bool is_empty(const std::vector<int64_t>& extents) {
 
 Value combine_values(Combiner combiner, const Type& type, const Value& a, const Value& b) {
   const BinaryOp op = operation_of(combiner);
-  return is_float(type.element) ? Value{value_of(op, a.real, b.real), 0}
-                                : Value{0, wrap_to_element(type.element, value_of(op, a.integer, b.integer))};
+  return is_float(type.element)
+             ? Value{value_of(op, a.real, b.real), 0}
+             : Value{0, wrap_to_element(type.element, value_of(op, type.element, a.integer, b.integer))};
 }
 
 class StageRunner {
@@ -210,7 +213,9 @@ size_t size_of(const Values& values) {
 Values values_of(const Buffer& buffer, const std::vector<double>& doubles) {
   if (is_float(buffer->element)) return doubles;
   std::vector<int64_t> whole;
-  for (double v : doubles) whole.push_back(saturate<int64_t>(v));
+  for (double v : doubles)
+    whole.push_back(buffer->element == Element::kUInt64 ? saturated(buffer->element, v)
+                                                        : saturate<int64_t>(v));
   return whole;
 }
 
@@ -261,9 +266,12 @@ absl::StatusOr<std::vector<std::vector<double>>> evaluate(const Workload& worklo
     exact.push_back(i < workload.inputs.size() ? values_of(workload.inputs[i].buffer, inputs[i]) : Values());
   TF_ASSIGN_OR_RETURN(const std::vector<Values> outputs, evaluate_exactly(workload, exact));
   std::vector<std::vector<double>> doubles;
-  for (const Values& output : outputs)
-    doubles.push_back(std::visit(
-        [](const auto& elements) { return std::vector<double>(elements.begin(), elements.end()); }, output));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* whole = std::get_if<std::vector<int64_t>>(&outputs[i]);
+    doubles.push_back(whole ? std::vector<double>() : std::get<std::vector<double>>(outputs[i]));
+    for (const int64_t v : whole ? *whole : std::vector<int64_t>())
+      doubles.back().push_back(real_of(workload.outputs[i]->element, v));
+  }
   return doubles;
 }
 

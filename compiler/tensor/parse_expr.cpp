@@ -153,15 +153,20 @@ class ExprParser {
     const char* end = text.data() + text.size();
     if (token.kind == TokenKind::kInt) {
       int64_t value = 0;
-      const auto parsed = std::from_chars(text.data(), end, value);
+      auto parsed = std::from_chars(text.data(), end, value);
+      uint64_t above = 0;  // what only a u64 holds
+      if (parsed.ec == std::errc::result_out_of_range) parsed = std::from_chars(text.data(), end, above);
       if (parsed.ec != std::errc()) return error_at(token, absl::StrCat(text, " does not fit 64 bits"));
+      if (above != 0) value = static_cast<int64_t>(above);
       Element element = Element::kInt64;
       if (parsed.ptr != end) {
         auto named = element_from_name(std::string_view(parsed.ptr, static_cast<size_t>(end - parsed.ptr)));
         if (!named.ok()) return error_at(token, absl::StrCat(text, ": ", named.status().message()));
         element = *named;
       }
-      if (is_float(element) || element == Element::kBool || wrap_to_element(element, value) != value)
+      const bool is_beyond = above != 0 ? element != Element::kUInt64 : value < lowest_integer(element);
+      if (is_float(element) || element == Element::kBool || wrap_to_element(element, value) != value ||
+          is_beyond)
         return error_at(token, absl::StrCat(text, " is not a value of its type"));
       return Parsed{make<IntImm>(Type{element, 1}, value)};
     }

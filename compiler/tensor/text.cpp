@@ -73,7 +73,10 @@ class Printer {
       out_ += node.value != 0 ? "true" : "false";
       return;
     }
-    absl::StrAppend(&out_, node.value);
+    if (node.type().element == Element::kUInt64)
+      absl::StrAppend(&out_, static_cast<uint64_t>(node.value));
+    else
+      absl::StrAppend(&out_, node.value);
     if (node.type().element != Element::kInt64) out_ += element_name(node.type().element);
   }
   void print_node(const FloatImm& node, int) {

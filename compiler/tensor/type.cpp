@@ -23,7 +23,9 @@ constexpr std::array kElements = {
     ElementInfo{Element::kUInt8, "u8", 1},      ElementInfo{Element::kInt32, "i32", 4},
     ElementInfo{Element::kInt64, "i64", 8},     ElementInfo{Element::kFloat16, "f16", 2},
     ElementInfo{Element::kBFloat16, "bf16", 2}, ElementInfo{Element::kFloat32, "f32", 4},
-    ElementInfo{Element::kFloat64, "f64", 8},
+    ElementInfo{Element::kFloat64, "f64", 8},   ElementInfo{Element::kInt16, "i16", 2},
+    ElementInfo{Element::kUInt16, "u16", 2},    ElementInfo{Element::kUInt32, "u32", 4},
+    ElementInfo{Element::kUInt64, "u64", 8},
 };
 
 const ElementInfo& info(Element element) {
@@ -51,7 +53,30 @@ int element_bytes(Element element) {
 }
 
 bool is_float(Element element) {
-  return element >= Element::kFloat16;
+  return element >= Element::kFloat16 && element <= Element::kFloat64;
+}
+
+bool is_unsigned(Element element) {
+  switch (element) {
+    case Element::kBool:
+    case Element::kUInt8:
+    case Element::kUInt16:
+    case Element::kUInt32:
+    case Element::kUInt64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int64_t lowest_integer(Element element) {
+  if (is_unsigned(element)) return 0;
+  return std::numeric_limits<int64_t>::min() >> (64 - 8 * element_bytes(element));
+}
+
+int64_t highest_integer(Element element) {
+  if (element == Element::kBool) return 1;
+  return is_unsigned(element) ? wrap_to_element(element, -1) : ~lowest_integer(element);
 }
 
 std::string_view element_name(Element element) {
@@ -63,7 +88,7 @@ absl::StatusOr<Element> element_from_name(std::string_view name) {
     if (candidate.name == name) return candidate.element;
   return absl::InvalidArgumentError(absl::StrCat("'", std::string(name),
                                                  "' is not an element type; use one of bool, i8, u8, i32, "
-                                                 "i64, f16, bf16, f32, f64"));
+                                                 "i64, f16, bf16, f32, f64, i16, u16, u32, u64"));
 }
 
 double round_to_element(Element element, double value) {
@@ -90,9 +115,16 @@ int64_t wrap_to_element(Element element, int64_t value) {
       return static_cast<int8_t>(value);
     case Element::kUInt8:
       return static_cast<uint8_t>(value);
+    case Element::kInt16:
+      return static_cast<int16_t>(value);
+    case Element::kUInt16:
+      return static_cast<uint16_t>(value);
     case Element::kInt32:
       return static_cast<int32_t>(value);
+    case Element::kUInt32:
+      return static_cast<uint32_t>(value);
     case Element::kInt64:
+    case Element::kUInt64:
       return value;
     default:
       TF_CHECK(false) << element_name(element) << " is not an integer";

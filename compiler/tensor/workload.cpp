@@ -14,34 +14,6 @@
 namespace tf::tensor {
 namespace {
 
-int64_t lowest(Element element) {
-  switch (element) {
-    case Element::kInt8:
-      return std::numeric_limits<int8_t>::min();
-    case Element::kInt32:
-      return std::numeric_limits<int32_t>::min();
-    case Element::kInt64:
-      return std::numeric_limits<int64_t>::min();
-    default:
-      return 0;
-  }
-}
-
-int64_t highest(Element element) {
-  switch (element) {
-    case Element::kBool:
-      return 1;
-    case Element::kInt8:
-      return std::numeric_limits<int8_t>::max();
-    case Element::kUInt8:
-      return std::numeric_limits<uint8_t>::max();
-    case Element::kInt32:
-      return std::numeric_limits<int32_t>::max();
-    default:
-      return std::numeric_limits<int64_t>::max();
-  }
-}
-
 std::string dimension_names(const Workload& workload) {
   if (workload.dims.empty()) return "the workload has none";
   return absl::StrCat(
@@ -138,9 +110,9 @@ Expr identity(Combiner combiner, Element element) {
     case Combiner::kProd:
       return imm(type, 1);
     case Combiner::kMax:
-      return is_float(element) ? imm(type, -infinity) : make<IntImm>(type, lowest(element));
+      return is_float(element) ? imm(type, -infinity) : make<IntImm>(type, lowest_integer(element));
     case Combiner::kMin:
-      return is_float(element) ? imm(type, infinity) : make<IntImm>(type, highest(element));
+      return is_float(element) ? imm(type, infinity) : make<IntImm>(type, highest_integer(element));
   }
   __builtin_unreachable();
 }

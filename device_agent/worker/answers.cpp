@@ -57,8 +57,16 @@ Load loader(int32_t element) {
       return load<double>;
     case TF_ELEMENT_INT64:
       return load<int64_t>;
+    case TF_ELEMENT_UINT64:
+      return load<uint64_t>;
     case TF_ELEMENT_INT32:
       return load<int32_t>;
+    case TF_ELEMENT_UINT32:
+      return load<uint32_t>;
+    case TF_ELEMENT_INT16:
+      return load<int16_t>;
+    case TF_ELEMENT_UINT16:
+      return load<uint16_t>;
     case TF_ELEMENT_INT8:
       return load<int8_t>;
     case TF_ELEMENT_BOOL:
@@ -70,8 +78,7 @@ Load loader(int32_t element) {
 }
 
 bool is_integer(int32_t element) {
-  return element == TF_ELEMENT_BOOL || element == TF_ELEMENT_INT8 || element == TF_ELEMENT_UINT8 ||
-         element == TF_ELEMENT_INT32 || element == TF_ELEMENT_INT64;
+  return element < TF_ELEMENT_FLOAT16 || element > TF_ELEMENT_FLOAT64;
 }
 
 int64_t element_count(const Tensor& tensor) {

@@ -34,11 +34,15 @@ int32_t element_bytes(kernel::ElementType element) {
       return 1;
     case kernel::ELEMENT_TYPE_FLOAT16:
     case kernel::ELEMENT_TYPE_BFLOAT16:
+    case kernel::ELEMENT_TYPE_INT16:
+    case kernel::ELEMENT_TYPE_UINT16:
       return 2;
     case kernel::ELEMENT_TYPE_INT32:
+    case kernel::ELEMENT_TYPE_UINT32:
     case kernel::ELEMENT_TYPE_FLOAT32:
       return 4;
     case kernel::ELEMENT_TYPE_INT64:
+    case kernel::ELEMENT_TYPE_UINT64:
     case kernel::ELEMENT_TYPE_FLOAT64:
       return 8;
     default:
@@ -49,6 +53,11 @@ int32_t element_bytes(kernel::ElementType element) {
 bool is_real(kernel::ElementType element) {
   return element == kernel::ELEMENT_TYPE_FLOAT16 || element == kernel::ELEMENT_TYPE_BFLOAT16 ||
          element == kernel::ELEMENT_TYPE_FLOAT32 || element == kernel::ELEMENT_TYPE_FLOAT64;
+}
+
+bool is_unsigned(kernel::ElementType element) {
+  return element == kernel::ELEMENT_TYPE_UINT8 || element == kernel::ELEMENT_TYPE_UINT16 ||
+         element == kernel::ELEMENT_TYPE_UINT32 || element == kernel::ELEMENT_TYPE_UINT64;
 }
 
 absl::Status bad_port(const kernel::Port& port, std::string_view why) {
@@ -66,7 +75,7 @@ absl::Status set_domain(const kernel::Port& port, PortJob* job) {
   } else if (port.element() == kernel::ELEMENT_TYPE_BOOL) {
     job->high = 1;
   } else {
-    job->low = port.element() == kernel::ELEMENT_TYPE_UINT8 ? 0 : -16;
+    job->low = is_unsigned(port.element()) ? 0 : -16;
     job->high = 15;
   }
   if (!std::isfinite(job->low) || !std::isfinite(job->high) || job->low > job->high) {

@@ -150,7 +150,7 @@ def onnx_operators(_):
         sections.append(f"## {title}\n\n{table(['operator', 'refused forms, by message'], sorted(rows))}")
     intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`) and of domain `com.microsoft`. Other
 operators are refused by name. The second column lists the messages for forms of an operator that are not supported, with … for
-values. Element types: bool, i8, u8, i32, i64, f16, bf16, f32, f64, as far as the operator's ONNX definition takes
+values. Element types: bool, i8, u8, i32, i64, f16, bf16, f32, f64, i16, u16, u32, u64, as far as the operator's ONNX definition takes
 them."""
     return page("ONNX operators", intro, "\n\n".join(sections))
 

@@ -47,10 +47,7 @@ class Integers : public ::testing::TestWithParam<std::string> {
 
  private:
   static int64_t highest(Element element) {
-    return element == Element::kInt8    ? INT8_MAX
-           : element == Element::kUInt8 ? UINT8_MAX
-           : element == Element::kInt32 ? INT32_MAX
-                                        : INT64_MAX;
+    return element == Element::kUInt64 ? INT64_MAX : tensor::highest_integer(element);
   }
 };
 
@@ -64,6 +61,10 @@ TEST_P(Integers, OfSixtyFourBitsAreConvertedFromAndToFloats) {
       };
       expect_agrees(Element::kInt64, real, cast(real), options);
       expect_agrees(real, Element::kInt64, cast(Element::kInt64), options);
+      expect_agrees(Element::kUInt64, real, cast(real), options);
+      expect_agrees(Element::kUInt64, real,
+                    absl::StrCat("cast<", std::string(tensor::element_name(real)), ">($a + $b)"), options);
+      expect_agrees(real, Element::kUInt64, cast(Element::kUInt64), options);
     }
   }
 }
@@ -78,7 +79,9 @@ TEST_P(Integers, AreDivided) {
        {Range{Element::kInt8, -100, 100, true}, Range{Element::kUInt8, 1, 255, true},
         Range{Element::kInt32, -100, 100}, Range{Element::kInt32, -2e9, 2e9, true},
         Range{Element::kInt64, -100, 100}, Range{Element::kInt64, -3e10, 3e10},
-        Range{Element::kInt64, -9e18, 9e18, true}}) {
+        Range{Element::kInt64, -9e18, 9e18, true}, Range{Element::kInt16, -3e4, 3e4, true},
+        Range{Element::kUInt16, 1, 6e4, true}, Range{Element::kUInt32, 1, 4e9, true},
+        Range{Element::kUInt64, 1, 3e10}, Range{Element::kUInt64, 1, 9e18, true}}) {
     for (const char* expression : {"$a // $b", "$a % $b", "$a // $7 + $b % $7"})
       expect_agrees(element, element, expression,
                     {.special_values = special_values, .nonzero = true, .low = low, .high = high});
@@ -87,14 +90,15 @@ TEST_P(Integers, AreDivided) {
 
 // All elements are -1, and so -1 times the highest number and -1 is the lowest.
 TEST_P(Integers, WrapWhereTheLowestIsDividedByMinusOne) {
-  for (const Element element : {Element::kInt8, Element::kInt32, Element::kInt64}) {
+  for (const Element element : {Element::kInt8, Element::kInt16, Element::kInt32, Element::kInt64}) {
     for (const char* expression : {"($a * $highest + $a) // $b", "($a * $highest + $a) % $b"})
       expect_agrees(element, element, expression, {.low = -1, .high = -1});
   }
 }
 
 TEST_P(Integers, AreDividedByAnything) {
-  for (const Element element : {Element::kInt8, Element::kUInt8, Element::kInt32, Element::kInt64}) {
+  for (const Element element : {Element::kInt8, Element::kUInt8, Element::kInt16, Element::kUInt16,
+                                Element::kInt32, Element::kUInt32, Element::kInt64, Element::kUInt64}) {
     for (const char* expression : {"$a // $b", "$a % $b"})
       expect_agrees(element, element, expression, {.edges = true});
   }

@@ -60,8 +60,16 @@ std::string range_of(Element element) {
       return "-128, 127";
     case Element::kUInt8:
       return "0, 255";
+    case Element::kInt16:
+      return "-32768, 32767";
+    case Element::kUInt16:
+      return "0, 65535";
     case Element::kInt32:
       return "-2147483647 - 1, 2147483647";
+    case Element::kUInt32:
+      return "0, 4294967295u";
+    case Element::kUInt64:
+      return "0, 18446744073709551615ull";
     default:
       return "-9223372036854775807ll - 1, 9223372036854775807ll";
   }
@@ -94,6 +102,7 @@ class Printer {
  private:
   std::string text(const tensor::IntImm& e) {
     if (e.type().element == Element::kBool) return e.value != 0 ? "true" : "false";
+    if (e.type().element == Element::kUInt64) return absl::StrCat(static_cast<uint64_t>(e.value), "ull");
     if (e.value == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807ll - 1)";
     if (e.type().element == Element::kInt64)
       return absl::StrCat(e.value < 0 ? "(" : "", e.value, e.value < 0 ? "ll)" : "ll");
@@ -121,6 +130,7 @@ class Printer {
       case tensor::UnaryOp::kAbs:
         if (tensor::is_float(e.type().element))
           return absl::StrCat(e.type().element == Element::kFloat32 ? "fabsf(" : "fabs(", a, ")");
+        if (tensor::is_unsigned(e.type().element)) return a;
         return wrapped(e.type().element, absl::StrCat(a, " < 0 ? ", negative(e, a), " : ", a));
     }
     __builtin_unreachable();
@@ -191,15 +201,16 @@ class Printer {
   std::string text(const tensor::Ramp&) { return refuse("vectors"); }
   std::string text(const tensor::Broadcast&) { return refuse("vectors"); }
 
-  // Narrow integers and data wrap, which signed arithmetic of C does not promise; bytes do it as ints.
+  // Narrow integers and data wrap, which signed arithmetic of C does not promise; bytes do it as ints, and products of
+  // 16 bits would be too large for that.
   bool wraps(Element element, const std::vector<Expr>& operands) const {
-    if (element != Element::kInt64) return element == Element::kInt32;
-    return std::ranges::any_of(operands, [&](const Expr& e) { return data_.contains(e); });
+    if (element == Element::kInt64)
+      return std::ranges::any_of(operands, [&](const Expr& e) { return data_.contains(e); });
+    return element == Element::kInt32 || element == Element::kInt16 || element == Element::kUInt16;
   }
-  static std::string modular(Element element, const std::string& a, const char* op, const std::string& b) {
-    const char* bits = element == Element::kInt32 ? "(unsigned)" : "(unsigned long long)";
-    const char* result = element == Element::kInt32 ? "(int)(" : "(long long)(";
-    return absl::StrCat(result, bits, a, " ", op, " ", bits, b, ")");
+  std::string modular(Element element, const std::string& a, const char* op, const std::string& b) {
+    const char* bits = element == Element::kInt64 ? "(unsigned long long)" : "(unsigned)";
+    return absl::StrCat("(", type(element), ")(", bits, a, " ", op, " ", bits, b, ")");
   }
   std::string negative(const tensor::Unary& e, const std::string& a) {
     const Element element = e.type().element;
@@ -240,10 +251,18 @@ absl::StatusOr<std::string> cuda_type(Element element) {
       return "signed char";
     case Element::kUInt8:
       return "unsigned char";
+    case Element::kInt16:
+      return "short";
+    case Element::kUInt16:
+      return "unsigned short";
     case Element::kInt32:
       return "int";
+    case Element::kUInt32:
+      return "unsigned";
     case Element::kInt64:
       return "long long";
+    case Element::kUInt64:
+      return "unsigned long long";
     case Element::kFloat32:
       return "float";
     case Element::kFloat64:

@@ -85,7 +85,7 @@ llvm::Value* Emitter::floor_division(const ir::Binary& e) {
                                                   : b_.CreateOr(odd.zero, odd.minus_one);
     b = b_.CreateSelect(any, integer(b, 1), b);
   }
-  if (element == tensor::Element::kUInt8 || element == tensor::Element::kBool) {
+  if (tensor::is_unsigned(element)) {
     return modulus ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b);
   }
   analysis::Interval range = range_of(e.a);
@@ -118,7 +118,7 @@ llvm::Value* Emitter::floor_division(const ir::Binary& e) {
 // if either is NaN, so a constant goes first, and otherwise a NaN in the first one is put back.
 llvm::Value* Emitter::min_max(bool is_max, tensor::Element element, llvm::Value* a, llvm::Value* b) {
   if (!tensor::is_float(element)) {
-    bool is_unsigned = element == tensor::Element::kUInt8 || element == tensor::Element::kBool;
+    const bool is_unsigned = tensor::is_unsigned(element);
     llvm::Intrinsic::ID id = is_max ? (is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax)
                                     : (is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin);
     return b_.CreateBinaryIntrinsic(id, a, b);
@@ -140,21 +140,18 @@ llvm::Value* Emitter::cast(const ir::Cast& e) {
   llvm::Value* a = value(e.a);
   llvm::Type* type = value_type(to, e.type().lanes);
   if (from == to) return a;
-  auto is_unsigned = [](tensor::Element element) {
-    return element == tensor::Element::kUInt8 || element == tensor::Element::kBool;
-  };
   if (tensor::is_float(to)) {
     // Indices, nearly always: 32 bits convert in vectors and on every CPU.
     if (from == tensor::Element::kInt64 && analysis::Interval{INT32_MIN, INT32_MAX}.contains(range_of(e.a)))
       a = b_.CreateTrunc(a, with_lanes_of(b_.getInt32Ty(), a));
     // What f32 cannot hold is not rounded to it first: to a half, that would be rounding twice.
     const bool half = to == tensor::Element::kFloat16 || to == tensor::Element::kBFloat16;
-    const bool wide = from == tensor::Element::kFloat64 || from == tensor::Element::kInt32 ||
-                      from == tensor::Element::kInt64;
+    const bool wide =
+        from == tensor::Element::kFloat64 || (!tensor::is_float(from) && tensor::element_bytes(from) >= 4);
     llvm::Type* real = half && wide ? with_lanes_of(b_.getDoubleTy(), a) : type;
-    llvm::Value* v = tensor::is_float(from) ? b_.CreateFPCast(a, real)
-                     : is_unsigned(from)    ? b_.CreateUIToFP(a, real)
-                                            : b_.CreateSIToFP(a, real);
+    llvm::Value* v = tensor::is_float(from)      ? b_.CreateFPCast(a, real)
+                     : tensor::is_unsigned(from) ? b_.CreateUIToFP(a, real)
+                                                 : b_.CreateSIToFP(a, real);
     return rounded(to, half && wide ? rounded_to_odd(v) : v);
   }
   if (tensor::is_float(from)) {
@@ -162,11 +159,12 @@ llvm::Value* Emitter::cast(const ir::Cast& e) {
       return b_.CreateFCmpUNE(a, llvm::Constant::getNullValue(a->getType()));
     }
     // Saturating, so that values out of range are at least the same everywhere.
-    llvm::Intrinsic::ID id = is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
+    llvm::Intrinsic::ID id =
+        tensor::is_unsigned(to) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
     return b_.CreateIntrinsic(id, {type, a->getType()}, {a});
   }
   if (to == tensor::Element::kBool) return b_.CreateICmpNE(a, integer(a, 0));
-  return is_unsigned(from) ? b_.CreateZExtOrTrunc(a, type) : b_.CreateSExtOrTrunc(a, type);
+  return tensor::is_unsigned(from) ? b_.CreateZExtOrTrunc(a, type) : b_.CreateSExtOrTrunc(a, type);
 }
 
 // A tree of halves; what is left of an odd count is folded in at each level.

@@ -17,10 +17,16 @@ llvm::Type* Emitter::value_type(tensor::Element element, int lanes) {
     case tensor::Element::kUInt8:
       scalar = b_.getInt8Ty();
       break;
+    case tensor::Element::kInt16:
+    case tensor::Element::kUInt16:
+      scalar = b_.getInt16Ty();
+      break;
     case tensor::Element::kInt32:
+    case tensor::Element::kUInt32:
       scalar = b_.getInt32Ty();
       break;
     case tensor::Element::kInt64:
+    case tensor::Element::kUInt64:
       scalar = b_.getInt64Ty();
       break;
     case tensor::Element::kFloat16:
@@ -140,7 +146,7 @@ llvm::Value* Emitter::unary(const ir::Unary& e) {
       return b_.CreateNot(a);
     case ir::UnaryOp::kAbs:
       if (floating) return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
-      if (e.type().element == tensor::Element::kUInt8 || e.type().element == tensor::Element::kBool) return a;
+      if (tensor::is_unsigned(e.type().element)) return a;
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getFalse());
   }
   __builtin_unreachable();
@@ -188,7 +194,7 @@ llvm::Value* Emitter::compare(const ir::Binary& e) {
   llvm::Value* a = value(e.a);
   llvm::Value* b = value(e.b);
   tensor::Element element = e.a->type().element;
-  bool is_unsigned = element == tensor::Element::kUInt8 || element == tensor::Element::kBool;
+  const bool is_unsigned = tensor::is_unsigned(element);
   P predicate = P::ICMP_EQ;
   switch (e.op) {
     case ir::BinaryOp::kEq:

@@ -35,10 +35,18 @@ class Expansion {
         if (!unit_.wide) return to_float(i.getOperand(0), i.getType());
         return unit_.rounds_once || !is_single(i.getType()) ? nullptr
                                                             : rounded_once(i.getOperand(0), i.getType());
+      case llvm::Instruction::UIToFP:
+        if (!is_wide(i.getOperand(0)->getType())) return nullptr;
+        if (!unit_.wide) return unsigned_to_float(i.getOperand(0), i.getType());
+        return unit_.rounds_once || !is_single(i.getType())
+                   ? nullptr
+                   : unsigned_rounded_once(i.getOperand(0), i.getType());
       case llvm::Instruction::Call: {
         const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-        const bool saturates = call && call->getIntrinsicID() == llvm::Intrinsic::fptosi_sat;
-        return unit_.wide || !saturates || !is_wide(i.getType()) ? nullptr : saturated(i.getOperand(0));
+        if (unit_.wide || !call || !is_wide(i.getType())) return nullptr;
+        if (call->getIntrinsicID() == llvm::Intrinsic::fptosi_sat) return saturated(i.getOperand(0));
+        if (call->getIntrinsicID() == llvm::Intrinsic::fptoui_sat) return unsigned_saturated(i.getOperand(0));
+        return nullptr;
       }
       case llvm::Instruction::SDiv:
       case llvm::Instruction::UDiv:
@@ -83,17 +91,49 @@ class Expansion {
     return b_.CreateFPCast(sum, type);
   }
 
-  // The halves of the magnitude, each cut off. What they are of a value out of range is not chosen.
-  llvm::Value* saturated(llvm::Value* x) {
-    llvm::Type *i32 = with_lanes_of(b_.getInt32Ty(), x), *i64 = with_lanes_of(b_.getInt64Ty(), x);
-    llvm::Type* f64 = with_lanes_of(b_.getDoubleTy(), x);
+  llvm::Value* unsigned_rounded_once(llvm::Value* x, llvm::Type* type) {
+    const auto limit = llvm::ConstantInt::get(x->getType(), uint64_t{1} << 53);
+    x = b_.CreateSelect(b_.CreateICmpUGE(x, limit), with_sticky_end(x), x);
+    return b_.CreateFPTrunc(b_.CreateUIToFP(x, with_lanes_of(b_.getDoubleTy(), x)), type);
+  }
+
+  llvm::Value* unsigned_to_float(llvm::Value* x, llvm::Type* type) {
+    llvm::Type *i32 = with_lanes_of(b_.getInt32Ty(), x), *f64 = with_lanes_of(b_.getDoubleTy(), x);
+    llvm::Value* high = b_.CreateTrunc(b_.CreateLShr(x, 32), i32);
+    llvm::Value* low = b_.CreateTrunc(x, i32);
+    const auto limit = llvm::ConstantInt::get(i32, uint64_t{1} << (53 - 32));
+    if (is_single(type)) low = b_.CreateSelect(b_.CreateICmpUGE(high, limit), with_sticky_end(low), low);
+    llvm::Value* upper = b_.CreateFMul(b_.CreateUIToFP(high, f64), llvm::ConstantFP::get(f64, kHalf));
+    return b_.CreateFPCast(b_.CreateFAdd(upper, b_.CreateUIToFP(low, f64)), type);
+  }
+
+  // The halves of a number that is not negative, each cut off. What they are of one out of range is not chosen.
+  llvm::Value* by_halves(llvm::Value* magnitude) {
+    llvm::Type *i32 = with_lanes_of(b_.getInt32Ty(), magnitude),
+               *i64 = with_lanes_of(b_.getInt64Ty(), magnitude);
+    llvm::Type* f64 = magnitude->getType();
     auto real = [&](double v) { return llvm::ConstantFP::get(f64, v); };
-    x = b_.CreateFPCast(x, f64);
-    llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
     llvm::Value* high = b_.CreateFPToUI(b_.CreateFMul(magnitude, real(0x1p-32)), i32);
     llvm::Value* rest = b_.CreateFSub(magnitude, b_.CreateFMul(b_.CreateUIToFP(high, f64), real(0x1p32)));
     llvm::Value* low = b_.CreateFPToUI(rest, i32);
-    llvm::Value* v = b_.CreateOr(b_.CreateShl(b_.CreateZExt(high, i64), 32), b_.CreateZExt(low, i64));
+    return b_.CreateOr(b_.CreateShl(b_.CreateZExt(high, i64), 32), b_.CreateZExt(low, i64));
+  }
+
+  llvm::Value* unsigned_saturated(llvm::Value* x) {
+    llvm::Type *i64 = with_lanes_of(b_.getInt64Ty(), x), *f64 = with_lanes_of(b_.getDoubleTy(), x);
+    x = b_.CreateFPCast(x, f64);
+    llvm::Value* v = by_halves(x);
+    v = b_.CreateSelect(b_.CreateFCmpOGE(x, llvm::ConstantFP::get(f64, 0x1p64)),
+                        llvm::ConstantInt::get(i64, UINT64_MAX), v);
+    return b_.CreateSelect(b_.CreateFCmpOGT(x, llvm::ConstantFP::get(f64, 0)), v,
+                           llvm::ConstantInt::get(i64, 0));
+  }
+
+  llvm::Value* saturated(llvm::Value* x) {
+    llvm::Type *i64 = with_lanes_of(b_.getInt64Ty(), x), *f64 = with_lanes_of(b_.getDoubleTy(), x);
+    auto real = [&](double v) { return llvm::ConstantFP::get(f64, v); };
+    x = b_.CreateFPCast(x, f64);
+    llvm::Value* v = by_halves(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x));
     v = b_.CreateSelect(b_.CreateFCmpOLT(x, real(0)), b_.CreateNeg(v), v);
     auto constant = [&](int64_t end) { return llvm::ConstantInt::getSigned(i64, end); };
     v = b_.CreateSelect(b_.CreateFCmpOGE(x, real(0x1p63)), constant(INT64_MAX), v);

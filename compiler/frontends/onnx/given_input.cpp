@@ -28,8 +28,16 @@ absl::StatusOr<std::string> bytes_of(const std::vector<std::string>& numbers, te
     bool truth = false;
     const bool is_truth = element == tensor::Element::kBool && absl::SimpleAtob(numbers[i], &truth);
     if (is_truth) values[i] = truth ? 1 : 0;
-    if (!is_truth && (!absl::SimpleAtoi(numbers[i], &values[i]) ||
-                      tensor::wrap_to_element(element, values[i]) != values[i]))
+    if (is_truth) continue;
+    uint64_t above = 0;  // what only a u64 holds
+    bool fits = absl::SimpleAtoi(numbers[i], &values[i]) &&
+                tensor::wrap_to_element(element, values[i]) == values[i] &&
+                values[i] >= tensor::lowest_integer(element);
+    if (!fits && element == tensor::Element::kUInt64 && absl::SimpleAtoi(numbers[i], &above)) {
+      values[i] = static_cast<int64_t>(above);
+      fits = true;
+    }
+    if (!fits)
       return absl::InvalidArgumentError(absl::StrCat("'", printable(numbers[i]), "' is not a value of ",
                                                      std::string(tensor::element_name(element))));
   }

@@ -19,10 +19,11 @@ struct Descr {
   std::string_view text;
   Element element;
 };
-constexpr std::array kDescrs = {Descr{"<f4", Element::kFloat32}, Descr{"<f8", Element::kFloat64},
-                                Descr{"<f2", Element::kFloat16}, Descr{"|i1", Element::kInt8},
-                                Descr{"|u1", Element::kUInt8},   Descr{"<i4", Element::kInt32},
-                                Descr{"<i8", Element::kInt64},   Descr{"|b1", Element::kBool}};
+constexpr std::array kDescrs = {
+    Descr{"<f4", Element::kFloat32}, Descr{"<f8", Element::kFloat64}, Descr{"<f2", Element::kFloat16},
+    Descr{"|i1", Element::kInt8},    Descr{"|u1", Element::kUInt8},   Descr{"<i2", Element::kInt16},
+    Descr{"<u2", Element::kUInt16},  Descr{"<i4", Element::kInt32},   Descr{"<u4", Element::kUInt32},
+    Descr{"<i8", Element::kInt64},   Descr{"<u8", Element::kUInt64},  Descr{"|b1", Element::kBool}};
 
 // What follows 'key': in the dictionary literal, or nothing.
 std::string_view after_key(std::string_view header, std::string_view key) {

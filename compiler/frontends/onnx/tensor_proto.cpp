@@ -41,8 +41,14 @@ std::string typed_data(const TensorProto& proto, Element element) {
       return packed<double>(proto.double_data());
     case Element::kInt64:
       return packed<int64_t>(proto.int64_data());
+    case Element::kUInt64:
+      return packed<uint64_t>(proto.uint64_data());
+    case Element::kUInt32:
+      return packed<uint32_t>(proto.uint64_data());
     case Element::kInt32:
       return packed<int32_t>(proto.int32_data());
+    case Element::kInt16:
+    case Element::kUInt16:
     case Element::kFloat16:
     case Element::kBFloat16:
       return packed<uint16_t>(proto.int32_data());
@@ -58,7 +64,9 @@ constexpr std::pair<Element, TensorProto::DataType> kElements[] = {
     {Element::kFloat32, TensorProto::FLOAT},   {Element::kFloat64, TensorProto::DOUBLE},
     {Element::kFloat16, TensorProto::FLOAT16}, {Element::kBFloat16, TensorProto::BFLOAT16},
     {Element::kInt8, TensorProto::INT8},       {Element::kUInt8, TensorProto::UINT8},
-    {Element::kInt32, TensorProto::INT32},     {Element::kInt64, TensorProto::INT64},
+    {Element::kInt16, TensorProto::INT16},     {Element::kUInt16, TensorProto::UINT16},
+    {Element::kInt32, TensorProto::INT32},     {Element::kUInt32, TensorProto::UINT32},
+    {Element::kInt64, TensorProto::INT64},     {Element::kUInt64, TensorProto::UINT64},
     {Element::kBool, TensorProto::BOOL},
 };
 
@@ -71,9 +79,9 @@ TensorProto::DataType element_to_onnx(Element element) {
 absl::StatusOr<Element> element_from_onnx(int32_t data_type) {
   for (const auto& [element, onnx] : kElements)
     if (onnx == data_type) return element;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "element type ", data_type,
-      " is not supported: use float, double, float16, bfloat16, int8, uint8, int32, ", "int64 or bool"));
+  return absl::InvalidArgumentError(absl::StrCat("element type ", data_type,
+                                                 " is not supported: use float, double, float16, bfloat16, "
+                                                 "bool, or an integer of 8, 16, 32 or 64 bits"));
 }
 
 absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& external) {

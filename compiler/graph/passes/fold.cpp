@@ -211,6 +211,9 @@ BlobRef fold(const Graph& graph, const Op& op, std::span<const NodeId> inputs, c
   }
   if (BlobRef moved = fold_move(graph, op, inputs, result)) return moved;
   if (is_host_function(op)) return fold_host(graph, op, inputs, result);
+  // The order of u64 is not that of int64.
+  if (std::ranges::any_of(inputs, [&](NodeId id) { return graph.type(id).element == Element::kUInt64; }))
+    return fold_kernel(graph, op, inputs, result);
   const bool real = tensor::is_float(graph.type(inputs.back()).element);
   BlobRef computed = real ? std::visit(Arithmetic<double>(graph, inputs, result), op)
                           : std::visit(Arithmetic<int64_t>(graph, inputs, result), op);

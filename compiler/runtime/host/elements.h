@@ -132,10 +132,18 @@ int32_t with_type(int32_t element, F&& function) {
       return function(int8_t());
     case TF_ELEMENT_UINT8:
       return function(uint8_t());
+    case TF_ELEMENT_INT16:
+      return function(int16_t());
+    case TF_ELEMENT_UINT16:
+      return function(uint16_t());
     case TF_ELEMENT_INT32:
       return function(int32_t());
+    case TF_ELEMENT_UINT32:
+      return function(uint32_t());
     case TF_ELEMENT_INT64:
       return function(int64_t());
+    case TF_ELEMENT_UINT64:
+      return function(uint64_t());
   }
   return with_float(element, function);
 }

@@ -80,8 +80,16 @@ void fill_input(const PortJob& port, uint64_t seed, uint64_t stream_number, void
       return fill_integer<uint8_t>(port, stream, row_major);
     case TF_ELEMENT_INT8:
       return fill_integer<int8_t>(port, stream, row_major);
+    case TF_ELEMENT_INT16:
+      return fill_integer<int16_t>(port, stream, row_major);
+    case TF_ELEMENT_UINT16:
+      return fill_integer<uint16_t>(port, stream, row_major);
     case TF_ELEMENT_INT32:
       return fill_integer<int32_t>(port, stream, row_major);
+    case TF_ELEMENT_UINT32:
+      return fill_integer<uint32_t>(port, stream, row_major);
+    case TF_ELEMENT_UINT64:
+      return fill_integer<uint64_t>(port, stream, row_major);
     case TF_ELEMENT_INT64:
       return fill_integer<int64_t>(port, stream, row_major);
   }

@@ -48,10 +48,18 @@ double element_value(Element element, const uint8_t* p) {
       return read(uint8_t{});
     case Element::kInt8:
       return read(int8_t{});
+    case Element::kInt16:
+      return read(int16_t{});
+    case Element::kUInt16:
+      return read(uint16_t{});
     case Element::kInt32:
       return read(int32_t{});
+    case Element::kUInt32:
+      return read(uint32_t{});
     case Element::kInt64:
       return static_cast<double>(read(int64_t{}));
+    case Element::kUInt64:
+      return static_cast<double>(read(uint64_t{}));
     case Element::kFloat16:
       return half_value(read(uint16_t{}));
     case Element::kBFloat16: {
@@ -68,15 +76,14 @@ double element_value(Element element, const uint8_t* p) {
   return 0;
 }
 
-// As people read it; an i64 has more digits than a double.
+// As people read it; integers of 64 bits have more digits than a double.
 std::string element_text(Element element, const uint8_t* p) {
   if (tensor::is_float(element)) return std::to_string(element_value(element, p));
+  if (tensor::element_bytes(element) < 8)
+    return std::to_string(static_cast<int64_t>(element_value(element, p)));
   int64_t value = 0;
-  if (element == Element::kInt64)
-    std::memcpy(&value, p, sizeof value);
-  else
-    value = static_cast<int64_t>(element_value(element, p));
-  return std::to_string(value);
+  std::memcpy(&value, p, sizeof value);
+  return element == Element::kInt64 ? std::to_string(value) : std::to_string(static_cast<uint64_t>(value));
 }
 
 // Random elements; floats of 16 bits are random bits, of moderate exponents unless the range is wide.
@@ -109,7 +116,11 @@ class Filler {
     const uint64_t which = index / edge_step_ % kEdges;
     if (element == Element::kInt8) return put(p, edge_of<int8_t>(which));
     if (element == Element::kUInt8) return put(p, edge_of<uint8_t>(which));
+    if (element == Element::kInt16) return put(p, edge_of<int16_t>(which));
+    if (element == Element::kUInt16) return put(p, edge_of<uint16_t>(which));
     if (element == Element::kInt32) return put(p, edge_of<int32_t>(which));
+    if (element == Element::kUInt32) return put(p, edge_of<uint32_t>(which));
+    if (element == Element::kUInt64) return put(p, edge_of<uint64_t>(which));
     put(p, edge_of<int64_t>(which));
   }
 
@@ -150,8 +161,14 @@ class Filler {
         return put_integer<int8_t>(p, integer);
       case Element::kUInt8:
         return put_integer<uint8_t>(p, integer);
+      case Element::kInt16:
+        return put_integer<int16_t>(p, integer);
+      case Element::kUInt16:
+        return put_integer<uint16_t>(p, integer);
       case Element::kInt32:
         return put_integer<int32_t>(p, integer);
+      case Element::kUInt32:
+        return put_integer<uint32_t>(p, integer);
       case Element::kInt64: {
         // The ends, and numbers beside the middle of two f32 or of two f64.
         const int64_t specials[] = {INT64_MIN,
@@ -163,6 +180,19 @@ class Filler {
                                     (int64_t{1} << 62) + (int64_t{1} << 38) + 1,
                                     -(int64_t{1} << 62) - (int64_t{1} << 38) + 1};
         return put(p, options_.special_values && random_() % 3 == 0 ? specials[random_() % 8] : integer);
+      }
+      case Element::kUInt64: {
+        // As above, and on both sides of where i64 ends.
+        const uint64_t specials[] = {UINT64_MAX,
+                                     uint64_t{1} << 63,
+                                     (uint64_t{1} << 63) - 1,
+                                     (uint64_t{1} << 24) + 1,
+                                     (uint64_t{1} << 53) + 1,
+                                     (uint64_t{1} << 63) + (uint64_t{1} << 39) + 1,
+                                     (uint64_t{1} << 63) + 1025,
+                                     UINT64_MAX - (uint64_t{1} << 39)};
+        return put(p, options_.special_values && random_() % 3 == 0 ? specials[random_() % 8]
+                                                                    : static_cast<uint64_t>(integer));
       }
       case Element::kFloat16: {
         const uint16_t specials[] = {0x7e00, 0x7c00, 0xfc00, 0, 0x8000, 0x7bff, 0x0001, 0x83ff};

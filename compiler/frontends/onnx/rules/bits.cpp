@@ -12,15 +12,11 @@ using graph::BinaryKind;
 using tensor::Element;
 using Result = absl::StatusOr<NodeId>;
 
-bool is_unsigned(Element element) {
-  return tensor::element_name(element).starts_with('u');
-}
-
 Result sign(NodeReader& node) {
   Formula f(node);
   const Term x = f.input(0);
   const Term below = where(x < 0.0, -1.0, x.is_float() ? where(equal(x, 0.0), 0.0, x) : x * 0.0);
-  const Term y = is_unsigned(x.element()) ? x * 0.0 : below;
+  const Term y = tensor::is_unsigned(x.element()) ? x * 0.0 : below;
   return f.result(where(0.0 < x, 1.0, y));
 }
 
@@ -54,7 +50,7 @@ Result mod(NodeReader& node) {
     return f.result(binary(BinaryKind::kFmod, a, b));
   }
   const Term rest = where(equal(b, 0.0), 0.0, a - (a / b) * b);
-  if (of_dividend || is_unsigned(a.element())) return f.result(rest);
+  if (of_dividend || tensor::is_unsigned(a.element())) return f.result(rest);
   const Term corrected = either(equal(rest, 0.0), equal(rest < 0.0, b < 0.0));
   return f.result(where(corrected, rest, rest + b));
 }
@@ -73,8 +69,8 @@ Result bitwise_not(NodeReader& node) {
   return f.result(binary(BinaryKind::kBitXor, x, f.integers({}, {-1}, x.element())));
 }
 
-// By as many bits as the second operand says: products and quotients of powers of two. They are shifted in i64, and
-// by 62 bits at most, after which none of them are left.
+// By as many bits as the second operand says: products and quotients of powers of two, in i64 by up to 62 bits, which
+// leave nothing of 32; u64 in its own type. Nothing is left by as many bits as it has, and more.
 Result bit_shift(NodeReader& node) {
   Formula f(node);
   const Term a = f.input(0), b = f.input(1);
@@ -82,12 +78,15 @@ Result bit_shift(NodeReader& node) {
   if (!f.ok()) return f.status();
   if (direction != "LEFT" && direction != "RIGHT")
     return node.invalid(absl::StrCat("attribute 'direction' is '", direction, "'"));
-  if (!is_unsigned(a.element()) || tensor::element_bytes(a.element()) == 8)
-    return node.unsupported("of " + to_string(a.type()) +
-                            " is not supported; integers without sign of up to 32 bits are");
-  const Term wide = cast(a, Element::kInt64);
-  const Term power = pow(f.scalar(2, Element::kInt64), min(cast(b, Element::kInt64), 62.0));
-  return f.result(cast(direction == "LEFT" ? wide * power : wide / power, a.element()));
+  if (!tensor::is_unsigned(a.element()) || a.element() == Element::kBool)
+    return node.invalid("it needs integers without sign, not " + to_string(a.type()));
+  const bool is_left = direction == "LEFT", is_widest = a.element() == Element::kUInt64;
+  const Element computed = is_widest ? Element::kUInt64 : Element::kInt64;
+  const double most = is_widest ? 63 : 62;
+  const Term wide = cast(a, computed), places = min(b, most);
+  const Term power = cast(pow(f.scalar(2, Element::kInt64), cast(places, Element::kInt64)), computed);
+  const Term shifted = cast(is_left ? wide * power : wide / power, a.element());
+  return f.result(is_widest ? where(b < most + 1, shifted, 0.0) : shifted);
 }
 
 Result cast_like(NodeReader& node) {

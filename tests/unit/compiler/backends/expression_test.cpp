@@ -25,9 +25,10 @@ namespace {
 
 using tensor::Element;
 
-constexpr Element kElements[] = {Element::kBool,     Element::kInt8,    Element::kUInt8,
-                                 Element::kInt32,    Element::kInt64,   Element::kFloat16,
-                                 Element::kBFloat16, Element::kFloat32, Element::kFloat64};
+constexpr Element kElements[] = {Element::kBool,    Element::kInt8,    Element::kUInt8,    Element::kInt32,
+                                 Element::kInt64,   Element::kFloat16, Element::kBFloat16, Element::kFloat32,
+                                 Element::kFloat64, Element::kInt16,   Element::kUInt16,   Element::kUInt32,
+                                 Element::kUInt64};
 constexpr const char* kVector = "ramp(i * 8, 1, 8)";
 
 // c = EXPRESSION of $a, $b and $7 over 72 elements: by scalars, then by vectors of eight.
@@ -78,7 +79,7 @@ TEST_P(Expressions, DivisionAgrees) {
     expect_agrees(element_wise(element, element, "$a / $b"), {.low = 1, .high = 9});
     return;
   }
-  double low = element == Element::kUInt8 ? 1 : -100;
+  const double low = tensor::is_unsigned(element) ? 1 : -100;
   expect_agrees(element_wise(element, element, "$a // $b"), {.nonzero = true, .low = low});
   expect_agrees(element_wise(element, element, "$a % $b"), {.nonzero = true, .low = low});
   for (const char* e : {"$a // $b", "$a % $b", "$a // max($b, $7)", "$a // $7", "$a % $7", "$7 // $b"})
@@ -92,6 +93,30 @@ TEST_P(Expressions, CastsToEveryElementAgree) {
         element_wise(from, to, absl::StrCat("cast<", std::string(tensor::element_name(to)), ">($a)")),
         {.tolerance = 0, .special_values = true, .low = -300, .high = 300});
   }
+}
+
+// Floats of all magnitudes, those beyond the type among them, and numbers of u64 that are none of i64.
+TEST_P(Expressions, CastsOfLargeNumbersAgree) {
+  const Element element = GetParam();
+  for (const Element real : {Element::kFloat32, Element::kFloat64}) {
+    for (const double limit : {7e4, 5e9, 4e19}) {
+      const OracleOptions options{.tolerance = 0, .special_values = true, .low = -limit, .high = limit};
+      const std::string to(tensor::element_name(element)), back(tensor::element_name(real));
+      expect_agrees(element_wise(real, element, absl::StrCat("cast<", to, ">($a)")), options);
+      if (element == Element::kUInt64) {
+        expect_agrees(element_wise(element, real,
+                                   absl::StrCat("cast<", back, ">($a + ", back == "f32" ? "$b" : "$a", ")")),
+                      options);
+      }
+    }
+  }
+}
+
+TEST_P(Expressions, BitsAgree) {
+  const Element element = GetParam();
+  if (tensor::is_float(element) || element == Element::kBool) return;
+  for (const char* e : {"bit_and($a, $b)", "bit_or($a, $b)", "bit_xor($a, $b)"})
+    expect_agrees(element_wise(element, element, e), {.edges = true});
 }
 
 // By way of f32 each of these would be rounded to the middle of two halves, and then to the wrong one.

@@ -42,7 +42,16 @@ inline void add_kernels_of(tensor::Element element, std::vector<IntegerKernel>& 
   add("quotient_by_nothing", [=](const Expr& x, const Expr& y, const Expr&) {
     return floor_div(x, y - y) + floor_mod(x, min(max(y, number(0)), number(0)));
   });
-  if (element == tensor::Element::kUInt8) return;
+  add("between", [=](const Expr& x, const Expr& y, const Expr&) {
+    return select(x < y, max(x, number(5)), min(y, number(100))) + select(x <= number(9), y, x);
+  });
+  // By way of i64 and back, where what no i64 holds is another number.
+  add("by_way_of_i64", [=](const Expr& x, const Expr& y, const Expr&) {
+    const Expr a = tensor::cast(tensor::kIndex, x), b = tensor::cast(tensor::kIndex, y);
+    const tensor::Type own{element, 1};
+    return select(a < b, tensor::cast(own, max(a, tensor::imm(3))), tensor::cast(own, floor_div(b, 7)));
+  });
+  if (tensor::is_unsigned(element)) return;
   add("quotient_by_minus_one", [=](const Expr& x, const Expr& y, const Expr&) {
     return floor_div(x, number(-1)) + floor_mod(y, number(-1));
   });
@@ -123,7 +132,8 @@ inline void add_wide_kernels(std::vector<IntegerKernel>& all) {
 inline std::vector<IntegerKernel> integer_kernels() {
   std::vector<IntegerKernel> all;
   for (const tensor::Element element :
-       {tensor::Element::kInt8, tensor::Element::kUInt8, tensor::Element::kInt32, tensor::Element::kInt64})
+       {tensor::Element::kInt8, tensor::Element::kUInt8, tensor::Element::kInt16, tensor::Element::kUInt16,
+        tensor::Element::kInt32, tensor::Element::kUInt32, tensor::Element::kInt64, tensor::Element::kUInt64})
     add_kernels_of(element, all);
   add_wide_kernels(all);
   return all;

@@ -2,7 +2,9 @@
 // whole numbers and bool must be exact.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "compiler/frontends/frontends.h"
@@ -184,6 +186,181 @@ TEST_F(ElementTypes, KeepsWholeNumbersBeyondWhatADoubleHolds) {
   range.node("Add", {"x", "r"}, "y");
   range.output("y");
   EXPECT_EQ(integers(range, {whole(Element::kInt64, {0, 0, 1})}), (Ints{large, large + 3, large + 7}));
+}
+
+// ONNX's number of each integer type, and that of this project.
+template <typename T>
+struct IntegerType;
+template <>
+struct IntegerType<int16_t> {
+  static constexpr int kOnnx = 5;
+  static constexpr Element kElement = Element::kInt16;
+};
+template <>
+struct IntegerType<uint16_t> {
+  static constexpr int kOnnx = 4;
+  static constexpr Element kElement = Element::kUInt16;
+};
+template <>
+struct IntegerType<uint32_t> {
+  static constexpr int kOnnx = 12;
+  static constexpr Element kElement = Element::kUInt32;
+};
+template <>
+struct IntegerType<uint64_t> {
+  static constexpr int kOnnx = 13;
+  static constexpr Element kElement = Element::kUInt64;
+};
+
+template <typename T>
+class IntegerTypes : public ElementTypes {
+ protected:
+  static constexpr int kOnnx = IntegerType<T>::kOnnx;
+  static constexpr Element kElement = IntegerType<T>::kElement;
+  using Limits = std::numeric_limits<T>;
+  // Both ends, their neighbours, the middle, and numbers of no pattern.
+  static std::vector<T> numbers() {
+    std::vector<T> all = {Limits::min(),
+                          Limits::max(),
+                          1,
+                          7,
+                          static_cast<T>(Limits::max() / 2),
+                          static_cast<T>(Limits::max() / 2 + 1),
+                          static_cast<T>(Limits::max() - 1),
+                          100};
+    for (uint64_t i = 1; i <= 9; ++i) all.push_back(static_cast<T>(i * 0x9e3779b97f4a7c15));
+    return all;
+  }
+  static HostTensor tensor_of(const std::vector<T>& values) {
+    return whole(kElement, Ints(values.begin(), values.end()));
+  }
+  // op(a, b) of every pair, b as an input and as a constant; want(a, b) gives what is right.
+  template <typename F>
+  void expect_binary(const std::string& op, F&& want, bool b_may_be_zero = true,
+                     const std::string& direction = "") {
+    std::vector<T> a, b;
+    Ints right;
+    for (const T x : numbers()) {
+      for (const T y : numbers()) {
+        if (y == 0 && !b_may_be_zero) continue;
+        a.push_back(x);
+        b.push_back(y);
+        right.push_back(static_cast<int64_t>(want(x, y)));
+      }
+    }
+    const Ints shape = {static_cast<int64_t>(a.size())};
+    ModelWriter model(18);
+    for (const char* name : {"a", "b"}) model.input(name, shape, kOnnx);
+    auto& node = model.node(op, {"a", "b"}, "y");
+    if (!direction.empty()) {
+      auto& attribute = *node.add_attribute();
+      attribute.set_name("direction");
+      attribute.set_type(::onnx::AttributeProto::STRING);
+      attribute.set_s(direction);
+    }
+    model.output("y");
+    EXPECT_EQ(this->integers(model, {tensor_of(a), tensor_of(b)}), right) << op << direction;
+  }
+};
+
+using NewIntegers = ::testing::Types<int16_t, uint16_t, uint32_t, uint64_t>;
+TYPED_TEST_SUITE(IntegerTypes, NewIntegers);
+
+TYPED_TEST(IntegerTypes, AreComputedWithAndCompared) {
+  using T = TypeParam;
+  using W = std::make_unsigned_t<T>;
+  const auto wide = [](T x) { return static_cast<uint64_t>(x); };
+  this->expect_binary("Add", [&](T x, T y) { return static_cast<T>(wide(x) + wide(y)); });
+  this->expect_binary("Sub", [&](T x, T y) { return static_cast<T>(wide(x) - wide(y)); });
+  this->expect_binary("Mul", [&](T x, T y) { return static_cast<T>(wide(x) * wide(y)); });
+  this->expect_binary(
+      "Div", [&](T x, T y) { return static_cast<T>(x / y); }, false);
+  this->expect_binary("Max", [](T x, T y) { return std::max(x, y); });
+  this->expect_binary("Min", [](T x, T y) { return std::min(x, y); });
+  this->expect_binary("Less", [](T x, T y) { return x < y; });
+  this->expect_binary("GreaterOrEqual", [](T x, T y) { return x >= y; });
+  this->expect_binary("Equal", [](T x, T y) { return x == y; });
+  this->expect_binary("BitwiseXor", [](T x, T y) { return static_cast<T>(x ^ y); });
+  this->expect_binary(
+      "Mod",
+      [](T x, T y) {
+        const T rest = static_cast<T>(x % y);
+        return static_cast<T>(rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest);
+      },
+      false);
+  if constexpr (std::is_unsigned_v<T>) {
+    const W bits = 8 * sizeof(T);
+    const auto left = [&](T x, T y) { return y < bits ? static_cast<T>(wide(x) << y) : T{0}; };
+    const auto right = [&](T x, T y) { return y < bits ? static_cast<T>(x >> y) : T{0}; };
+    this->expect_binary("BitShift", left, true, "LEFT");
+    this->expect_binary("BitShift", right, true, "RIGHT");
+  }
+}
+
+TYPED_TEST(IntegerTypes, AreConvertedFromAndToFloats) {
+  using T = TypeParam;
+  using Ends = std::numeric_limits<T>;
+  for (const auto& [type, element] : {std::pair(kFloat, Element::kFloat32), {kDouble, Element::kFloat64}}) {
+    const std::vector<T> x = this->numbers();
+    const Ints shape = {static_cast<int64_t>(x.size())};
+    ModelWriter to(13), from(13);
+    to.input("x", shape, this->kOnnx);
+    ModelWriter::set(to.node("Cast", {"x"}, "y"), "to", type);
+    to.output("y");
+    Floats right;
+    for (const T v : x)
+      right.push_back(type == kFloat ? static_cast<double>(static_cast<float>(v)) : static_cast<double>(v));
+    EXPECT_EQ(this->floats(to, {this->tensor_of(x)}), right) << type;
+    // Beyond the ends: the ends. NaN: 0.
+    from.input("x", {8}, type);
+    ModelWriter::set(from.node("Cast", {"x"}, "y"), "to", this->kOnnx);
+    from.output("y");
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const double below = std::is_signed_v<T> ? -7.9 : -0.9;
+    const Floats given = {1e30,  -1e30, nan,   0.99,
+                          below, 255.5, 16384, std::ldexp(1, 8 * sizeof(T) - 1) - 32768};
+    const Ints want = {
+        static_cast<int64_t>(Ends::max()),
+        static_cast<int64_t>(Ends::min()),
+        0,
+        0,
+        static_cast<int64_t>(below),
+        255,
+        16384,
+        static_cast<int64_t>(static_cast<T>(type == kFloat ? static_cast<float>(given[7]) : given[7]))};
+    EXPECT_EQ(this->integers(from, {real(element, {8}, given)}), want) << type;
+  }
+}
+
+TYPED_TEST(IntegerTypes, AreReducedOrderedAndMoved) {
+  using T = TypeParam;
+  const std::vector<T> x = this->numbers();
+  const auto count = static_cast<int64_t>(x.size());
+  const auto reduced = [&](const char* op) {
+    return this->integers(unary_model(op, {count}, this->kOnnx, 18), {this->tensor_of(x)});
+  };
+  uint64_t sum = 0;
+  for (const T v : x) sum += static_cast<uint64_t>(v);
+  const auto greatest = std::max_element(x.begin(), x.end());
+  EXPECT_EQ(reduced("ReduceMax"), Ints{static_cast<int64_t>(*greatest)});
+  EXPECT_EQ(reduced("ReduceMin"), Ints{static_cast<int64_t>(*std::min_element(x.begin(), x.end()))});
+  EXPECT_EQ(reduced("ReduceSum"), Ints{static_cast<int64_t>(static_cast<T>(sum))});
+  EXPECT_EQ(reduced("ArgMax"), Ints{greatest - x.begin()});
+  ModelWriter top(11);
+  top.input("x", {count}, this->kOnnx);
+  top.ints("k", {count});
+  top.node("TopK", {"x", "k"}, "y").add_output("places");
+  top.output("y");
+  std::vector<T> ordered = x;
+  std::sort(ordered.begin(), ordered.end(), std::greater<T>());
+  EXPECT_EQ(this->integers(top, {this->tensor_of(x)}), Ints(ordered.begin(), ordered.end()));
+  ModelWriter gather(13);
+  gather.input("x", {count}, this->kOnnx);
+  gather.ints("at", {3, 1, 0});
+  gather.node("Gather", {"x", "at"}, "y");
+  gather.output("y");
+  EXPECT_EQ(this->integers(gather, {this->tensor_of(x)}),
+            (Ints{static_cast<int64_t>(x[3]), static_cast<int64_t>(x[1]), static_cast<int64_t>(x[0])}));
 }
 
 TEST_F(ElementTypes, AveragesHalvesWhoseSumIsNotAHalf) {

@@ -122,11 +122,36 @@ TEST(Layout, ParseRejectsWhatIsNoLayoutOfTheRank) {
 }
 
 TEST(Element, NamesReadBack) {
-  for (int i = 0; i <= static_cast<int>(Element::kFloat64); ++i) {
+  for (int i = 0; i <= static_cast<int>(Element::kUInt64); ++i) {
     const auto element = static_cast<Element>(i);
     EXPECT_EQ(element_from_name(element_name(element)).value(), element);
   }
   EXPECT_THAT(std::string(element_from_name("float").status().message()), testing::HasSubstr("f32"));
+}
+
+TEST(Element, KnowsTheEndsOfIntegers) {
+  EXPECT_EQ(lowest_integer(Element::kInt16), -32768);
+  EXPECT_EQ(highest_integer(Element::kInt16), 32767);
+  EXPECT_EQ(highest_integer(Element::kUInt16), 65535);
+  EXPECT_EQ(highest_integer(Element::kUInt32), 4294967295);
+  EXPECT_EQ(lowest_integer(Element::kInt64), INT64_MIN);
+  EXPECT_EQ(static_cast<uint64_t>(highest_integer(Element::kUInt64)), UINT64_MAX);
+  EXPECT_EQ(lowest_integer(Element::kUInt64), 0);
+  EXPECT_EQ(highest_integer(Element::kBool), 1);
+}
+
+TEST(Element, FoldsConstantsOfU64WithoutSign) {
+  const Type u64{Element::kUInt64, 1};
+  const Expr large = make<IntImm>(u64, int64_t{-2});  // 2^64 - 2
+  const Expr seven = imm(u64, 7);
+  EXPECT_EQ(to_string(large), "18446744073709551614u64");
+  EXPECT_EQ(to_string(floor_div(large, seven)), "2635249153387078802u64");
+  EXPECT_EQ(to_string(floor_mod(large, seven)), "0u64");
+  EXPECT_EQ(to_string(min(large, seven)), "7u64");
+  EXPECT_EQ(to_string(seven < large), "true");
+  EXPECT_EQ(to_string(abs(large)), "18446744073709551614u64");
+  EXPECT_EQ(to_string(cast({Element::kFloat64, 1}, large)), "18446744073709551616f64");
+  EXPECT_EQ(to_string(imm(u64, 1e30)), "18446744073709551615u64");
 }
 
 }  // namespace

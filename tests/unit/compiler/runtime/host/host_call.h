@@ -26,19 +26,20 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr int32_t kFloats[] = {TF_ELEMENT_FLOAT16, TF_ELEMENT_BFLOAT16, TF_ELEMENT_FLOAT32,
                                TF_ELEMENT_FLOAT64};
-constexpr int32_t kElements[] = {TF_ELEMENT_BOOL,     TF_ELEMENT_INT8,    TF_ELEMENT_UINT8,
-                                 TF_ELEMENT_INT32,    TF_ELEMENT_INT64,   TF_ELEMENT_FLOAT16,
-                                 TF_ELEMENT_BFLOAT16, TF_ELEMENT_FLOAT32, TF_ELEMENT_FLOAT64};
+constexpr int32_t kElements[] = {
+    TF_ELEMENT_BOOL,    TF_ELEMENT_INT8,     TF_ELEMENT_UINT8,   TF_ELEMENT_INT32,   TF_ELEMENT_INT64,
+    TF_ELEMENT_FLOAT16, TF_ELEMENT_BFLOAT16, TF_ELEMENT_FLOAT32, TF_ELEMENT_FLOAT64, TF_ELEMENT_INT16,
+    TF_ELEMENT_UINT16,  TF_ELEMENT_UINT32,   TF_ELEMENT_UINT64};
 
 inline bool is_float(int32_t element) {
-  return element >= TF_ELEMENT_FLOAT16;
+  return element >= TF_ELEMENT_FLOAT16 && element <= TF_ELEMENT_FLOAT64;
 }
 inline bool is_signed(int32_t element) {
-  return element != TF_ELEMENT_BOOL && element != TF_ELEMENT_UINT8;
+  return element != TF_ELEMENT_BOOL && element != TF_ELEMENT_UINT8 && element < TF_ELEMENT_UINT16;
 }
 
 inline size_t element_bytes(int32_t element) {
-  constexpr size_t kBytes[] = {0, 1, 1, 1, 4, 8, 2, 2, 4, 8};
+  constexpr size_t kBytes[] = {0, 1, 1, 1, 4, 8, 2, 2, 4, 8, 2, 2, 4, 8};
   return kBytes[element];
 }
 
@@ -71,9 +72,14 @@ inline void encode(int32_t element, double value, uint8_t* at) {
     case TF_ELEMENT_INT8:
     case TF_ELEMENT_UINT8:
       return store(static_cast<uint8_t>(whole), at);
+    case TF_ELEMENT_INT16:
+    case TF_ELEMENT_UINT16:
+      return store(static_cast<uint16_t>(whole), at);
     case TF_ELEMENT_INT32:
+    case TF_ELEMENT_UINT32:
       return store(static_cast<uint32_t>(whole), at);
     case TF_ELEMENT_INT64:
+    case TF_ELEMENT_UINT64:
       return store(whole, at);
     case TF_ELEMENT_FLOAT32:
       return store(single, at);
@@ -99,10 +105,18 @@ inline double decode(int32_t element, const uint8_t* at) {
       return loaded<uint8_t>(at);
     case TF_ELEMENT_INT8:
       return loaded<int8_t>(at);
+    case TF_ELEMENT_INT16:
+      return loaded<int16_t>(at);
+    case TF_ELEMENT_UINT16:
+      return loaded<uint16_t>(at);
     case TF_ELEMENT_INT32:
       return loaded<int32_t>(at);
+    case TF_ELEMENT_UINT32:
+      return loaded<uint32_t>(at);
     case TF_ELEMENT_INT64:
       return static_cast<double>(loaded<int64_t>(at));
+    case TF_ELEMENT_UINT64:
+      return static_cast<double>(loaded<uint64_t>(at));
     case TF_ELEMENT_FLOAT16:
       return decode_float16(loaded<uint16_t>(at));
     case TF_ELEMENT_FLOAT32:
