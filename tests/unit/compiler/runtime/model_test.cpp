@@ -1,6 +1,5 @@
 #include "compiler/runtime/model.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,10 +13,12 @@
 #include "base/files/temporary_folder.h"
 #include "compiler/runtime/blob/model_blob.h"
 #include "compiler/runtime/cpu_features.h"
+#include "tests/unit/compiler/runtime/linked_library.h"
 
 namespace {
 
 using tf::runtime::encode_model;
+using tf::runtime::Library;
 using tf::runtime::ModelBuffer;
 using tf::runtime::ModelDescription;
 
@@ -52,56 +53,6 @@ ModelDescription two_steps() {
                   .bytes = 1200}};
   return model;
 }
-
-void write(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-// Links the library as the compiler does: tables, weights, kernels and the runtime's archive, without
-// libstdc++.
-class Library {
- public:
-  // `features`: assembly of what the model needs of the CPU, before the end of the list.
-  explicit Library(const std::string& blob, const std::string& features = "") {
-    write(folder() + "/blob", blob);
-    std::vector<float> weights(kElems);
-    for (int i = 0; i < kElems; ++i) weights[i] = static_cast<float>(i);
-    write(folder() + "/weights", std::string(reinterpret_cast<const char*>(weights.data()), kBytes));
-    write(folder() + "/tables.s",
-          ".section .rodata\n.globl tf_model_blob, tf_model_weights\n.hidden tf_model_blob, "
-          "tf_model_weights\n.globl tf_model_features\n.hidden tf_model_features\ntf_model_features: " +
-              features +
-              ".byte 0\n.balign 64\n"
-              "tf_model_blob: .incbin \"" +
-              folder() + "/blob\"\n.balign 64\ntf_model_weights: .incbin \"" + folder() +
-              "/weights\"\n.section .note.GNU-stack,\"\",%progbits\n");
-    const std::string path = folder() + "/model.so";
-    const std::string command = std::string(TF_C_COMPILER) +
-                                " -shared -fPIC -O1 -nostdlib -I " TF_SOURCE_DIR " -o " + path + " " +
-                                TF_SOURCE_DIR "/tests/support/kernels/model_kernels.c " + folder() +
-                                "/tables.s -Wl,-u,tf_model_open " TF_RUNTIME_MODEL_ARCHIVE " -Wl,-z,defs -lc";
-    if (std::system(command.c_str()) != 0) return;
-    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle_) ADD_FAILURE() << dlerror();
-  }
-  ~Library() {
-    if (handle_) dlclose(handle_);
-  }
-  explicit operator bool() const { return handle_ != nullptr; }
-
-  template <typename F>
-  F* get(const char* name) const {
-    F* function = reinterpret_cast<F*>(dlsym(handle_, name));
-    EXPECT_NE(function, nullptr) << name;
-    return function;
-  }
-  const std::string& folder() const { return folder_.path(); }
-
- private:
-  const tf::TemporaryFolder folder_ = *tf::TemporaryFolder::make();
-  void* handle_ = nullptr;
-};
-#define GET(library, function) (library).get<decltype(function)>(#function)
 
 class Model : public testing::Test {
  protected:
@@ -349,7 +300,7 @@ TEST(ModelLibrary, ForACpuFeatureThatThisMachineLacksIsRefusedByItsName) {
     (error == TF_MODEL_OK ? there : missing) += 1;
     if (error == TF_MODEL_OK) continue;
     ASSERT_EQ(error, TF_MODEL_MISSING_FEATURE + i);
-    const Library library(blob, std::string(".asciz \"") + name + "\"\n");
+    const Library library(blob, {.features = std::string(".asciz \"") + name + "\"\n"});
     ASSERT_TRUE(library);
     tf_model* model = nullptr;
     EXPECT_EQ(GET(library, tf_model_open)(1, &model), error);
@@ -362,7 +313,7 @@ TEST(ModelLibrary, ForACpuFeatureThatThisMachineLacksIsRefusedByItsName) {
 }
 
 TEST(ModelLibrary, ForAFeatureThatTheRuntimeDoesNotKnowIsOfAnotherVersion) {
-  const Library library(*encode_model(two_steps()), ".asciz \"amx-tile9\"\n");
+  const Library library(*encode_model(two_steps()), {.features = ".asciz \"amx-tile9\"\n"});
   ASSERT_TRUE(library);
   tf_model* model = nullptr;
   EXPECT_EQ(GET(library, tf_model_open)(1, &model), TF_MODEL_BAD_LIBRARY);

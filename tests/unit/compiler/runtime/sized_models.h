@@ -1,0 +1,140 @@
+#pragma once
+// Owns: the descriptions of small models whose sizes vary; their kernels are tests/support/kernels/sized_kernels.c.
+
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/blob/model_blob.h"
+#include "compiler/runtime/model_types.h"
+
+namespace tf::runtime {
+
+using Code = std::vector<int64_t>;
+
+inline Code number(int64_t value) {
+  return {TF_CODE_NUMBER, value};
+}
+inline Code dim(int64_t index) {
+  return {TF_CODE_DIM, index};
+}
+inline Code apply(int64_t operation, Code left, const Code& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  left.push_back(operation);
+  return left;
+}
+inline Code operator*(const Code& left, const Code& right) {
+  return apply(TF_CODE_MUL, left, right);
+}
+inline Code operator+(const Code& left, const Code& right) {
+  return apply(TF_CODE_ADD, left, right);
+}
+inline Code aligned(const Code& bytes) {
+  return apply(TF_CODE_FLOOR_DIV, bytes + number(63), number(64)) * number(64);
+}
+
+inline constexpr int64_t kMostBatch = 4, kMostLength = 8, kMark = 1000;
+
+// Numbers of rows and columns: as codes in the first program, fixed in a variant.
+struct Extents {
+  Sized batch, length, length_2;
+  Sized row_bytes, batch_bytes, all_bytes, all_2_bytes, offset_bytes;
+};
+
+inline Extents extents_at(int64_t batch, int64_t length) {
+  const int64_t all_bytes = 4 * batch * length;
+  return {batch,     length,    2 * length,    4 * length,
+          4 * batch, all_bytes, 2 * all_bytes, (all_bytes + 63) / 64 * 64};
+}
+
+inline Extents varying_extents() {
+  Extents extents = extents_at(kMostBatch, kMostLength);
+  const Code all_bytes = number(4) * dim(0) * dim(1);
+  extents.batch.code = dim(0);
+  extents.length.code = dim(1);
+  extents.length_2.code = number(2) * dim(1);
+  extents.row_bytes.code = number(4) * dim(1);
+  extents.batch_bytes.code = number(4) * dim(0);
+  extents.all_bytes.code = all_bytes;
+  extents.all_2_bytes.code = number(2) * all_bytes;
+  extents.offset_bytes.code = aligned(all_bytes);
+  return extents;
+}
+
+// x [batch, length], bias [length] -> y [batch, 2 length] := (x, x + bias), s [batch] := the sums of y's rows + mark.
+inline ModelProgram pairs_program(const Extents& e, int64_t mark) {
+  ModelProgram program;
+  program.inputs = {
+      {.name = "x", .element = TF_ELEMENT_FLOAT32, .extents = {e.batch, e.length}, .size_bytes = e.all_bytes},
+      {.name = "bias", .element = TF_ELEMENT_FLOAT32, .extents = {e.length}, .size_bytes = e.row_bytes}};
+  program.outputs = {
+      {.name = "y",
+       .element = TF_ELEMENT_FLOAT32,
+       .extents = {e.batch, e.length_2},
+       .size_bytes = e.all_2_bytes},
+      {.name = "s", .element = TF_ELEMENT_FLOAT32, .extents = {e.batch}, .size_bytes = e.batch_bytes}};
+  const ModelBuffer x = {TF_SPACE_INPUT, 0, 0, e.all_bytes}, bias = {TF_SPACE_INPUT, 1, 0, e.row_bytes},
+                    y = {TF_SPACE_OUTPUT, 0, 0, e.all_2_bytes}, s = {TF_SPACE_OUTPUT, 1, 0, e.batch_bytes},
+                    t = {TF_SPACE_ARENA, 0, 0, e.all_bytes},
+                    u = {TF_SPACE_ARENA, 0, e.offset_bytes, e.batch_bytes};
+  program.steps = {
+      {.name = "bias", .kernel = 0, .buffers = {x, bias, t}, .dims = {e.batch, e.length}},
+      {.name = "pair", .kernel = 1, .buffers = {x, t, y}, .dims = {e.batch, e.length}},
+      {.name = "sums", .kernel = 2, .buffers = {y, u}, .dims = {e.batch, e.length_2, mark}},
+      {.name = "copy", .kernel = 3, .buffers = {u, s}, .dims = {e.batch, 1}},
+  };
+  program.arena_bytes = static_cast<uint64_t>(e.offset_bytes.value) + 64;
+  return program;
+}
+
+// With variants for (2, 4), which marks sums with 1000, and for the greatest sizes, with 2000.
+inline ModelDescription pairs_model() {
+  ModelDescription model;
+  static_cast<ModelProgram&>(model) = pairs_program(varying_extents(), 0);
+  model.bodies = {pairs_program(extents_at(2, 4), kMark),
+                  pairs_program(extents_at(kMostBatch, kMostLength), 2 * kMark)};
+  model.dims = {{.name = "batch", .low = 1, .high = kMostBatch},
+                {.name = "length", .low = 0, .high = kMostLength}};
+  model.variants = {{1, {2, 4}}, {2, {kMostBatch, kMostLength}}};
+  model.kernel_count = 5;
+  return model;
+}
+
+// x [rows, length] -> y := 3 x, by a loop over the rows, of which there are up to 5, of up to 16 elements.
+inline ModelDescription rows_model() {
+  const Sized rows(5, dim(0)), length(16, dim(1)), row_bytes(64, number(4) * dim(1)),
+      all_bytes(320, number(4) * dim(0) * dim(1));
+  const ModelTensor row = {
+      .name = "row", .element = TF_ELEMENT_FLOAT32, .extents = {length}, .size_bytes = row_bytes};
+  ModelProgram body;
+  body.inputs = {{.name = "i", .element = TF_ELEMENT_INT64, .extents = {}, .size_bytes = 8}, row};
+  body.outputs = {row};
+  body.steps = {{.name = "scale",
+                 .kernel = 3,
+                 .buffers = {{TF_SPACE_INPUT, 1, 0, row_bytes}, {TF_SPACE_OUTPUT, 0, 0, row_bytes}},
+                 .dims = {length, 3}}};
+  ModelDescription model;
+  model.inputs = {
+      {.name = "x", .element = TF_ELEMENT_FLOAT32, .extents = {rows, length}, .size_bytes = all_bytes}};
+  model.outputs = {
+      {.name = "y", .element = TF_ELEMENT_FLOAT32, .extents = {rows, length}, .size_bytes = all_bytes}};
+  model.steps = {{.name = "rows", .kernel = 4, .buffers = {{TF_SPACE_ARENA, 0, 0, 8}}, .dims = {rows}},
+                 {.name = "loop",
+                  .kind = TF_STEP_LOOP,
+                  .body = 1,
+                  .buffers = {{TF_SPACE_ARENA, 0, 0, 8},
+                              {TF_SPACE_INPUT, 0, 0, all_bytes},
+                              {TF_SPACE_OUTPUT, 0, 0, all_bytes},
+                              {TF_SPACE_ARENA, 0, 64, 8},
+                              {TF_SPACE_ARENA, 0, 128, 1},
+                              {TF_SPACE_ARENA, 0, 192, row_bytes},
+                              {TF_SPACE_ARENA, 0, 256, row_bytes},
+                              {TF_SPACE_ARENA, 0, 320, 0}},
+                  .dims = {0, 0, 1, 1, 0, 0}}};
+  model.arena_bytes = 320;
+  model.bodies = {body};
+  model.dims = {{.name = "rows", .low = 0, .high = 5}, {.name = "length", .low = 1, .high = 16}};
+  model.kernel_count = 5;
+  return model;
+}
+
+}  // namespace tf::runtime
