@@ -177,7 +177,7 @@ int32_t bind_tensors(tf_model* model, const tf_model_program& program) {
     if (is_input && model->given[i] == nullptr && tensors[i].size_bytes != 0) return TF_MODEL_BAD_ARGUMENT;
     bound[i] = bind(model, i);
     if (bound[i] == nullptr) return TF_MODEL_OUT_OF_MEMORY;
-    if (is_input && bound[i] != model->given[i] && tensors[i].size_bytes != 0)
+    if (is_input && model->given[i] != nullptr && bound[i] != model->given[i])
       memcpy(bound[i], model->given[i], tensors[i].size_bytes);
   }
   return TF_MODEL_OK;

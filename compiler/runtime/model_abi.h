@@ -72,7 +72,8 @@ enum {
    *   buffers: trips (i64), [the condition, if conditional], carried…, scanned…, others,
    *            results: carried…, joined…,
    *            memory: iteration, condition, another place for each carried value, one slice for each scanned
-   *            input and each joined output, the body's arena */
+   *            input and each joined output, the body's arena
+   * It fails if there are more trips than slices. */
   TF_STEP_LOOP = 2,
 };
 
@@ -114,8 +115,8 @@ typedef struct tf_model_program {
 } tf_model_program;
 
 /* A dimension: an extent with a name that may differ from run to run. The first program and its bodies are right for
- * every value; their extents, sizes, offsets and numbers are those of the greatest one, and memory is planned for
- * them. Formulas give those of a run. */
+ * every value: formulas give the extents, sizes, offsets and numbers of a run. In the tables stand the greatest
+ * extents and sizes that they may give, for which memory is planned. */
 enum {
   TF_DIM_GIVEN = 0, /* by the extent of an input */
   TF_DIM_MADE = 1,  /* by a host function, during a run; the greatest value until then */
@@ -125,7 +126,7 @@ typedef struct tf_model_dimension {
   uint32_t name;    /* offset in strings */
   uint32_t made_by; /* TF_DIM_* */
   int64_t low;      /* its least value, at least 0 */
-  int64_t high;     /* its greatest value */
+  int64_t high;     /* its greatest */
 } tf_model_dimension;
 
 /* A program of fixed sizes, which runs in place of the first one when the given dimensions have just these values. */
@@ -142,8 +143,8 @@ enum {
   TF_FORMULA_BUFFER_OFFSET = 3, /* buffers[index].offset_bytes */
 };
 
-/* The code of a formula, in numbers: a postfix program on a stack of TF_FORMULA_DEPTH int64, which leaves the value. The
- * binary ones replace the two numbers on the top, of which the right operand is the topmost. */
+/* The code of a formula, in numbers: a postfix program on a stack of TF_FORMULA_DEPTH int64, which leaves the value.
+ * Binary operations replace the two numbers on the top, of which the upper one is the right operand. */
 #define TF_FORMULA_DEPTH 16u
 enum {
   TF_CODE_NUMBER = 0, /* pushes the next number of the code */

@@ -64,7 +64,7 @@ bool tf_code_valid(const int64_t* code, uint64_t count, uint64_t dim_count) {
 }
 
 bool tf_code_value(const int64_t* code, uint64_t count, const int64_t* dims, int64_t* value) {
-  int64_t stack[TF_FORMULA_DEPTH];
+  int64_t stack[TF_FORMULA_DEPTH] = {};
   uint64_t depth = 0;
   for (uint64_t i = 0; i < count; ++i) {
     if (is_push(code[i])) {

@@ -4,7 +4,7 @@
 
 namespace {
 
-// By the numbers TF_ELEMENT_*, of which those from 10 on are integers of 16, 32 and 64 bits. 0: there is no such element.
+// By the number TF_ELEMENT_*; 0: there is no such element.
 uint64_t element_bytes(uint32_t element) {
   constexpr uint8_t kBytes[] = {0, 1, 1, 1, 4, 8, 2, 2, 4, 8, 2, 2, 4, 8};
   return element < sizeof kBytes ? kBytes[element] : 0;

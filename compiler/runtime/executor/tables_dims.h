@@ -1,7 +1,7 @@
 #ifndef TF_RUNTIME_EXECUTOR_TABLES_DIMS_H
 #define TF_RUNTIME_EXECUTOR_TABLES_DIMS_H
-/* Owns: whether the dimensions of a model, its variants and its formulas are consistent with its other tables, and which
- * formula belongs to a number. */
+/* Owns: whether the dimensions of a model, its variants and its formulas are consistent with its other tables, and
+ * which extents are dimensions. */
 #include "compiler/runtime/executor/tables.h"
 
 /* Whether `total` elements have a range of `count` from `first` on. */
