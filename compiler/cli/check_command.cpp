@@ -20,7 +20,7 @@
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/frontends/frontends.h"
-#include "compiler/frontends/onnx/tensor_proto.h"
+#include "compiler/frontends/onnx/backend_test.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/program/evaluate.h"
@@ -41,17 +41,6 @@ struct CheckArguments {
   int threads = 1;
   bool interpret = false, json = false;
 };
-
-// input_0.pb, input_1.pb, … as far as they go.
-absl::StatusOr<std::vector<HostTensor>> read_all(const fs::path& folder, const char* prefix) {
-  std::vector<HostTensor> values;
-  for (int i = 0;; ++i) {
-    const fs::path file = folder / absl::StrCat(prefix, i, ".pb");
-    if (!fs::exists(file)) return values;
-    TF_ASSIGN_OR_RETURN(HostTensor value, onnx::read_tensor(file.string()));
-    values.push_back(std::move(value));
-  }
-}
 
 // Floats: max |a - b| <= tolerance * max |b|, and NaN and infinities in the same places.
 absl::Status compare_floats(const HostTensor& got, const HostTensor& want, double tolerance) {
@@ -96,12 +85,13 @@ bool is_number(const HostTensor& input) {
 
 // Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, they become constants of
 // the model and leave `inputs`: all but the first, or else whole numbers and conditions, or else all.
-absl::StatusOr<graph::Graph> import_for(const std::string& path, std::vector<HostTensor>& inputs) {
+absl::StatusOr<graph::Graph> import_for(const std::string& path, onnx::TestValues& values) {
   using Fixes = bool (*)(const HostTensor& input, bool is_first);
   constexpr Fixes kAttempts[] = {[](const HostTensor&, bool is_first) { return !is_first; },
                                  [](const HostTensor& input, bool) { return is_number(input); },
                                  [](const HostTensor&, bool) { return true; }};
-  frontends::ImportOptions options;
+  std::vector<HostTensor>& inputs = values.tensors;
+  frontends::ImportOptions options{.lengths = values.lengths};
   for (const HostTensor& input : inputs) options.shapes[input.name] = input.shape;
   absl::StatusOr<graph::Graph> graph = frontends::import_file(path, options);
   for (const Fixes fixes : kAttempts) {
@@ -149,11 +139,12 @@ absl::Status check(const fs::path& folder, const CheckArguments& arguments, driv
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory() || !entry.path().filename().string().starts_with("test_data_set_")) continue;
     ++sets;
-    TF_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, read_all(entry.path(), "input_"));
-    TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> wanted, read_all(entry.path(), "output_"));
-    TF_ASSIGN_OR_RETURN(graph::Graph graph, import_for((folder / "model.onnx").string(), inputs));
+    const std::string model = (folder / "model.onnx").string();
+    TF_ASSIGN_OR_RETURN(onnx::TestData data, onnx::read_test_data(model, entry.path().string()));
+    const std::vector<HostTensor>& wanted = data.outputs.tensors;
+    TF_ASSIGN_OR_RETURN(graph::Graph graph, import_for(model, data.inputs));
     TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> got,
-                        run_model(std::move(graph), inputs, arguments, pool));
+                        run_model(std::move(graph), data.inputs.tensors, arguments, pool));
     if (got.size() != wanted.size())
       return absl::InternalError("the model has a different number of outputs");
     for (size_t i = 0; i < got.size(); ++i)

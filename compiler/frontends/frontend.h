@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,10 @@ struct ImportOptions {
   tensor::Binding dims;
   // Extents of inputs, by name: named dimensions without a value get theirs from the first input that has them.
   std::map<std::string, std::vector<int64_t>> shapes;
+  // Of inputs that are sequences, by name: how many tensors each has, which become inputs NAME.0, NAME.1, …; of those
+  // that are optional, nothing where they hold nothing, and 1 for a tensor. A length is also taken from `dims`, by the input's
+  // name.
+  std::map<std::string, std::optional<int64_t>> lengths;
   // Inputs that become constants of the model, by name; and those whose values a user wrote, as in "16000" or "1,2,3".
   std::map<std::string, graph::HostTensor> fixed;
   std::map<std::string, std::string> given;

@@ -134,21 +134,21 @@ def onnx_operators(_):
     importer = source("compiler/frontends/onnx/import.cpp")
     oldest, newest = (re.search(rf"k{which}Opset = (\d+)", importer).group(1) for which in ("Oldest", "Newest"))
     sections = []
-    count = 0
+    operators = set()
     for path in sorted((ROOT / "compiler/frontends/onnx/rules").rglob("*.cpp")):
         text = path.read_text()
         # What the file says of itself, up to the first colon or full stop.
         title = re.split(r"[:.]", " ".join(re.findall(r"^// (.*)", text.split("\n#")[0], re.MULTILINE)))[0]
         bodies = function_bodies(text)
         rows = []
-        for operator, rule in re.findall(r'NamedRule\{"([\w.]+)",\s*([\w:<>]+)\}', text):
+        for operator, rule in re.findall(r'Named(?:List)?Rule\{"([\w.]+)",\s*([\w:<>]+)\}', text):
             forms = refused_forms(reached_bodies(bodies, rule.split("<")[0], set()))
             rows.append([f"`{operator}`", "; ".join(forms)])
         if not rows:
             continue
-        count += len(rows)
+        operators.update(row[0] for row in rows)
         sections.append(f"## {title}\n\n{table(['operator', 'refused forms, by message'], sorted(rows))}")
-    intro = f"""The {count} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`) and of domain `com.microsoft`. Other
+    intro = f"""The {len(operators)} operators that `compiler` imports, of ONNX operator sets {oldest} to {newest} (domain `ai.onnx`) and of domain `com.microsoft`. Other
 operators are refused by name. The second column lists the messages for forms of an operator that are not supported, with … for
 values. Element types: bool, i8, u8, i32, i64, f16, bf16, f32, f64, i16, u16, u32, u64, as far as the operator's ONNX definition takes
 them."""

@@ -32,6 +32,7 @@ constexpr auto kStrings = AttributeProto::STRINGS;
 constexpr auto kTensor = AttributeProto::TENSOR;
 constexpr auto kSparse = AttributeProto::SPARSE_TENSOR;
 constexpr auto kGraph = AttributeProto::GRAPH;
+constexpr auto kType = AttributeProto::TYPE_PROTO;
 
 constexpr std::string_view kBroadcasting = "Add And Div Equal Greater Less Mul Or Pow Sub";
 constexpr std::string_view kConsuming =
@@ -106,6 +107,12 @@ constexpr AttributeRow kAttributes[] = {
     {"Split", "split", kInts, 1, 13},
     {"Squeeze Unsqueeze", "axes", kInts, 1, 13},
     {"Transpose", "perm", kInts},
+    {"ConcatFromSequence SplitToSequence", "axis", kInt},
+    {"ConcatFromSequence", "new_axis", kInt},
+    {"Optional", "type", kType},
+    {"SequenceEmpty", "dtype", kInt},
+    {"SequenceMap", "body", kGraph},
+    {"SplitToSequence", "keepdims", kInt},
     {"If", "then_branch", kGraph},
     {"If", "else_branch", kGraph},
     {"Loop Scan", "body", kGraph},
@@ -349,6 +356,12 @@ constexpr FirstSet kFirstSets[] = {
     {15, "CastLike"},
     {18, "BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Mish"},
     {24, "Swish"},
+    {11,
+     "ConcatFromSequence SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
+     "SequenceLength "
+     "SplitToSequence"},
+    {15, "Optional OptionalGetElement OptionalHasElement"},
+    {17, "SequenceMap"},
 };
 
 // Whether the word is one of the list's.
@@ -378,6 +391,8 @@ std::string_view type_words(AttributeProto::AttributeType type) {
       return "a tensor";
     case kGraph:
       return "a graph";
+    case kType:
+      return "a type";
     default:
       return "a sparse tensor";
   }

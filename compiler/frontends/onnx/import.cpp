@@ -44,29 +44,18 @@ class Importer {
     for (const ::onnx::TensorProto& tensor : proto.initializer()) initializers.insert(tensor.name());
     for (const ValueInfoProto& input : proto.input()) {
       if (initializers.contains(input.name())) continue;
-      if (auto fixed = options_.fixed.find(input.name()); fixed != options_.fixed.end()) {
-        const graph::HostTensor& value = fixed->second;
-        state_.values[input.name()] = state_.graph.add_constant(
-            graph::tensor_type(value.element, value.shape), value.data, printable(input.name()));
-        continue;
-      }
       if (auto given = options_.given.find(input.name()); given != options_.given.end()) {
         TF_RETURN_IF_ERROR(fix_input(input, given->second));
-        continue;
+      } else if (is_list(input)) {
+        TF_RETURN_IF_ERROR(list_input(input));
+      } else {
+        TF_ASSIGN_OR_RETURN(state_.values[input.name()], this->input(input));
       }
-      TF_RETURN_IF_ERROR(this->input(input));
     }
     TF_RETURN_IF_ERROR(check_given(proto));
     TF_RETURN_IF_ERROR(check_dims());
     TF_RETURN_IF_ERROR(with_all_that_is_missing(import_nodes(proto, state_), proto));
-    for (const ValueInfoProto& output : proto.output()) {
-      auto found = state_.values.find(output.name());
-      if (found == state_.values.end())
-        return absl::InvalidArgumentError(
-            absl::StrCat("output '", printable(output.name()), "' is not produced by any node"));
-      TF_RETURN_IF_ERROR(check_declared_output(output, state_.graph, found->second));
-      state_.graph.outputs.push_back({printable(output.name()), found->second});
-    }
+    for (const ValueInfoProto& output : proto.output()) TF_RETURN_IF_ERROR(this->output(output));
     TF_RETURN_IF_ERROR(add_outputs());
     TF_RETURN_IF_ERROR(graph::verify(state_.graph));
     return graph::remove_dead_code(state_.graph);
@@ -76,11 +65,16 @@ class Importer {
     std::set<std::string> constants;
     for (const ::onnx::TensorProto& tensor : proto.initializer()) constants.insert(tensor.name());
     for (const ValueInfoProto& input : proto.input())
-      if (!constants.contains(input.name())) TF_RETURN_IF_ERROR(extents_of(input).status());
+      if (!constants.contains(input.name()) && !is_list(input))
+        TF_RETURN_IF_ERROR(extents_of(input).status());
     return check_dims();
   }
 
  private:
+  static bool is_list(const ValueInfoProto& info) {
+    return info.type().has_sequence_type() || info.type().has_optional_type();
+  }
+
   // Adds a list of all operators that the user would have to replace.
   static absl::Status with_all_that_is_missing(const absl::Status& status, const GraphProto& proto) {
     if (!absl::IsUnimplemented(status)) return status;
@@ -152,18 +146,106 @@ class Importer {
         absl::StrCat("input '", printable(info.name()), "': ", element.status().message()));
   }
 
-  absl::Status input(const ValueInfoProto& info) {
+  // Of an optional: nothing where it holds nothing.
+  absl::StatusOr<std::optional<int64_t>> length_of(const ValueInfoProto& info) {
+    if (const auto known = options_.lengths.find(info.name()); known != options_.lengths.end())
+      return known->second;
+    const auto given = options_.dims.find(info.name());
+    const std::string name = printable(info.name());
+    if (given == options_.dims.end())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input '", name, "' is a sequence or an optional of no known length: give it, as in --dim ", name,
+          "=1"));
+    used_.insert(given->first);
+    constexpr int64_t kLongest = 1 << 12;
+    if (given->second < 0 || given->second > kLongest)
+      return absl::InvalidArgumentError(absl::StrCat("--dim ", name, "=", given->second, " is outside [0, ",
+                                                     kLongest, "], of the length of an input"));
+    return given->second;
+  }
+
+  // Its tensors, as inputs.
+  absl::Status list_input(const ValueInfoProto& info) {
+    const ::onnx::TypeProto& type = info.type();
+    const bool optional = type.has_optional_type();
+    const ::onnx::TypeProto& held = optional ? type.optional_type().elem_type() : type;
+    ValueList list;
+    if (optional)
+      list.kind =
+          held.has_sequence_type() ? ValueList::Kind::kOptionalSequence : ValueList::Kind::kOptionalTensor;
+    TF_ASSIGN_OR_RETURN(const std::optional<int64_t> length, length_of(info));
+    list.holds = length.has_value() && (list.kind != ValueList::Kind::kOptionalTensor || *length > 0);
+    for (int64_t i = 0; i < length.value_or(0); ++i) {
+      ValueInfoProto element;
+      element.set_name(list.kind == ValueList::Kind::kOptionalTensor ? info.name()
+                                                                     : absl::StrCat(info.name(), ".", i));
+      *element.mutable_type() = held.has_sequence_type() ? held.sequence_type().elem_type() : held;
+      // Named dimensions of a sequence's tensors are not the same in all of them.
+      auto& shape = *element.mutable_type()->mutable_tensor_type();
+      for (int d = 0; shape.has_shape() && d < shape.shape().dim_size(); ++d)
+        if (!shape.shape().dim(d).has_dim_value()) shape.mutable_shape()->mutable_dim(d)->clear_dim_param();
+      TF_ASSIGN_OR_RETURN(const NodeId id, input(element));
+      list.elements.push_back(id);
+      if (list.kind == ValueList::Kind::kOptionalTensor) break;
+    }
+    state_.lists[info.name()] = std::move(list);
+    return absl::OkStatus();
+  }
+
+  absl::Status output(const ValueInfoProto& info) {
+    if (const auto found = state_.values.find(info.name()); found != state_.values.end()) {
+      TF_RETURN_IF_ERROR(check_declared_output(info, state_.graph, found->second));
+      state_.graph.outputs.push_back({printable(info.name()), found->second});
+      return absl::OkStatus();
+    }
+    const auto list = state_.lists.find(info.name());
+    if (list == state_.lists.end())
+      return absl::InvalidArgumentError(
+          absl::StrCat("output '", printable(info.name()), "' is not produced by any node"));
+    return list_output(info, list->second);
+  }
+
+  // Its tensors, as outputs.
+  absl::Status list_output(const ValueInfoProto& info, const ValueList& list) {
+    const ::onnx::TypeProto& type = info.type();
+    if (list.is_optional() != type.has_optional_type() || (!list.is_optional() && !type.has_sequence_type()))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output '", printable(info.name()), "' is ", list.is_optional() ? "an optional" : "a sequence",
+          ", but is not declared as such: correct the declared type in the model, or export it again"));
+    const ::onnx::TypeProto& held = list.is_optional() ? type.optional_type().elem_type() : type;
+    for (size_t i = 0; i < list.elements.size(); ++i) {
+      ValueInfoProto element;
+      element.set_name(list.kind == ValueList::Kind::kOptionalTensor ? info.name()
+                                                                     : absl::StrCat(info.name(), ".", i));
+      *element.mutable_type() = held.has_sequence_type() ? held.sequence_type().elem_type() : held;
+      TF_RETURN_IF_ERROR(check_declared_output(element, state_.graph, list.elements[i]));
+      state_.graph.outputs.push_back({printable(element.name()), list.elements[i]});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<NodeId> input(const ValueInfoProto& info) {
+    if (auto fixed = options_.fixed.find(info.name()); fixed != options_.fixed.end()) {
+      const graph::HostTensor& value = fixed->second;
+      return state_.graph.add_constant(graph::tensor_type(value.element, value.shape), value.data,
+                                       printable(info.name()));
+    }
     TF_ASSIGN_OR_RETURN(auto extents, extents_of(info));
     TF_ASSIGN_OR_RETURN(const tensor::Element element, element_of(info));
     graph::TensorType result{element, std::move(extents)};
     if (absl::Status status = graph::element_count(state_.graph.shape(result)).status(); !status.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("input '", printable(info.name()), "': ", status.message()));
-    state_.values[info.name()] = state_.graph.add_input(std::move(result), printable(info.name()));
-    return absl::OkStatus();
+    const NodeId id = state_.graph.add_input(std::move(result), printable(info.name()));
+    if (is_four_bits(info.type().tensor_type().elem_type())) state_.four_bits.insert(id);
+    return id;
   }
 
   absl::StatusOr<std::vector<tensor::Expr>> extents_of(const ValueInfoProto& info) {
+    const auto known = options_.shapes.find(info.name());
+    if (info.type().has_tensor_type() && !info.type().tensor_type().has_shape() &&
+        known != options_.shapes.end())
+      return graph::tensor_type(tensor::Element::kFloat32, known->second).extents;
     if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape())
       return absl::InvalidArgumentError(
           absl::StrCat("input '", printable(info.name()), "' is not a tensor of known rank"));
@@ -171,8 +253,12 @@ class Importer {
     std::vector<tensor::Expr> extents;
     for (int i = 0; i < shape.dim_size(); ++i) {
       const auto& dim = shape.dim(i);
+      const bool is_empty = known != options_.shapes.end() && i < std::ssize(known->second) &&
+                            known->second[static_cast<size_t>(i)] == 0;
       if (dim.has_dim_value() && dim.dim_value() >= 0) {
         extents.push_back(tensor::imm(dim.dim_value()));
+      } else if (is_empty) {
+        extents.push_back(tensor::imm(int64_t{0}));  // which no dimension may be
       } else {
         // Exporters write -1, or nothing, where they mean "any".
         const std::string name =

@@ -28,7 +28,6 @@ std::map<std::string, Rule> all_rules() {
                      attention_rules(),
                      bit_rules(),
                      constant_rules(),
-                     control_rules(),
                      conv_transpose_rules(),
                      detection_rules(),
                      einsum_rules(),
@@ -48,6 +47,7 @@ std::map<std::string, Rule> all_rules() {
                      reduction_rules(),
                      resize_rules(),
                      sampling_rules(),
+                     scan_rules(),
                      scatter_rules(),
                      selection_rules(),
                      shape_rules(),
@@ -62,16 +62,60 @@ const std::map<std::string, Rule>& rules() {
   return kRules;
 }
 
+std::map<std::string, ListRule> all_list_rules() {
+  std::map<std::string, ListRule> rules;
+  for (auto table : {control_list_rules(), sequence_rules()})
+    for (const NamedListRule& entry : table) rules.emplace(entry.op_type, entry.rule);
+  return rules;
+}
+
+const std::map<std::string, ListRule>& list_rules() {
+  static const std::map<std::string, ListRule> kRules = all_list_rules();
+  return kRules;
+}
+
+bool has_rule(const std::string& name) {
+  return rules().contains(name) || list_rules().contains(name);
+}
+
+// Of the operators with a rule of each kind: whether an operand is a list.
+bool takes_list(const NodeReader& node) {
+  for (int i = 0; i < node.input_count(); ++i)
+    if (node.is_list(i)) return true;
+  return false;
+}
+
 absl::Status import_initializers(const GraphProto& proto, ImportState& state) {
   for (const ::onnx::TensorProto& tensor : proto.initializer()) {
     absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state.shared.external);
     if (!value.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
-    state.values[tensor.name()] = state.graph.add_constant(graph::tensor_type(value->element, value->shape),
-                                                           std::move(value->data), printable(tensor.name()));
+    const NodeId id = state.graph.add_constant(graph::tensor_type(value->element, value->shape),
+                                               std::move(value->data), printable(tensor.name()));
+    if (is_four_bits(tensor.data_type())) state.four_bits.insert(id);
+    state.values[tensor.name()] = id;
   }
   return absl::OkStatus();
+}
+
+// Whether an operand is of int4 or uint4, which few operators take: those that only move elements, and some more.
+absl::StatusOr<bool> moves_four_bits(const NodeProto& proto, const NodeReader& reader, ImportState& state) {
+  bool are_there = false;
+  for (const ImportState* at = &state; at; at = at->outer) are_there = are_there || !at->four_bits.empty();
+  if (!are_there) return false;
+  constexpr const char* kMoves[] = {"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+  constexpr const char* kOthers[] = {"Cast", "DequantizeLinear", "QuantizeLinear", "Shape", "Size"};
+  for (const std::string& name : proto.input()) {
+    const std::optional<NodeId> id = name.empty() ? std::nullopt : state.find(name);
+    if (!id || !reader.has_four_bits(*id)) continue;
+    if (std::ranges::find(kMoves, proto.op_type()) != std::end(kMoves)) return true;
+    if (std::ranges::find(kOthers, proto.op_type()) == std::end(kOthers))
+      return reader.unsupported(absl::StrCat("of int4 and uint4 is not supported; ",
+                                             absl::StrJoin(kMoves, ", "), ", ", absl::StrJoin(kOthers, ", "),
+                                             " are"));
+  }
+  return false;
 }
 
 absl::Status import_node(const NodeProto& proto, ImportState& state) {
@@ -80,29 +124,41 @@ absl::Status import_node(const NodeProto& proto, ImportState& state) {
       !domain.empty() && domain != "ai.onnx" && domain != "com.microsoft")
     return reader.unsupported(
         absl::StrCat("operators of domain '", printable(domain), "' are not supported"));
-  auto rule = rules().find(qualified_name(proto));
-  if (rule == rules().end()) return reader.unsupported("this operator is not supported");
+  const auto rule = rules().find(qualified_name(proto));
+  const auto list_rule = list_rules().find(qualified_name(proto));
+  if (rule == rules().end() && list_rule == list_rules().end())
+    return reader.unsupported("this operator is not supported");
   if (proto.output_size() == 0) return reader.invalid("it has no output");
   if (const std::string mistake = attribute_mistake(proto, state.shared.opset); !mistake.empty())
     return reader.invalid(mistake);
-  TF_ASSIGN_OR_RETURN(NodeId result, rule->second(reader));
-  reader.set_output(0, result);
+  TF_ASSIGN_OR_RETURN(const bool moves, moves_four_bits(proto, reader, state));
+  if (rule == rules().end() || (list_rule != list_rules().end() && takes_list(reader))) {
+    TF_RETURN_IF_ERROR(list_rule->second(reader));
+  } else {
+    TF_ASSIGN_OR_RETURN(NodeId result, rule->second(reader));
+    reader.set_output(0, result);
+    if (moves) reader.set_four_bits(result);
+  }
   for (int i = 0; i < proto.output_size(); ++i) {
-    if (reader.has_output(i) && !state.values.contains(proto.output(i)))
+    const std::string& output = proto.output(i);
+    if (reader.has_output(i) && !state.values.contains(output) && !state.lists.contains(output))
       return reader.unsupported(
           absl::StrCat("its output ", i, ", '", printable(proto.output(i)), "', is not supported"));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<NodeId>> outputs_of(const GraphProto& proto, ImportState& state) {
-  std::vector<NodeId> outputs;
+absl::StatusOr<std::vector<Value>> outputs_of(const GraphProto& proto, ImportState& state) {
+  std::vector<Value> outputs;
   for (const auto& output : proto.output()) {
-    const std::optional<NodeId> found = state.find(output.name());
-    if (!found)
+    if (const std::optional<NodeId> found = state.find(output.name())) {
+      outputs.emplace_back(*found);
+    } else if (std::optional<ValueList> list = state.find_list(output.name())) {
+      outputs.emplace_back(*std::move(list));
+    } else {
       return absl::InvalidArgumentError(
           absl::StrCat("output '", printable(output.name()), "' is not produced by any node"));
-    outputs.push_back(*found);
+    }
   }
   return outputs;
 }
@@ -122,14 +178,30 @@ ImportState::ImportState(ImportState& around) : shared(around.shared), outer(&ar
 
 std::optional<NodeId> ImportState::find(const std::string& name) {
   if (auto known = values.find(name); known != values.end()) return known->second;
-  if (!outer) return std::nullopt;
+  if (!outer || lists.contains(name)) return std::nullopt;
   const std::optional<NodeId> around = outer->find(name);
   if (!around) return std::nullopt;
-  const graph::Node& node = outer->graph.node(*around);
-  if (const auto* constant = graph::as<graph::Constant>(node))
-    return values[name] = graph.add_constant(node.type, constant->data, node.name);
-  captured.push_back(*around);
-  return values[name] = graph.add_input(node.type, printable(name));
+  return values[name] = capture(*around, name);
+}
+
+std::optional<ValueList> ImportState::find_list(const std::string& name) {
+  if (values.contains(name)) return std::nullopt;
+  if (auto known = lists.find(name); known != lists.end()) return known->second;
+  std::optional<ValueList> list = outer ? outer->find_list(name) : std::nullopt;
+  if (!list) return std::nullopt;
+  for (size_t i = 0; i < list->elements.size(); ++i)
+    list->elements[i] = capture(list->elements[i], absl::StrCat(name, ".", i));
+  return lists[name] = *std::move(list);
+}
+
+NodeId ImportState::capture(NodeId around, const std::string& name) {
+  const graph::Node& node = outer->graph.node(around);
+  const auto* constant = graph::as<graph::Constant>(node);
+  if (!constant) captured.push_back(around);
+  const NodeId id = constant ? graph.add_constant(node.type, constant->data, node.name)
+                             : graph.add_input(node.type, printable(name));
+  if (outer->four_bits.contains(around)) four_bits.insert(id);
+  return id;
 }
 
 absl::Status import_nodes(const GraphProto& proto, ImportState& state) {
@@ -152,21 +224,38 @@ absl::StatusOr<ImportedRegion> import_region(const GraphProto& proto, ImportStat
                                               : state.graph.add_input(input.type, name);
   }
   TF_RETURN_IF_ERROR(import_nodes(proto, state));
-  TF_ASSIGN_OR_RETURN(const std::vector<NodeId> outputs, outputs_of(proto, state));
-  for (size_t i = 0; i < outputs.size(); ++i)
-    state.graph.outputs.push_back({absl::StrCat("o", i), outputs[i]});
+  TF_ASSIGN_OR_RETURN(const std::vector<Value> outputs, outputs_of(proto, state));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* id = std::get_if<NodeId>(&outputs[i]);
+    if (!id)
+      return absl::UnimplementedError(
+          absl::StrCat("output '", printable(proto.output(static_cast<int>(i)).name()), "' of graph '",
+                       printable(proto.name()),
+                       "' is a sequence or an optional, but how often the graph runs is not known"));
+    state.graph.outputs.push_back({absl::StrCat("o", i), *id});
+  }
   return ImportedRegion{std::move(state.graph), std::move(state.captured)};
 }
 
-absl::StatusOr<std::vector<NodeId>> import_inline(const GraphProto& proto, ImportState& state,
-                                                  const std::vector<NodeId>& inputs) {
+absl::StatusOr<std::vector<Value>> import_inline(const GraphProto& proto, ImportState& state,
+                                                 const std::vector<Value>& inputs) {
   TF_RETURN_IF_ERROR(check_input_count(proto, inputs.size()));
-  const std::map<std::string, NodeId> around = state.values;
-  for (int i = 0; i < proto.input_size(); ++i)
-    state.values[proto.input(i).name()] = inputs[static_cast<size_t>(i)];
+  const std::map<std::string, NodeId> values = state.values;
+  const std::map<std::string, ValueList> lists = state.lists;
+  for (int i = 0; i < proto.input_size(); ++i) {
+    const std::string& name = proto.input(i).name();
+    const Value& input = inputs[static_cast<size_t>(i)];
+    state.values.erase(name);
+    state.lists.erase(name);
+    if (const auto* id = std::get_if<NodeId>(&input))
+      state.values[name] = *id;
+    else
+      state.lists[name] = std::get<ValueList>(input);
+  }
   TF_RETURN_IF_ERROR(import_nodes(proto, state));
-  absl::StatusOr<std::vector<NodeId>> outputs = outputs_of(proto, state);
-  state.values = around;
+  absl::StatusOr<std::vector<Value>> outputs = outputs_of(proto, state);
+  state.values = values;
+  state.lists = lists;
   return outputs;
 }
 
@@ -174,7 +263,7 @@ namespace {
 
 void count_operators_without_rules(const GraphProto& proto, std::map<std::string, int>& counts) {
   for (const NodeProto& node : proto.node()) {
-    if (const std::string name = qualified_name(node); !rules().contains(name)) ++counts[printable(name)];
+    if (const std::string name = qualified_name(node); !has_rule(name)) ++counts[printable(name)];
     for (const auto& attribute : node.attribute())
       if (attribute.has_g()) count_operators_without_rules(attribute.g(), counts);
   }
@@ -196,6 +285,9 @@ std::string operators_without_rules(const GraphProto& proto) {
 std::vector<std::string> operators_with_rules() {
   std::vector<std::string> names;
   for (const auto& [name, rule] : rules()) names.push_back(name);
+  for (const auto& [name, rule] : list_rules())
+    if (!rules().contains(name)) names.push_back(name);
+  std::ranges::sort(names);
   return names;
 }
 

@@ -21,8 +21,8 @@ absl::StatusOr<ImportedRegion> import_region(const ::onnx::GraphProto& proto, Im
                                              const std::vector<RegionInput>& inputs);
 
 // A graph within a node, as nodes of the graph around: its outputs. `inputs` are the values of its inputs.
-absl::StatusOr<std::vector<NodeId>> import_inline(const ::onnx::GraphProto& proto, ImportState& state,
-                                                  const std::vector<NodeId>& inputs);
+absl::StatusOr<std::vector<Value>> import_inline(const ::onnx::GraphProto& proto, ImportState& state,
+                                                 const std::vector<Value>& inputs);
 
 // "Foo (2 nodes), com.example.Bar": what the graph and those within it have that no rule is for, the most frequent first;
 // empty if there is nothing.

@@ -45,9 +45,29 @@ bool NodeReader::has_output(int i) const {
 absl::StatusOr<NodeId> NodeReader::input(int i) const {
   if (!has(i)) return invalid(absl::StrCat("operand ", i, " is missing"));
   const std::optional<NodeId> found = state_.find(node_.input(i));
+  if (!found && is_list(i))
+    return invalid(absl::StrCat("operand ", i, ", '", printable(node_.input(i)),
+                                "', is a sequence or an optional, not a tensor"));
   if (!found)
     return invalid(absl::StrCat("reads '", printable(node_.input(i)), "', which no earlier node produces"));
   return *found;
+}
+
+absl::StatusOr<ValueList> NodeReader::list(int i) const {
+  if (!has(i)) return invalid(absl::StrCat("operand ", i, " is missing"));
+  std::optional<ValueList> found = state_.find_list(node_.input(i));
+  if (found) return *std::move(found);
+  return invalid(absl::StrCat("operand ", i, ", '", printable(node_.input(i)),
+                              "', is neither a sequence nor an optional"));
+}
+
+bool NodeReader::is_list(int i) const {
+  return has(i) && state_.find_list(node_.input(i)).has_value();
+}
+
+absl::StatusOr<Value> NodeReader::value(int i) const {
+  if (is_list(i)) return list(i);
+  return input(i);
 }
 
 absl::StatusOr<std::vector<NodeId>> NodeReader::inputs() const {
@@ -185,8 +205,8 @@ absl::StatusOr<ImportedRegion> NodeReader::region(std::string_view attribute,
   return import_region(found->g(), state_, inputs);
 }
 
-absl::StatusOr<std::vector<NodeId>> NodeReader::inlined(std::string_view attribute,
-                                                        const std::vector<NodeId>& inputs) {
+absl::StatusOr<std::vector<Value>> NodeReader::inlined(std::string_view attribute,
+                                                       const std::vector<Value>& inputs) {
   const AttributeProto* found = find_attribute(attribute);
   if (!found || !found->has_g())
     return invalid(absl::StrCat("attribute '", std::string(attribute), "' is missing"));
@@ -231,6 +251,11 @@ const Dequantized* NodeReader::find_dequantized(NodeId id) const {
 
 void NodeReader::set_output(int i, NodeId id) {
   if (has_output(i)) state_.values[node_.output(i)] = id;
+}
+
+void NodeReader::set_output(int i, const Value& value) {
+  if (const auto* id = std::get_if<NodeId>(&value)) return set_output(i, *id);
+  if (has_output(i)) state_.lists[node_.output(i)] = std::get<ValueList>(value);
 }
 
 absl::Status NodeReader::count_made(int64_t bytes) {

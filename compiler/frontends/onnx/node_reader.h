@@ -4,9 +4,11 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +31,17 @@ struct Dequantized {
   int64_t axis = 0;
 };
 
+// A sequence, or an optional, of a length that is known while importing: the values that it consists of.
+struct ValueList {
+  enum class Kind : uint8_t { kSequence, kOptionalTensor, kOptionalSequence };
+  Kind kind = Kind::kSequence;
+  std::vector<NodeId> elements;  // of an optional that holds a tensor, this one
+  bool holds = true;             // of an optional: whether it holds something
+
+  bool is_optional() const { return kind != Kind::kSequence; }
+};
+using Value = std::variant<NodeId, ValueList>;
+
 // What a model's graph and those within it share.
 struct ImportShared {
   explicit ImportShared(DataFolders folders) : external(std::move(folders)) {}
@@ -44,13 +57,20 @@ struct ImportState {
 
   // The value of that name, if there is one: one of a graph around becomes an input of this one, or a constant.
   std::optional<NodeId> find(const std::string& name);
+  // The same of a list.
+  std::optional<ValueList> find_list(const std::string& name);
 
   graph::Graph graph;
   std::map<std::string, NodeId> values;       // by ONNX value name
+  std::map<std::string, ValueList> lists;     // by names that are not among the values
   std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
+  std::set<NodeId> four_bits;                 // the nodes of i8 and u8 that are int4 and uint4 in the model
   ImportShared& shared;
   ImportState* outer = nullptr;
   std::vector<NodeId> captured;  // nodes of `outer`, in the order of the inputs that stand for them
+
+ private:
+  NodeId capture(NodeId around, const std::string& name);
 };
 
 // A region, and what it takes from the graph around: its last inputs.
@@ -82,6 +102,10 @@ class NodeReader {
   absl::StatusOr<NodeId> input(int i) const;
   // All operands up to the last that is there; INVALID_ARGUMENT if one before it is missing.
   absl::StatusOr<std::vector<NodeId>> inputs() const;
+  // Operand i, if that is a list; whether it is one.
+  absl::StatusOr<ValueList> list(int i) const;
+  bool is_list(int i) const;
+  absl::StatusOr<Value> value(int i) const;
   // Operand i as whole numbers or floats known now; `what` is its meaning, for the error.
   absl::StatusOr<std::vector<int64_t>> constant_ints(int i, std::string_view what) const;
   absl::StatusOr<std::vector<double>> constant_floats(int i, std::string_view what) const;
@@ -109,7 +133,7 @@ class NodeReader {
   absl::StatusOr<NodeId> result(NodeId node, int index);
   // The graph in an attribute as a region with these inputs, or as nodes of this graph on these values: its outputs.
   absl::StatusOr<ImportedRegion> region(std::string_view attribute, const std::vector<RegionInput>& inputs);
-  absl::StatusOr<std::vector<NodeId>> inlined(std::string_view attribute, const std::vector<NodeId>& inputs);
+  absl::StatusOr<std::vector<Value>> inlined(std::string_view attribute, const std::vector<Value>& inputs);
   // The declared rank of an input of the graph in an attribute; -1 if it says none.
   absl::StatusOr<int> region_input_rank(std::string_view attribute, int input) const;
   // The operand converted to that element type, or itself if it has it.
@@ -126,12 +150,17 @@ class NodeReader {
   // ImportOptions::most_made_bytes.
   absl::Status count_made(int64_t bytes);
 
+  // Whether its elements are int4 or uint4.
+  bool has_four_bits(NodeId id) const { return state_.four_bits.contains(id); }
+  void set_four_bits(NodeId id) { state_.four_bits.insert(id); }
+
   // How the real values came about, if by DequantizeLinear; null otherwise.
   const Dequantized* find_dequantized(NodeId id) const;
   void set_dequantized(NodeId id, Dequantized from) { state_.dequantized[id] = from; }
 
   // Says that output i is that node; rules with one output return it instead.
   void set_output(int i, NodeId id);
+  void set_output(int i, const Value& value);
 
   absl::Status invalid(std::string_view message) const;
   absl::Status unsupported(std::string_view message) const;
@@ -149,6 +178,14 @@ struct NamedRule {
   const char* op_type;  // behind its domain and a dot, if that is not ai.onnx
   Rule rule;
 };
+// The same of an operator that may take or give lists: it sets all outputs itself.
+using ListRule = absl::Status (*)(NodeReader&);
+struct NamedListRule {
+  const char* op_type;
+  ListRule rule;
+};
+std::span<const NamedListRule> control_list_rules();  // branches and loops
+std::span<const NamedListRule> sequence_rules();      // sequences and optionals; of Identity, those of a list
 // The tables of rules/*.cpp, one for each subject.
 std::span<const NamedRule> accumulation_rules();  // sums along an axis, determinants
 std::span<const NamedRule> activation_rules();
@@ -156,7 +193,6 @@ std::span<const NamedRule> arithmetic_rules();  // element-wise
 std::span<const NamedRule> attention_rules();
 std::span<const NamedRule> bit_rules();             // signs, remainders, bits
 std::span<const NamedRule> constant_rules();        // constants and questions about shapes
-std::span<const NamedRule> control_rules();         // branches and loops
 std::span<const NamedRule> conv_transpose_rules();  // windows that are summed where they overlap
 std::span<const NamedRule> detection_rules();       // regions, unpooling
 std::span<const NamedRule> einsum_rules();
@@ -175,7 +211,8 @@ std::span<const NamedRule> random_rules();
 std::span<const NamedRule> recurrent_rules();  // RNN, GRU, LSTM
 std::span<const NamedRule> reduction_rules();  // also positions of extremes
 std::span<const NamedRule> resize_rules();
-std::span<const NamedRule> sampling_rules();   // elements at computed places
+std::span<const NamedRule> sampling_rules();  // elements at computed places
+std::span<const NamedRule> scan_rules();
 std::span<const NamedRule> scatter_rules();    // updates at places
 std::span<const NamedRule> selection_rules();  // sorting and selecting
 std::span<const NamedRule> shape_rules();      // what moves elements
@@ -189,7 +226,7 @@ std::span<const NamedRule> trigonometry_rules();
 absl::StatusOr<std::optional<NodeId>> conv_of_dequantized(NodeReader& node);
 absl::StatusOr<std::optional<NodeId>> matmul_of_dequantized(NodeReader& node, const graph::MatMul& op);
 
-// The body of a loop (graph::Loop) from one that does not read the iteration (rules/flow/control.cpp).
+// The body of a loop (graph::Loop) from one that does not read the iteration (rules/flow/scan.cpp).
 graph::Region with_iteration(const graph::Graph& body);
 
 // The product of extents, constants gathered into one factor.

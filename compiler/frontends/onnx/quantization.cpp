@@ -1,9 +1,11 @@
 #include "compiler/frontends/onnx/quantization.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/whole_division.h"
 #include "compiler/graph/element_values.h"
 
 namespace tf::onnx {
@@ -35,6 +37,12 @@ bool is_byte(Element element) {
   return element == Element::kInt8 || element == Element::kUInt8;
 }
 
+std::pair<double, double> range_of(const StoredElement& stored) {
+  const int bits = stored.four_bits ? 4 : 8 * tensor::element_bytes(stored.element);
+  if (tensor::is_unsigned(stored.element)) return {0, std::ldexp(1, bits) - 1};
+  return {-std::ldexp(1, bits - 1), std::ldexp(1, bits - 1) - 1};
+}
+
 absl::Status check_quantized(NodeReader& node, Element element) {
   if (is_byte(element)) return absl::OkStatus();
   return node.unsupported(absl::StrCat("quantized elements of ", std::string(tensor::element_name(element)),
@@ -58,16 +66,44 @@ Result along(NodeReader& node, NodeId x, int rank, int64_t axis) {
   return node.emit(Reshape{std::move(extents)}, {x});
 }
 
-Result to_integers(NodeReader& node, NodeId x, std::optional<NodeId> zero, Element element) {
-  TF_RETURN_IF_ERROR(check_quantized(node, element));
+Result to_integers(NodeReader& node, NodeId x, std::optional<NodeId> zero, const StoredElement& stored) {
+  if (tensor::is_float(stored.element) || stored.element == Element::kBool ||
+      tensor::element_bytes(stored.element) > 2)
+    return node.unsupported(absl::StrCat("quantized elements of ",
+                                         std::string(tensor::element_name(stored.element)),
+                                         " are not supported; use integers of 4, 8 or 16 bits"));
   TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Unary{UnaryKind::kRound}, {x}));
   if (!all_zero(node, zero)) {
     TF_ASSIGN_OR_RETURN(NodeId real, node.cast_to(Element::kFloat32, *zero));
     TF_ASSIGN_OR_RETURN(y, binary(node, BinaryKind::kAdd, y, real));
   }
-  const bool is_signed = element == Element::kInt8;
-  TF_ASSIGN_OR_RETURN(y, node.emit(is_signed ? Clip{-128, 127} : Clip{0, 255}, {y}));
-  return node.emit(Cast{element}, {y});
+  const auto [low, high] = range_of(stored);
+  TF_ASSIGN_OR_RETURN(y, node.emit(Clip{low, high}, {y}));
+  TF_ASSIGN_OR_RETURN(y, node.emit(Cast{stored.element}, {y}));
+  if (stored.four_bits) node.set_four_bits(y);
+  return y;
+}
+
+Result over_blocks(NodeReader& node, NodeId scale, NodeId x, int64_t axis, int64_t block) {
+  TF_ASSIGN_OR_RETURN(axis, node.axis(axis, node.rank(x)));
+  const Ints shape = node.graph().shape(x), blocks = node.graph().shape(scale);
+  Ints want = shape;
+  want[static_cast<size_t>(axis)] = ceil_div(shape[static_cast<size_t>(axis)], block);
+  if (blocks != want)
+    return node.invalid(absl::StrCat("scales or zero points are ", to_string(node.type(scale)),
+                                     ", not one for each block of ", block, " along axis ", axis, " of ",
+                                     to_string(node.type(x))));
+  const auto extents_of = [](const Ints& extents) { return tensor_type(Element::kFloat32, extents).extents; };
+  Ints wide = blocks;
+  wide.insert(wide.begin() + axis + 1, 1);
+  TF_ASSIGN_OR_RETURN(NodeId y, node.emit(Reshape{extents_of(wide)}, {scale}));
+  wide[static_cast<size_t>(axis) + 1] = block;
+  TF_ASSIGN_OR_RETURN(y, node.emit(Expand{extents_of(wide)}, {y}));
+  Ints joined = blocks;
+  joined[static_cast<size_t>(axis)] *= block;
+  TF_ASSIGN_OR_RETURN(y, node.emit(Reshape{extents_of(joined)}, {y}));
+  if (joined == shape) return y;
+  return node.emit(Slice{{axis}, {0}, {shape[static_cast<size_t>(axis)]}, {1}}, {y});
 }
 
 }  // namespace tf::onnx

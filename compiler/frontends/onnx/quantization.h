@@ -28,7 +28,14 @@ absl::StatusOr<NodeId> along(NodeReader& node, NodeId x, int rank, int64_t axis)
 
 // x, already divided by the scale → the nearest integers (ties to even) plus the zero point, at the ends of
 // the element's range where beyond.
+struct StoredElement {
+  tensor::Element element;
+  bool four_bits = false;  // int4 and uint4, as i8 and u8
+};
 absl::StatusOr<NodeId> to_integers(NodeReader& node, NodeId x, std::optional<NodeId> zero,
-                                   tensor::Element element);
+                                   const StoredElement& stored);
+
+// Scales or zero points, one for each block of elements along `axis` of x, in x's shape.
+absl::StatusOr<NodeId> over_blocks(NodeReader& node, NodeId scale, NodeId x, int64_t axis, int64_t block);
 
 }  // namespace tf::onnx

@@ -70,25 +70,44 @@ constexpr std::pair<Element, TensorProto::DataType> kElements[] = {
     {Element::kBool, TensorProto::BOOL},
 };
 
+// Newer than the version of ONNX that we read with.
+constexpr int32_t kUInt4 = 21, kInt4 = 22;
+
+// The element that comes first is in the low half of a byte.
+std::string unpacked(std::string_view bytes, int64_t elements, bool is_signed) {
+  std::string values(static_cast<size_t>(elements), '\0');
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int four = static_cast<uint8_t>(bytes[i / 2]) >> (i % 2 * 4) & 15;
+    values[i] = static_cast<char>(is_signed ? (four ^ 8) - 8 : four);
+  }
+  return values;
+}
+
 TensorProto::DataType element_to_onnx(Element element) {
   return std::ranges::find(kElements, element, &std::pair<Element, TensorProto::DataType>::first)->second;
 }
 
 }  // namespace
 
+bool is_four_bits(int32_t data_type) {
+  return data_type == kUInt4 || data_type == kInt4;
+}
+
 absl::StatusOr<Element> element_from_onnx(int32_t data_type) {
+  if (is_four_bits(data_type)) return data_type == kInt4 ? Element::kInt8 : Element::kUInt8;
   for (const auto& [element, onnx] : kElements)
     if (onnx == data_type) return element;
   return absl::InvalidArgumentError(absl::StrCat("element type ", data_type,
                                                  " is not supported: use float, double, float16, bfloat16, "
-                                                 "bool, or an integer of 8, 16, 32 or 64 bits"));
+                                                 "bool, or an integer of 4, 8, 16, 32 or 64 bits"));
 }
 
 absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& external) {
   HostTensor value{proto.name(), {}, {proto.dims().begin(), proto.dims().end()}, nullptr};
   TF_ASSIGN_OR_RETURN(value.element, element_from_onnx(proto.data_type()));
   TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(value.shape));
-  const int64_t want = elements * tensor::element_bytes(value.element);
+  const bool is_packed = is_four_bits(proto.data_type());
+  const int64_t want = is_packed ? (elements + 1) / 2 : elements * tensor::element_bytes(value.element);
   std::string bytes;
   if (proto.data_location() == TensorProto::EXTERNAL) {
     TF_ASSIGN_OR_RETURN(bytes, external.read(proto, want));
@@ -98,6 +117,7 @@ absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& ex
   if (static_cast<int64_t>(bytes.size()) != want)
     return absl::InvalidArgumentError(
         absl::StrCat("it has ", bytes.size(), " bytes of data, but its shape needs ", want));
+  if (is_packed) bytes = unpacked(bytes, elements, value.element == Element::kInt8);
   value.data = std::make_shared<const graph::Blob>(std::move(bytes));
   return value;
 }

@@ -31,5 +31,7 @@ absl::StatusOr<graph::HostTensor> from_proto(const ::onnx::TensorProto& proto, E
 void to_proto(const graph::HostTensor& value, ::onnx::TensorProto& proto);
 // TensorProto.DataType; INVALID_ARGUMENT for types that we do not have.
 absl::StatusOr<tensor::Element> element_from_onnx(int32_t data_type);
+// Whether it is int4 or uint4. Their elements are those of i8 and u8, and two in a byte only in files.
+bool is_four_bits(int32_t data_type);
 
 }  // namespace tf::onnx

@@ -32,7 +32,7 @@ struct OneNode {
 };
 
 inline int onnx_type(tensor::Element element) {
-  constexpr int kTypes[] = {9, 3, 2, 6, 7, 10, 16, 1, 11};  // in the order of Element
+  constexpr int kTypes[] = {9, 3, 2, 6, 7, 10, 16, 1, 11, 5, 4, 12, 13};  // in the order of Element
   return kTypes[static_cast<size_t>(element)];
 }
 

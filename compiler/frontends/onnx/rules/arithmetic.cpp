@@ -275,11 +275,28 @@ Result where(NodeReader& node) {
   return node.emit(Where{}, std::move(inputs));
 }
 
+// To int4 or uint4: the nearest, or of whole numbers the four lowest bits, which are the elements of i8 or u8.
+Result cast_to_four_bits(NodeReader& node, tensor::Element element) {
+  Formula f(node);
+  const bool is_signed = element == tensor::Element::kInt8;
+  Term x = f.input(0);
+  if (x.is_float()) {
+    x = cast(min(max(round(x), is_signed ? -8.0 : 0.0), is_signed ? 7.0 : 15.0), element);
+  } else {
+    const Term low = binary(BinaryKind::kBitAnd, cast(x, element), 15.0);
+    x = is_signed ? binary(BinaryKind::kBitXor, low, 8.0) - 8.0 : low;
+  }
+  const absl::StatusOr<NodeId> y = f.result(x);
+  if (y.ok()) node.set_four_bits(*y);
+  return y;
+}
+
 Result cast(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const int64_t to, node.int_attribute("to", 0));
   absl::StatusOr<tensor::Element> element = element_from_onnx(static_cast<int32_t>(to));
   if (!element.ok()) return node.unsupported(absl::StrCat("attribute 'to': ", element.status().message()));
+  if (is_four_bits(static_cast<int32_t>(to))) return cast_to_four_bits(node, *element);
   return node.emit(Cast{*element}, {x});
 }
 

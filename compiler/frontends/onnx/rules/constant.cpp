@@ -42,7 +42,10 @@ Result constant(NodeReader& node) {
   if (const auto* value = node.find_attribute("value")) {
     absl::StatusOr<HostTensor> data = from_proto(value->t(), node.external_data());
     if (!data.ok()) return node.invalid(std::string(data.status().message()));
-    return node.graph().add_constant(tensor_type(data->element, data->shape), data->data, node.name());
+    const NodeId id =
+        node.graph().add_constant(tensor_type(data->element, data->shape), data->data, node.name());
+    if (is_four_bits(value->t().data_type())) node.set_four_bits(id);
+    return id;
   }
   for (const char* name : {"value_int", "value_ints", "value_float", "value_floats"}) {
     if (!node.has_attribute(name)) continue;
@@ -79,6 +82,7 @@ Result constant_of_shape(NodeReader& node) {
   if (const auto* given = node.find_attribute("value")) {
     absl::StatusOr<HostTensor> data = from_proto(given->t(), node.external_data());
     if (!data.ok()) return node.invalid(std::string(data.status().message()));
+    if (is_four_bits(given->t().data_type())) return node.unsupported("of int4 and uint4 is not supported");
     value = *std::move(data);
   }
   const size_t width = tensor::element_bytes(value.element);

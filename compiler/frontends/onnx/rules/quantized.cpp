@@ -26,50 +26,60 @@ absl::StatusOr<std::optional<NodeId>> optional_input(NodeReader& node, int i) {
   return id;
 }
 
-absl::Status check_blocks(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const int64_t block, node.int_attribute("block_size", 0));
-  return block == 0 ? absl::OkStatus() : node.unsupported("scales for blocks of an axis are not supported");
-}
-
 // What QuantizeLinear and DequantizeLinear both take.
 struct ScaledOperands {
   NodeId x, scale;
   std::optional<NodeId> zero;
-  int64_t axis;  // along which scales and zero points stand
+  int64_t axis;   // along which scales and zero points stand
+  int64_t block;  // for how many elements of it each; 0: for one, or all
 };
+// In a shape that broadcasts to x's.
+Result spread(NodeReader& node, const ScaledOperands& operands, NodeId scale) {
+  if (operands.block > 0) return over_blocks(node, scale, operands.x, operands.axis, operands.block);
+  return along(node, scale, node.rank(operands.x), operands.axis);
+}
 absl::StatusOr<ScaledOperands> scaled_operands(NodeReader& node) {
-  TF_RETURN_IF_ERROR(check_blocks(node));
   ScaledOperands operands;
   TF_ASSIGN_OR_RETURN(operands.x, node.input(0));
   TF_ASSIGN_OR_RETURN(operands.scale, node.input(1));
   TF_ASSIGN_OR_RETURN(operands.zero, optional_input(node, 2));
   TF_ASSIGN_OR_RETURN(operands.axis, node.int_attribute("axis", 1));
+  TF_ASSIGN_OR_RETURN(operands.block, node.int_attribute("block_size", 0));
+  if (operands.block < 0) return node.invalid("attribute 'block_size' is negative");
   return operands;
+}
+
+// Of the zero point, or without one of the attribute.
+absl::StatusOr<StoredElement> stored_element(NodeReader& node, std::optional<NodeId> zero) {
+  TF_ASSIGN_OR_RETURN(const int64_t wanted, node.int_attribute("output_dtype", 0));
+  if (zero) return StoredElement{node.type(*zero).element, node.has_four_bits(*zero)};
+  if (wanted == 0) return StoredElement{Element::kUInt8};
+  const absl::StatusOr<Element> element = element_from_onnx(static_cast<int32_t>(wanted));
+  if (!element.ok())
+    return node.unsupported(absl::StrCat("attribute 'output_dtype': ", element.status().message()));
+  return StoredElement{*element, is_four_bits(static_cast<int32_t>(wanted))};
 }
 
 Result quantize_linear(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const ScaledOperands operands, scaled_operands(node));
-  auto [x, scale, zero, axis] = operands;
-  if (node.has_attribute("output_dtype") && !zero)
-    return node.unsupported(
-        "output_dtype without a zero point is not supported: give a zero point of that type");
+  auto [x, scale, zero, axis, block] = operands;
   TF_ASSIGN_OR_RETURN(const int64_t precision, node.int_attribute("precision", 0));
   if (precision > 1)
     return node.unsupported("attribute 'precision' of other types than f32 is not supported");
-  const Element element = zero ? node.type(*zero).element : Element::kUInt8;
+  TF_ASSIGN_OR_RETURN(const StoredElement stored, stored_element(node, zero));
   TF_ASSIGN_OR_RETURN(x, node.cast_to(kReal, x));
   TF_ASSIGN_OR_RETURN(scale, node.cast_to(kReal, scale));
-  TF_ASSIGN_OR_RETURN(scale, along(node, scale, node.rank(x), axis));
+  TF_ASSIGN_OR_RETURN(scale, spread(node, operands, scale));
   if (zero) {
-    TF_ASSIGN_OR_RETURN(zero, along(node, *zero, node.rank(x), axis));
+    TF_ASSIGN_OR_RETURN(zero, spread(node, operands, *zero));
   }
   TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kDiv, x, scale));
-  return to_integers(node, x, zero, element);
+  return to_integers(node, x, zero, stored);
 }
 
 Result dequantize_linear(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const ScaledOperands operands, scaled_operands(node));
-  auto [x, scale, zero, axis] = operands;
+  auto [x, scale, zero, axis, block] = operands;
   TF_ASSIGN_OR_RETURN(const int64_t output, node.int_attribute("output_dtype", 0));
   Element element = node.type(scale).element;
   if (output != 0) {
@@ -78,21 +88,20 @@ Result dequantize_linear(NodeReader& node) {
       return node.unsupported(absl::StrCat("attribute 'output_dtype': ", wanted.status().message()));
     element = *wanted;
   }
-  const int rank = node.rank(x);
   const Dequantized from{x, scale, zero, axis};
   // The difference is a whole number that every float of 16 bits or more holds, but for i32 without zero
   // point.
   TF_ASSIGN_OR_RETURN(x, node.cast_to(kReal, x));
   if (!all_zero(node, zero)) {
     TF_ASSIGN_OR_RETURN(NodeId real, node.cast_to(kReal, *zero));
-    TF_ASSIGN_OR_RETURN(real, along(node, real, rank, axis));
+    TF_ASSIGN_OR_RETURN(real, spread(node, operands, real));
     TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kSub, x, real));
   }
   TF_ASSIGN_OR_RETURN(scale, node.cast_to(kReal, scale));
-  TF_ASSIGN_OR_RETURN(scale, along(node, scale, rank, axis));
+  TF_ASSIGN_OR_RETURN(scale, spread(node, operands, scale));
   TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kMul, x, scale));
   TF_ASSIGN_OR_RETURN(x, node.cast_to(element, x));
-  if (element == kReal) node.set_dequantized(x, from);
+  if (element == kReal && block == 0) node.set_dequantized(x, from);
   return x;
 }
 
@@ -117,7 +126,7 @@ Result requantized(NodeReader& node, NodeId sum, const Scales& at, int64_t b_axi
   TF_ASSIGN_OR_RETURN(factor, node.cast_to(kReal, factor));
   TF_ASSIGN_OR_RETURN(NodeId y, node.cast_to(kReal, sum));
   TF_ASSIGN_OR_RETURN(y, binary(node, BinaryKind::kMul, y, factor));
-  return to_integers(node, y, zero, element);
+  return to_integers(node, y, zero, {element});
 }
 
 absl::StatusOr<Factors> factors(NodeReader& node, int a, int a_zero, int b, int b_zero) {
@@ -174,11 +183,11 @@ Result dynamic_quantize_linear(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(scale, node.emit(Where{}, {flat, node.scalar(1, kReal), scale}));
   TF_ASSIGN_OR_RETURN(NodeId zero, binary(node, BinaryKind::kDiv, low, scale));
   TF_ASSIGN_OR_RETURN(zero, node.emit(Unary{UnaryKind::kNeg}, {zero}));
-  TF_ASSIGN_OR_RETURN(zero, to_integers(node, zero, std::nullopt, Element::kUInt8));
+  TF_ASSIGN_OR_RETURN(zero, to_integers(node, zero, std::nullopt, {Element::kUInt8}));
   node.set_output(1, scale);
   node.set_output(2, zero);
   TF_ASSIGN_OR_RETURN(x, binary(node, BinaryKind::kDiv, x, scale));
-  return to_integers(node, x, zero, Element::kUInt8);
+  return to_integers(node, x, zero, {Element::kUInt8});
 }
 
 // Real factors that integers can stand for: weights known, one scale and known zero point of the other.

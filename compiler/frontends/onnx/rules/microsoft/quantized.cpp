@@ -29,10 +29,10 @@ Term real_operand(Formula& f, int i) {
 Result stored(Formula& f, const Term& y, int scale, Element otherwise) {
   const Term q = y / f.input(scale);
   if (!f.ok()) return f.status();
-  if (!f.has(scale + 1)) return to_integers(f.node(), q.id(), std::nullopt, otherwise);
+  if (!f.has(scale + 1)) return to_integers(f.node(), q.id(), std::nullopt, {otherwise});
   const Term zero = f.input(scale + 1);
   if (!f.ok()) return f.status();
-  return to_integers(f.node(), q.id(), zero.id(), zero.element());
+  return to_integers(f.node(), q.id(), zero.id(), {zero.element()});
 }
 
 template <graph::BinaryKind kKind>
@@ -158,8 +158,8 @@ Result dynamic_quantize_matmul(NodeReader& node) {
   const Term scale = where(equal(high, low), 1.0, (high - low) / 255.0), offset = -(low / scale),
              steps = x / scale;
   if (!f.ok()) return f.status();
-  TF_ASSIGN_OR_RETURN(const NodeId zero, to_integers(node, offset.id(), std::nullopt, Element::kUInt8));
-  TF_ASSIGN_OR_RETURN(const NodeId a, to_integers(node, steps.id(), zero, Element::kUInt8));
+  TF_ASSIGN_OR_RETURN(const NodeId zero, to_integers(node, offset.id(), std::nullopt, {Element::kUInt8}));
+  TF_ASSIGN_OR_RETURN(const NodeId a, to_integers(node, steps.id(), zero, {Element::kUInt8}));
   TF_ASSIGN_OR_RETURN(
       Term y, scaled_product(f, {a, f.input(1).id(), zero, optional_operand(f, 3)}, scale, f.input(2)));
   if (f.has(4)) y = y + f.input(4);

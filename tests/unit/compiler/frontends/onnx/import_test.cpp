@@ -191,14 +191,14 @@ TEST(Import, FixesInputsToWhatAUserWrites) {
 TEST(Import, NamesTheNodeOfAnUnsupportedOperator) {
   ModelWriter model;
   model.input("x", {2});
-  model.node("SequenceMap", {"x"}, "y");
+  model.node("RegexFullMatch", {"x"}, "y");
   model.output("y");
-  model.node("SequenceMap", {"x", "x"}, "z");
+  model.node("RegexFullMatch", {"x", "x"}, "z");
   model.node("StringNormalizer", {"x"}, "text");
   EXPECT_EQ(error_of(model),
-            "node 'the_y' (SequenceMap): this operator is not supported; operators of this model that "
+            "node 'the_y' (RegexFullMatch): this operator is not supported; operators of this model that "
             "are not "
-            "supported: SequenceMap (2 nodes), StringNormalizer");
+            "supported: RegexFullMatch (2 nodes), StringNormalizer");
   ModelWriter foreign;
   foreign.input("x", {2});
   foreign.node("Relu", {"x"}, "y").set_domain("com.example");

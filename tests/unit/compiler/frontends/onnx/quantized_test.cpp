@@ -75,6 +75,83 @@ TEST(Quantized, ValuesAreRoundedToEvenAndSaturate) {
             (std::vector<double>{10, 12, 10, 127, -128, 16}));
 }
 
+TEST(Quantized, IntegersOfFourAndSixteenBitsSaturateAtTheirEnds) {
+  struct Case {
+    int type;  // ONNX's number
+    std::vector<double> want;
+  } cases[] = {{22, {0, 2, 7, -8, 6}},
+               {21, {0, 2, 15, 0, 6}},
+               {5, {0, 2, 32767, -32768, 6}},
+               {4, {0, 2, 65535, 0, 6}}};
+  for (const Case& c : cases) {
+    for (const bool by_attribute : {true, false}) {
+      ModelWriter model(21);
+      model.input("x", {5});
+      model.floats("scale", {}, {0.5f});
+      std::vector<std::string> operands = {"x", "scale"};
+      if (!by_attribute) {
+        auto& zero = *model.graph().add_initializer();
+        zero.set_name("zero");
+        zero.set_data_type(c.type);
+        zero.set_raw_data(std::string(c.type > 20 ? 1 : 2, '\0'));
+        operands.emplace_back("zero");
+      }
+      auto& node = model.node("QuantizeLinear", operands, "q");
+      if (by_attribute) ModelWriter::set(node, "output_dtype", c.type);
+      ModelWriter::set(model.node("Cast", {"q"}, "y"), "to", 6);
+      model.output("y");
+      EXPECT_EQ(outputs(model, {value({5}, {0.25f, 1, 1e6, -1e6, 3})}), c.want) << c.type << by_attribute;
+    }
+  }
+}
+
+TEST(Quantized, FourBitsAreDequantizedByBlocks) {
+  ModelWriter model(21);
+  model.input("x", {2, 1});                          // 0, so that the product is not folded
+  auto& weights = *model.graph().add_initializer();  // [2, 5]: -8 … 1 in a row
+  weights.set_name("w");
+  weights.set_data_type(22);
+  for (const int64_t extent : {2, 5}) weights.add_dims(extent);
+  weights.set_raw_data("\x98\xba\xdc\xfe\x10");
+  model.floats("scale", {2, 2}, {1, 10, 100, 1000});  // blocks of 3, the last of 2
+  auto& node = model.node("DequantizeLinear", {"w", "scale"}, "d");
+  ModelWriter::set(node, "axis", 1);
+  ModelWriter::set(node, "block_size", 3);
+  model.node("Add", {"d", "x"}, "y");
+  model.output("y");
+  EXPECT_EQ(outputs(model, {value({2, 1}, {0, 0})}),
+            (std::vector<double>{-8, -7, -6, -50, -40, -300, -200, -100, 0, 1000}));
+}
+
+TEST(Quantized, CastsToFourBitsAreTheNearestOrTheLowBits) {
+  for (const auto& [type, of_float, of_int] :
+       {std::tuple(22, std::vector<double>{2, 4, -8, 7, -2}, std::vector<double>{2, -7, -8, 7, -1}),
+        {21, {2, 4, 0, 15, 0}, {2, 9, 8, 7, 15}}}) {
+    for (const bool whole : {false, true}) {
+      ModelWriter model(21);
+      model.input("x", {5}, whole ? kInt32 : 1);
+      ModelWriter::set(model.node("Cast", {"x"}, "q"), "to", type);
+      ModelWriter::set(model.node("Cast", {"q"}, "y"), "to", 6);
+      model.output("y");
+      const HostTensor x = whole ? value(Element::kInt32, {5}, {2, 25, -8, 7, -1})
+                                 : value({5}, {2.4f, 3.6f, -100, 100, -1.5f});
+      EXPECT_EQ(outputs(model, {x}), whole ? of_int : of_float) << type;
+    }
+  }
+}
+
+TEST(Quantized, FourBitsAreRefusedWhereTheyWouldBeTakenForBytes) {
+  ModelWriter model(21);
+  model.input("x", {2});
+  ModelWriter::set(model.node("Cast", {"x"}, "q"), "to", 22);
+  model.node("Reshape", {"q", "shape"}, "r");
+  model.ints("shape", {2, 1});
+  model.node("Neg", {"r"}, "y");
+  model.output("y");
+  EXPECT_THAT(std::string(import_model(model.bytes(), {}, {}).status().message()),
+              testing::HasSubstr("of int4 and uint4 is not supported"));
+}
+
 TEST(Quantized, WithoutAZeroPointGivesUnsignedBytes) {
   ModelWriter model;
   model.input("x", {3});
@@ -376,7 +453,8 @@ TEST(Quantized, RefusesWhatItDoesNotKnowInOneLine) {
   model.output("y");
   absl::StatusOr<graph::Graph> graph = import_model(model.bytes(), {}, {});
   ASSERT_FALSE(graph.ok());
-  EXPECT_THAT(std::string(graph.status().message()), testing::HasSubstr("blocks of an axis"));
+  EXPECT_THAT(std::string(graph.status().message()),
+              testing::HasSubstr("not one for each block of 2 along axis 1"));
 }
 
 }  // namespace

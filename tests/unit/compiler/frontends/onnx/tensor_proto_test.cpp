@@ -1,5 +1,7 @@
 #include "compiler/frontends/onnx/tensor_proto.h"
 
+#include <onnx/onnx_pb.h>
+
 #include "compiler/graph/element_values.h"
 
 namespace tf::onnx {
@@ -16,9 +18,10 @@ HostTensor sample(Element element) {
           std::make_shared<const graph::Blob>(graph::write_floats(element, {0, 1, 2, 3, 4, 5}))};
 }
 
-constexpr Element kElements[] = {Element::kBool,     Element::kInt8,    Element::kUInt8,
-                                 Element::kInt32,    Element::kInt64,   Element::kFloat16,
-                                 Element::kBFloat16, Element::kFloat32, Element::kFloat64};
+constexpr Element kElements[] = {Element::kBool,    Element::kInt8,    Element::kUInt8,    Element::kInt32,
+                                 Element::kInt64,   Element::kFloat16, Element::kBFloat16, Element::kFloat32,
+                                 Element::kFloat64, Element::kInt16,   Element::kUInt16,   Element::kUInt32,
+                                 Element::kUInt64};
 
 TEST(TensorFiles, RoundTripEveryElementType) {
   for (Element element : kElements) {
@@ -35,6 +38,46 @@ TEST(TensorFiles, RoundTripEveryElementType) {
     EXPECT_EQ(npy->shape, value.shape);
     EXPECT_EQ(npy->data->bytes(), value.data->bytes());
   }
+}
+
+// From ONNX's description of TensorProto: int16 and uint16 stand in int32_data, uint32 and uint64 in uint64_data.
+TEST(TensorFiles, ReadNumbersOutsideOfRawData) {
+  ::onnx::TensorProto proto;
+  proto.add_dims(2);
+  proto.add_int32_data(-2);
+  proto.add_int32_data(40000);
+  for (const auto& [type, want] : {std::pair(5, std::vector<int64_t>{-2, -25536}), {4, {65534, 40000}}}) {
+    proto.set_data_type(type);
+    const absl::StatusOr<HostTensor> value = parse_tensor_proto(proto.SerializeAsString());
+    ASSERT_TRUE(value.ok()) << value.status();
+    EXPECT_EQ(graph::read_integers(value->element, value->data->bytes()), want);
+  }
+  proto.clear_int32_data();
+  proto.add_uint64_data(4294967295);
+  proto.add_uint64_data(7);
+  for (const int type : {12, 13}) {
+    proto.set_data_type(type);
+    const absl::StatusOr<HostTensor> value = parse_tensor_proto(proto.SerializeAsString());
+    ASSERT_TRUE(value.ok()) << value.status();
+    EXPECT_EQ(graph::read_integers(value->element, value->data->bytes()),
+              (std::vector<int64_t>{4294967295, 7}));
+  }
+}
+
+TEST(TensorFiles, UnpackFourBits) {
+  ::onnx::TensorProto proto;
+  proto.add_dims(3);
+  proto.set_raw_data(std::string("\x87\xf1", 2));  // 7, 8, 1 and four bits of nothing
+  for (const auto& [type, element, want] :
+       {std::tuple(22, Element::kInt8, std::vector<int64_t>{7, -8, 1}), {21, Element::kUInt8, {7, 8, 1}}}) {
+    proto.set_data_type(type);
+    const absl::StatusOr<HostTensor> value = parse_tensor_proto(proto.SerializeAsString());
+    ASSERT_TRUE(value.ok()) << value.status();
+    EXPECT_EQ(value->element, element);
+    EXPECT_EQ(graph::read_integers(element, value->data->bytes()), want);
+  }
+  proto.set_raw_data("\x87");
+  EXPECT_FALSE(parse_tensor_proto(proto.SerializeAsString()).ok());
 }
 
 TEST(TensorFiles, RefuseEveryTruncation) {
