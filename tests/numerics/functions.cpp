@@ -81,6 +81,16 @@ std::vector<F> plain_functions() {
       unary("Tanh", [](Real x) { return std::tanh(x); }),
       unary("Erf", [](Real x) { return std::erf(x); }),
       unary("Sigmoid", sigmoid),
+      unary(
+          "Tan", [](Real x) { return std::tan(x); }, 6),
+      unary("Asin", [](Real x) { return std::asin(x); }),
+      unary("Acos", [](Real x) { return std::acos(x); }),
+      unary("Atan", [](Real x) { return std::atan(x); }),
+      unary("Sinh", [](Real x) { return std::sinh(x); }),
+      unary("Cosh", [](Real x) { return std::cosh(x); }),
+      unary("Asinh", [](Real x) { return std::asinh(x); }),
+      unary("Acosh", [](Real x) { return std::acosh(x); }),
+      unary("Atanh", [](Real x) { return std::atanh(x); }),
       without_zero_sign(unary(
           "Relu", [](Real x) { return larger(x, 0); }, 0)),
       binary(
