@@ -107,6 +107,15 @@ constexpr AttributeRow kAttributes[] = {
     {"Split", "split", kInts, 1, 13},
     {"Squeeze Unsqueeze", "axes", kInts, 1, 13},
     {"Transpose", "perm", kInts},
+    {"TfIdfVectorizer", "max_gram_length", kInt},
+    {"TfIdfVectorizer", "max_skip_count", kInt},
+    {"TfIdfVectorizer", "min_gram_length", kInt},
+    {"TfIdfVectorizer", "mode", kString},
+    {"TfIdfVectorizer", "ngram_counts", kInts},
+    {"TfIdfVectorizer", "ngram_indexes", kInts},
+    {"TfIdfVectorizer", "pool_int64s", kInts},
+    {"TfIdfVectorizer", "pool_strings", kStrings},
+    {"TfIdfVectorizer", "weights", kFloats},
     {"ConcatFromSequence SplitToSequence", "axis", kInt},
     {"ConcatFromSequence", "new_axis", kInt},
     {"Optional", "type", kType},
@@ -362,6 +371,7 @@ constexpr FirstSet kFirstSets[] = {
      "SplitToSequence"},
     {15, "Optional OptionalGetElement OptionalHasElement"},
     {17, "SequenceMap"},
+    {9, "TfIdfVectorizer"},
 };
 
 // Whether the word is one of the list's.

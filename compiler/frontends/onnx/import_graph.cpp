@@ -38,6 +38,7 @@ std::map<std::string, Rule> all_rules() {
                      microsoft_quantized_rules(),
                      movement_rules(),
                      network_rules(),
+                     ngram_rules(),
                      normalization_rules(),
                      padding_rules(),
                      pooling_rules(),

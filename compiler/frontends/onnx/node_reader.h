@@ -203,6 +203,7 @@ std::span<const NamedRule> microsoft_product_rules();    // of domain com.micros
 std::span<const NamedRule> microsoft_quantized_rules();  // of domain com.microsoft
 std::span<const NamedRule> movement_rules();             // patterns, masks and indices
 std::span<const NamedRule> network_rules();              // convolution, matrix products, …
+std::span<const NamedRule> ngram_rules();
 std::span<const NamedRule> normalization_rules();
 std::span<const NamedRule> padding_rules();
 std::span<const NamedRule> pooling_rules();
