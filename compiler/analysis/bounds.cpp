@@ -180,6 +180,12 @@ class Bounds {
 
 }  // namespace
 
+RangeMap ranges_of(const std::vector<tensor::Dimension>& dims) {
+  RangeMap ranges;
+  for (const tensor::Dimension& dim : dims) ranges[dim.var.get()] = {dim.low, dim.high};
+  return ranges;
+}
+
 Interval operator+(const Interval& a, const Interval& b) {
   return narrow(low(a) + low(b), high(a) + high(b));
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <vector>
 
 #include "compiler/ir/data.h"
 #include "compiler/ir/stmt.h"
@@ -50,6 +51,9 @@ Interval intersect(const Interval& a, const Interval& b);  // of intervals that 
 
 // What is known of each variable; a variable that is not in the map can have any value.
 using RangeMap = std::map<const VarNode*, Interval>;
+
+// Of the variables that stand for named dimensions.
+RangeMap ranges_of(const std::vector<tensor::Dimension>& dims);
 
 // The values that an integer or bool expression can have, over all lanes. Each operand is taken by itself (x
 // - x gives more than 0): simplify first where that matters. Floats give everything. So do an i64 negation,

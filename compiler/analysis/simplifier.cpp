@@ -65,6 +65,27 @@ std::optional<Interval> Simplifier::iterations(const ir::For& loop) {
 void Simplifier::enter(const ir::For& loop) {
   data_.enter(loop);
   if (const std::optional<Interval> range = iterations(loop)) set_range(loop.var.get(), *range);
+  bound(loop.var, linear(loop.min), linear(loop.extent));
+}
+
+void Simplifier::bound(const tensor::Var& var, const Linear& low, const Linear& extent) {
+  if (low.is_constant() && extent.is_constant()) return;
+  for (Linear& fact : facts_)  // of an earlier loop of that variable; marks count facts, so that none may go
+    if (fact.find(var) >= 0) fact = constant_form(-1);
+  if (!is_exact(low) || !is_exact(extent) || low.is_data() || extent.is_data()) return;
+  const Linear index = atom_form(var, range_of(var.get()), false);
+  Mark unused;
+  if (!extent.is_constant()) {
+    Linear above = difference(index, low);
+    above.add(extent, -1);
+    add_fact(std::move(above), &unused);
+  }
+  if (!low.is_constant()) {
+    Linear below = difference(low, index);
+    below.constant -= 1;
+    add_fact(std::move(below), &unused);
+  }
+  forget();
 }
 
 void Simplifier::set_value(const VarNode* var, const Expr& value) {

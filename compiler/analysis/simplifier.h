@@ -38,6 +38,8 @@ class Simplifier {
   std::optional<Interval> iterations(const ir::For& loop);
   // What is known inside of the loop.
   void enter(const ir::For& loop);
+  // The loop's variable lies in [low, low + extent): a fact where an end is no number.
+  void bound(const tensor::Var& var, const Linear& low, const Linear& extent);
   // Which variables are data: enter tells of a loop's, its owner of others before it sets what is known of
   // them.
   ir::Data& data() { return data_; }

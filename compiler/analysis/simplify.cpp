@@ -73,6 +73,7 @@ class StmtSimplifier final : public ir::Rewriter {
     // A loop that never runs says nothing about its bounds.
     const bool runs = first.min <= end.max;
     exprs_.set_range(s.var.get(), runs ? Interval{first.min, end.max} : Interval::everything());
+    exprs_.bound(s.var, low_form, extent_form);
     Stmt body = rewrite(s.body);
     if (is_empty(body)) return nothing();
     if (low.same_as(s.min) && extent.same_as(s.extent) && body.same_as(s.body)) return stmt;
@@ -174,7 +175,9 @@ Stmt simplify(const Stmt& stmt, const RangeMap& ranges) {
 
 ir::Function simplify(const ir::Function& function, const RangeMap& ranges) {
   ir::Function out = function;
-  out.body = simplify(function.body, ranges);
+  RangeMap known = ranges_of(function.dims);
+  known.insert(ranges.begin(), ranges.end());
+  out.body = simplify(function.body, known);
   return out;
 }
 

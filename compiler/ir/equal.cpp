@@ -138,7 +138,10 @@ bool equal(const Function& a, const Function& b) {
       a.in_place != b.in_place)
     return false;
   Comparison comparison;
-  for (size_t i = 0; i < a.dims.size(); ++i) comparison.bind(a.dims[i].get(), b.dims[i].get());
+  for (size_t i = 0; i < a.dims.size(); ++i) {
+    if (a.dims[i].low != b.dims[i].low || a.dims[i].high != b.dims[i].high) return false;
+    comparison.bind(a.dims[i].var.get(), b.dims[i].var.get());
+  }
   for (size_t i = 0; i < a.params.size(); ++i) {
     if (!comparison.buffers(a.params[i], b.params[i])) return false;
     comparison.bind(a.params[i].get(), b.params[i].get());

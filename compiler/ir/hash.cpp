@@ -146,7 +146,10 @@ uint64_t hash(const Function& function) {
   Hasher hasher;
   Sequence all;
   all.add(text_hash(function.name)).add(function.dims.size()).add(function.params.size());
-  for (const Var& dim : function.dims) hasher.bind(dim.get());
+  for (const tensor::Dimension& dim : function.dims) {
+    all.add(dim.low).add(dim.high);
+    hasher.bind(dim.var.get());
+  }
   for (const Buffer& param : function.params) {
     all.add(hasher.buffer(param));
     hasher.bind(param.get());

@@ -21,9 +21,9 @@ class Compiler {
  public:
   absl::StatusOr<Program> run(const Function& function) {
     collect_constants(function);
-    for (const Var& dim : function.dims) {
-      program_.dim_slots.push_back(reserve(dim->type()));
-      vars_[dim.get()] = program_.dim_slots.back();
+    for (const tensor::Dimension& dim : function.dims) {
+      program_.dim_slots.push_back(reserve(dim.var->type()));
+      vars_[dim.var.get()] = program_.dim_slots.back();
     }
     const int32_t begin = here();
     for (const Buffer& param : function.params) {

@@ -1,6 +1,7 @@
 #include "compiler/ir/parse.h"
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,9 +30,8 @@ class Parser {
     TF_ASSIGN_OR_RETURN(out.name, reader_.expect_name());
     if (reader_.accept("[")) {
       do {
-        TF_ASSIGN_OR_RETURN(const std::string name, reader_.expect_name());
-        out.dims.push_back(tensor::var(name));
-        scope_.vars[name] = out.dims.back();
+        TF_ASSIGN_OR_RETURN(tensor::Dimension dim, dimension());
+        out.dims.push_back(std::move(dim));
       } while (reader_.accept(","));
       TF_RETURN_IF_ERROR(reader_.expect("]"));
     }
@@ -88,6 +88,19 @@ class Parser {
       else
         scope_.vars.erase(undo.name);
     }
+  }
+
+  // "n in 1..64"; without a range, any that is not negative.
+  absl::StatusOr<tensor::Dimension> dimension() {
+    TF_ASSIGN_OR_RETURN(const std::string name, reader_.expect_name());
+    tensor::Dimension dim{tensor::var(name), 0, std::numeric_limits<int64_t>::max()};
+    if (reader_.accept("in")) {
+      TF_ASSIGN_OR_RETURN(dim.low, reader_.expect_int());
+      TF_RETURN_IF_ERROR(reader_.expect(".."));
+      TF_ASSIGN_OR_RETURN(dim.high, reader_.expect_int());
+    }
+    scope_.vars[name] = dim.var;
+    return dim;
   }
 
   absl::StatusOr<Buffer> declaration() {

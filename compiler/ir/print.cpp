@@ -1,6 +1,7 @@
 #include "compiler/ir/print.h"
 
 #include <algorithm>
+#include <limits>
 #include <array>
 
 #include "absl/strings/str_cat.h"
@@ -153,8 +154,12 @@ std::string to_string(const Function& function) {
   std::string out = absl::StrCat("function ", function.name);
   if (!function.dims.empty()) {
     absl::StrAppend(&out, "[");
-    for (size_t i = 0; i < function.dims.size(); ++i)
-      absl::StrAppend(&out, i == 0 ? "" : ", ", names.name(function.dims[i].get()));
+    for (size_t i = 0; i < function.dims.size(); ++i) {
+      const tensor::Dimension& dim = function.dims[i];
+      absl::StrAppend(&out, i == 0 ? "" : ", ", names.name(dim.var.get()));
+      if (dim.low != 0 || dim.high != std::numeric_limits<int64_t>::max())
+        absl::StrAppend(&out, " in ", dim.low, "..", dim.high);
+    }
     absl::StrAppend(&out, "]");
   }
   Printer printer(names, 0);

@@ -177,7 +177,7 @@ struct AsyncWait final : StmtNode {
 // A kernel: parameters in call order (inputs, constants as the workload lists them, then outputs).
 struct Function {
   std::string name;
-  std::vector<Var> dims;  // named dimensions still unbound
+  std::vector<tensor::Dimension> dims;  // named dimensions still unbound
   std::vector<Buffer> params;
   Stmt body;
   // Positions of params that may lie exactly where the last one, the output, lies: an element of theirs is

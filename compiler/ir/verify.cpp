@@ -45,7 +45,7 @@ class Verifier {
       identifier = identifier && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
     if (!identifier) return error(absl::StrCat("'", f.name, "' is not an identifier"));
     if (!f.body) return error("the function has no body");
-    for (const Var& dim : f.dims) TF_RETURN_IF_ERROR(define(dim));
+    for (const tensor::Dimension& dim : f.dims) TF_RETURN_IF_ERROR(define(dim.var));
     for (const Buffer& param : f.params) {
       if (param->scope != Scope::kGlobal)
         return error(absl::StrCat("parameter ", param->name, " is not global"));

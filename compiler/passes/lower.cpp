@@ -36,6 +36,7 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
   Lowered lowered;
   lowered.function = *std::move(built);
   const auto& maps = state->data().maps;
+  const analysis::RangeMap dims = analysis::ranges_of(workload.dims);
   for (const ir::Buffer& param : lowered.function.params) {
     const auto mapped = maps.find(param->name);
     lowered.param_maps.push_back(mapped == maps.end() ? std::vector<schedule::AxisMap>() : mapped->second);
@@ -43,7 +44,7 @@ absl::StatusOr<Lowered> lower(const tensor::Workload& workload, const schedule::
     lowered.param_sums.push_back(sums == state->data().sums.end() ? std::nullopt
                                                                   : std::optional(sums->second));
     lowered.param_layouts.push_back(param->layout);
-    lowered.param_elements.push_back(tensor::as_int(ir::physical_elements(*param)).value_or(0));
+    lowered.param_elements.push_back(analysis::interval_of(ir::physical_elements(*param), dims).max);
   }
   if (options.after) options.after("build_loops", lowered.function);
   if (options.verify_each) TF_RETURN_IF_ERROR(verify_after("build_loops", lowered.function));

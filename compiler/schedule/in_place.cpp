@@ -25,7 +25,7 @@ bool overlaps_itself(const StageState& stage) {
 bool same_shape(const tensor::BufferNode& a, const tensor::BufferNode& b) {
   if (a.element != b.element || a.rank() != b.rank()) return false;
   for (size_t d = 0; d < a.extents.size(); ++d)
-    if (tensor::as_int(a.extents[d]) != tensor::as_int(b.extents[d])) return false;
+    if (!tensor::structurally_equal(a.extents[d], b.extents[d])) return false;
   return true;
 }
 

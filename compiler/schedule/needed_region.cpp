@@ -39,6 +39,13 @@ class NeedFinder {
     for (size_t d = 0; d < extents.size(); ++d) {
       const auto& [low, span] = (*all)[d];
       const SymInt extent = extent_of_axis(stage.stage.axes[d]);
+      if (data_.has_dims(extent) && !span.is_open() && !analysis::contains_load(low)) {
+        // A number keeps the loops over the region such that they can be unrolled: what it has beyond the axis is
+        // computed and never read.
+        region.origin.push_back(analysis::simplify(low, known));
+        region.extents.push_back(span);
+        continue;
+      }
       // Where open sizes decide whether all of the axis is needed, the region is as long as the axis at most,
       // and the origin counts only where it is shorter.
       const bool unknown = analysis::contains_load(low);

@@ -71,8 +71,8 @@ struct StepError {
   int step = -1;  // index in the schedule
 };
 
-// Loops, regions and conditions of a Schedule's state are of literal sizes; of a sketch's, of expressions
-// over its open ones.
+// Loops, regions and conditions of a Schedule's state are of literal sizes, or of expressions over the workload's named
+// dimensions where these have no values; of a sketch's, of expressions over its open ones.
 using tensor::SymInt;
 
 // What a size that a sketch leaves open can be: a variable that stands for it in a state, and the least and
@@ -160,6 +160,8 @@ struct StateData {
   bool require(const tensor::Expr& condition);
   // The ranges of the open sizes' variables.
   analysis::RangeMap open_ranges() const;
+  // Whether the size depends on the workload's named dimensions.
+  bool has_dims(const SymInt& size) const;
   // The iterations that a loop of that extent has at most: [0, extent).
   analysis::Interval iterations(const SymInt& extent) const;
 
@@ -189,7 +191,7 @@ struct StateData {
 
 class State {
  public:
-  // The workload must be bound and verified. Steps may leave sizes open that `open` describes.
+  // The workload must be verified. Steps may leave sizes open that `open` describes; with those it must be bound.
   explicit State(const tensor::Workload& workload, OpenSizes open = {});
   // Applies one step, or leaves the state as it is and says why not.
   std::optional<StepError> apply(const Step& step);
@@ -206,7 +208,8 @@ class State {
 // whose apply(step) returned `error`, which left it as it was before the step.
 std::string explain(const StepError& error, const Step& step, const State& state);
 
-// The state after all steps; FAILED_PRECONDITION with explain()'s line otherwise.
+// The state after all steps; FAILED_PRECONDITION with explain()'s line otherwise, as for a step that is legal for some
+// values of a named dimension only.
 absl::StatusOr<State> apply(const tensor::Workload& workload, const Schedule& schedule);
 
 }  // namespace tf::schedule

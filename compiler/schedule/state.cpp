@@ -2,9 +2,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "compiler/analysis/access.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/stage_loops.h"
 #include "compiler/schedule/steps/steps.h"
+#include "compiler/tensor/text.h"
 
 namespace tf::schedule {
 namespace {
@@ -125,10 +127,17 @@ bool StateData::require(const Expr& condition) {
 }
 
 analysis::RangeMap StateData::open_ranges() const {
-  analysis::RangeMap ranges;
+  analysis::RangeMap ranges = analysis::ranges_of(workload.dims);
   for (const std::vector<OpenSize>& parameter : open)
     for (const OpenSize& part : parameter) ranges[part.var.get()] = {part.least, part.greatest};
   return ranges;
+}
+
+bool StateData::has_dims(const SymInt& size) const {
+  if (!size.is_open()) return false;
+  return std::ranges::any_of(workload.dims, [&](const tensor::Dimension& dim) {
+    return analysis::uses(size.expr(), dim.var.get());
+  });
 }
 
 analysis::Interval StateData::iterations(const SymInt& extent) const {
@@ -157,14 +166,14 @@ std::optional<StepError> State::apply(const Step& step) {
 }
 
 absl::StatusOr<State> apply(const tensor::Workload& workload, const Schedule& schedule) {
-  if (!workload.dims.empty())
-    return absl::InvalidArgumentError(absl::StrCat("a schedule applies to a bound workload, but dimension ",
-                                                   workload.dims[0].var->name,
-                                                   " has no value: bind it first"));
   State state(workload);
-  for (const Step& step : schedule.steps)
+  for (const Step& step : schedule.steps) {
     if (std::optional<StepError> error = state.apply(step))
       return absl::FailedPreconditionError(explain(*error, step, state));
+    if (!state.data().conditions.empty())
+      return absl::FailedPreconditionError(absl::StrCat("step '", to_string(step), "' is legal for some sizes only: where ",
+                                                        tensor::to_string(state.data().conditions[0])));
+  }
   return state;
 }
 

@@ -73,9 +73,9 @@ class CudaEmitter {
                       stored.buffers.contains(param.get()) ? "" : "const ", type(param->element),
                       overlaps ? "* " : "* __restrict__ ", names_.of(param.get(), param->name));
     }
-    for (const ir::Var& dim : function_.dims)
+    for (const tensor::Dimension& dim : function_.dims)
       absl::StrAppend(&parameters, parameters.empty() ? "" : ", ", "long long ",
-                      names_.of(dim.get(), dim->name));
+                      names_.of(dim.var.get(), dim.var->name));
     return absl::StrCat("extern \"C\" __global__ void ", function_.name, "(", parameters, ") {\n");
   }
 

@@ -156,9 +156,9 @@ void Emitter::emit_checks() {
   if (!function_.dims.empty()) {
     llvm::Value* dims = call_field(kDims, pointer);
     for (size_t i = 0; i < function_.dims.size(); ++i) {
-      const ir::VarNode* dim = function_.dims[i].get();
-      frame_.vars[dim] = load_invariant(i64, b_.CreateConstGEP1_64(i64, dims, i));
-      ranges_[dim] = {0, analysis::Interval::kNoMax};
+      const tensor::Dimension& dim = function_.dims[i];
+      frame_.vars[dim.var.get()] = load_invariant(i64, b_.CreateConstGEP1_64(i64, dims, i));
+      ranges_[dim.var.get()] = {dim.low, dim.high};
     }
   }
   if (!function_.params.empty()) {

@@ -73,7 +73,9 @@ absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
   TF_ASSIGN_OR_RETURN(job.workload, tensor::parse_workload(request.workload()));
   TF_RETURN_IF_ERROR(tensor::verify(job.workload));
   job.binding = tensor::Binding(request.binding().begin(), request.binding().end());
-  TF_ASSIGN_OR_RETURN(job.bound, tensor::bind(job.workload, job.binding));
+  // Without values, the kernel is for all that its dimensions can have.
+  job.bound = job.workload;
+  if (!job.binding.empty()) TF_ASSIGN_OR_RETURN(job.bound, tensor::bind(job.workload, job.binding));
   if (!request.schedule().empty()) {
     if (request.reference()) return absl::InvalidArgumentError("a reference artifact cannot have a schedule");
     TF_ASSIGN_OR_RETURN(job.schedule, schedule::parse_schedule(request.schedule()));

@@ -86,11 +86,13 @@ class LoopBuilder {
   // Gives a temporary its buffer: as large as its region, or as far as its vectors reach, which then need no
   // mask: what they compute beyond the region is never read for a result.
   void place(const StageState& stage) {
-    std::vector<int64_t> extents(stage.region.begin(), stage.region.end());
+    // As large as named dimensions can make it.
+    std::vector<int64_t> extents;
+    for (const tensor::SymInt& extent : stage.region) extents.push_back(data_.iterations(extent).max + 1);
     if (stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0) {
-      analysis::RangeMap ranges;
+      analysis::RangeMap ranges = data_.open_ranges();
       for (size_t i = 0; i < stage.loops.size(); ++i)
-        ranges[stage.loop_vars[i].get()] = analysis::Interval::from_extent(0, stage.loops[i].extent);
+        ranges[stage.loop_vars[i].get()] = data_.iterations(stage.loops[i].extent);
       for (size_t d = 0; d < extents.size(); ++d)
         if (analysis::uses(stage.axis_values[d], stage.loop_vars.back().get()))
           extents[d] =
@@ -206,7 +208,7 @@ class LoopBuilder {
 
   // A thread loop inside another stage runs over the threads around it, as many of them as it has iterations.
   Stmt loop_over(const StageState& stage, size_t n, Annotation annotation, const Stmt& body) const {
-    const Expr extent = tensor::imm(stage.loops[n].extent);
+    const Expr extent = stage.loops[n].extent.expr();
     const auto around =
         schedule::is_thread(annotation) ? data_.thread_around(stage, annotation) : std::nullopt;
     if (!around)
@@ -215,7 +217,7 @@ class LoopBuilder {
     const auto outer = static_cast<size_t>(around->loop);
     const Expr thread = around->stage->loop_vars[outer];
     Stmt taken = ir::substitute(body, {{stage.loop_vars[n].get(), thread}});
-    if (around->stage->loops[outer].extent == stage.loops[n].extent) return taken;
+    if (tensor::same(around->stage->loops[outer].extent, stage.loops[n].extent)) return taken;
     return ir::make_stmt<ir::If>(thread < extent, std::move(taken));
   }
 
@@ -266,6 +268,7 @@ class LoopBuilder {
     for (int i = static_cast<int>(stage.loops.size()) - 1; i > held; --i) {
       const Loop& loop = stage.loops[static_cast<size_t>(i)];
       if (loop.annotation == Annotation::kVectorize) continue;
+      if (loop.extent.is_open()) break;
       copies *= loop.extent;
       if (copies > stage.unroll_limit ||
           (loop.annotation != Annotation::kSerial && loop.annotation != Annotation::kUnroll))
@@ -326,7 +329,7 @@ class LoopBuilder {
       for (const Expr& guard : guards_of(stage))
         if (deepest_loop(stage, guard) == static_cast<int>(i))
           body = ir::make_stmt<ir::If>(tensor::substitute(guard, fresh), body);
-      body = ir::make_for(vars[i], tensor::imm(0), tensor::imm(stage.loops[i].extent),
+      body = ir::make_for(vars[i], tensor::imm(0), stage.loops[i].extent.expr(),
                           for_kind(annotations[i], false), body);
     }
     return body;
@@ -365,6 +368,7 @@ absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const ten
   if (absl::Status status = check_ports(workload, ports); !status.ok()) return status;
   ir::Function function;
   function.name = name;
+  function.dims = workload.dims;
   LoopBuilder builder(state.data());
   size_t activation = 0;
   for (size_t i = 0; i < workload.inputs.size(); ++i) {

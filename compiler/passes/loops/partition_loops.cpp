@@ -21,11 +21,27 @@ using ir::Expr;
 using ir::Stmt;
 using ir::Var;
 
+// kept + inner < 0 holds where kept + inner's greatest value does; inner is made of variables inside of the loop.
+struct Sufficient {
+  Expr condition;
+  Linear kept;
+  Interval inner;
+  bool is_of_vector = false;  // the lanes of one are in it
+};
+
+bool has_dims(const Linear& form, const std::vector<tensor::Dimension>& dims) {
+  return std::ranges::any_of(form.terms, [&](const analysis::Term& term) {
+    return std::ranges::any_of(
+        dims, [&](const tensor::Dimension& dim) { return analysis::uses(term.atom, dim.var.get()); });
+  });
+}
+
 // Finds the iterations of a loop for which the conditions in its body hold, whatever the other variables are.
 class HoldFinder final : public ir::Visitor {
  public:
-  HoldFinder(const analysis::RangeMap& outer, const Var& var, const Interval& all)
-      : ranges_(outer), simplifier_(ranges_), var_(var), holds_(all), all_(all) {
+  HoldFinder(const analysis::RangeMap& outer, const std::vector<tensor::Dimension>& dims, const Var& var,
+             const Interval& all)
+      : ranges_(outer), simplifier_(ranges_), dims_(dims), var_(var), holds_(all), all_(all) {
     simplifier_.set_range(var.get(), all);
   }
 
@@ -36,15 +52,16 @@ class HoldFinder final : public ir::Visitor {
     return holds_;
   }
   int64_t nodes() const { return nodes_; }
-  // Where the loop's variable stands inside of a quotient (loops that were fused): conditions on it alone and
-  // on what is outside of the loop, which make conditions in the body hold whatever the variables in it are.
-  const std::vector<Expr>& sufficient() const { return sufficient_; }
+  // Where the loop's variable stands inside of a quotient (loops that were fused), or named dimensions beside it:
+  // conditions on it alone and on what is outside of the loop, which make conditions in the body hold whatever the
+  // variables in it are.
+  const std::vector<Sufficient>& sufficient() const { return sufficient_; }
 
  protected:
   bool enter(const Stmt& stmt) override {
     ++nodes_;
     if (const auto* loop = as<ir::For>(stmt)) {
-      inside_.push_back(loop->var);
+      inside_.push_back({loop->var, loop->for_kind});
       simplifier_.enter(*loop);
     } else if (const auto* branch = as<ir::If>(stmt)) {
       condition(branch->condition);
@@ -79,6 +96,7 @@ class HoldFinder final : public ir::Visitor {
 
   // form < 0 holds for all values of the other variables if coefficient * var + worst < 0.
   void narrow(const Linear& form) {
+    if (has_dims(form, dims_)) return add_sufficient(form);
     Linear rest;
     rest.constant = form.constant;
     int64_t coefficient = 0;
@@ -104,33 +122,83 @@ class HoldFinder final : public ir::Visitor {
   void add_sufficient(const Linear& form) {
     Linear kept, inner;
     kept.constant = form.constant;
+    bool is_of_vector = false;
     for (const analysis::Term& term : form.terms) {
       if (analysis::contains_load(term.atom)) return;  // it may be safe only where the guards inside hold
       bool is_inside = false;
-      for (const Var& var : inside_) is_inside = is_inside || analysis::uses(term.atom, var.get());
+      for (const Inside& loop : inside_) {
+        if (!analysis::uses(term.atom, loop.var.get())) continue;
+        is_inside = true;
+        is_of_vector = is_of_vector || loop.kind == ir::ForKind::kVectorized || loop.kind == ir::ForKind::kFolded;
+      }
       (is_inside ? inner : kept).add(term);
     }
     const Interval worst = analysis::interval_of(inner), outside = analysis::interval_of(kept);
     if (!worst.has_max() || kept.is_constant() || outside.min + worst.max >= 0) return;
-    kept.constant += worst.max;
-    const Expr condition = analysis::to_less_than_zero(kept);
+    Linear greatest = kept;
+    greatest.constant += worst.max;
+    const Expr condition = analysis::to_less_than_zero(greatest);
     if (!condition) return;
-    for (const Expr& known : sufficient_)
-      if (tensor::structurally_equal(known, condition)) return;
-    sufficient_.push_back(condition);
+    for (const Sufficient& known : sufficient_)
+      if (tensor::structurally_equal(known.condition, condition)) return;
+    sufficient_.push_back({condition, kept, worst, is_of_vector});
   }
+
+  struct Inside {
+    Var var;
+    ir::ForKind kind;
+  };
 
   const analysis::RangeMap& ranges_;
   analysis::Simplifier simplifier_;
-  std::vector<Var> inside_;
-  std::vector<Expr> sufficient_;
+  const std::vector<tensor::Dimension>& dims_;
+  std::vector<Inside> inside_;
+  std::vector<Sufficient> sufficient_;
   const Var& var_;
   Interval holds_;
   const Interval all_;
   int64_t nodes_ = 0;
 };
 
+// Replaces conditions kept + inner < 0 for a kept that is a number there.
+class KeptReplacer final : public ir::Rewriter {
+ public:
+  KeptReplacer(const Linear& kept, int64_t value, const analysis::RangeMap& ranges)
+      : kept_(kept), value_(value), simplifier_(ranges) {}
+
+ protected:
+  Stmt rewrite(const Stmt& stmt) override {
+    if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
+    return recurse(stmt);
+  }
+
+  Expr rewrite(const Expr& expr) override {
+    const auto* node = as<Binary>(expr);
+    const bool is_less = node && (node->op == BinaryOp::kLt || node->op == BinaryOp::kLe);
+    if (!is_less || node->a->type() != tensor::kIndex) return recurse(expr);
+    std::optional<Linear> form = simplifier_.whole_difference(node->a, node->b);
+    if (!form) return expr;
+    if (node->op == BinaryOp::kLe) form->constant -= 1;
+    for (const analysis::Term& term : kept_.terms)
+      if (form->coefficient_of(term.atom) != term.coefficient) return expr;
+    form->add(kept_, -1);
+    form->constant += value_;
+    if (form->is_constant()) return tensor::imm({ir::Element::kBool, 1}, form->constant < 0 ? 1 : 0);
+    const Expr condition = analysis::to_less_than_zero(*form);
+    return condition ? condition : expr;
+  }
+
+ private:
+  const Linear& kept_;
+  const int64_t value_;
+  analysis::Simplifier simplifier_;
+};
+
 class Partitioner final : public ir::Rewriter {
+ public:
+  explicit Partitioner(const std::vector<tensor::Dimension>& dims)
+      : dims_(dims), ranges_(analysis::ranges_of(dims)) {}
+
  protected:
   Expr rewrite(const Expr& expr) override { return expr; }
 
@@ -141,14 +209,15 @@ class Partitioner final : public ir::Rewriter {
     const std::optional<Interval> all = simplifier.iterations(*loop);
     const bool known = all && tensor::as_int(loop->min) && tensor::as_int(loop->extent);
     const bool peelable = loop->for_kind == ir::ForKind::kSerial || loop->for_kind == ir::ForKind::kParallel;
-    if (known && peelable && all->min < all->max && depth_ < kMostPeeled) {
-      HoldFinder finder(ranges_, loop->var, *all);
+    const bool of_dims = all && !dims_.empty();
+    if ((known || of_dims) && peelable && all->min < all->max && depth_ < kMostPeeled) {
+      HoldFinder finder(ranges_, dims_, loop->var, *all);
       const std::optional<Interval> holds = finder.find(loop->body);
       const bool is_small = finder.nodes() <= (depth_ < 2 ? kMaxPeeledNodes : kMaxPeeledTwiceNodes);
-      if (holds && is_small)
+      if (known && holds && is_small)
         return loop->for_kind == ir::ForKind::kSerial ? pieces(*loop, *all, *holds)
                                                       : branches(*loop, *all, *holds);
-      if (!finder.sufficient().empty() && is_small) return branch_on(*loop, *all, finder.sufficient());
+      if (!finder.sufficient().empty() && is_small) return branch_on(*loop, *all, finder);
     }
     if (all) ranges_[loop->var.get()] = *all;
     return recurse(stmt);
@@ -191,20 +260,47 @@ class Partitioner final : public ir::Rewriter {
   }
 
   // The body twice: where all of the conditions hold, and elsewhere.
-  Stmt branch_on(const ir::For& loop, const Interval& all, const std::vector<Expr>& conditions) {
-    Expr together = conditions[0];
-    for (size_t i = 1; i < conditions.size(); ++i) together = tensor::logical_and(together, conditions[i]);
+  Stmt branch_on(const ir::For& loop, const Interval& all, const HoldFinder& finder) {
+    Expr together;
+    for (const Sufficient& each : finder.sufficient()) together = tensor::both(together, each.condition);
     ranges_[loop.var.get()] = all;
-    Stmt body = analysis::simplify(
-        ir::make_stmt<ir::If>(together, loop.body, with_fresh_variables(loop.body)), ranges_);
+    Stmt elsewhere = with_fresh_variables(loop.body);
+    const auto of_rows = std::ranges::find_if(finder.sufficient(), [&](const Sufficient& each) {
+      return has_dims(each.kept, dims_) && !each.is_of_vector && each.inner.min < each.inner.max;
+    });
+    if (of_rows != finder.sufficient().end()) elsewhere = case_by_case(elsewhere, *of_rows, finder.nodes());
+    // The loop's own bound may be what decides a condition inside.
+    const Stmt whole =
+        analysis::simplify(ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind,
+                                        ir::make_stmt<ir::If>(together, loop.body, elsewhere)),
+                           ranges_);
+    const auto* simplified = as<ir::For>(whole);
+    if (!simplified) return whole;
     ++depth_;
-    body = (*this)(body);
+    Stmt body = (*this)(simplified->body);
     --depth_;
     return ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind, body);
   }
 
-  static constexpr int kMostPeeled = 3;
+  // Where named dimensions end inside of a tile, a body for each number of rows that are left: its loops have
+  // numbers for bounds, as those of a full tile.
+  Stmt case_by_case(const Stmt& body, const Sufficient& condition, int64_t nodes) {
+    const int64_t first = condition.inner.min + 1, last = condition.inner.max;
+    if (!condition.inner.has_min() || last - first >= kMostCases || (last - first + 1) * nodes > kMaxCaseNodes)
+      return body;
+    Stmt out = body;
+    for (int64_t rows = first; rows <= last; ++rows) {
+      KeptReplacer replace(condition.kept, -rows, ranges_);
+      out = ir::make_stmt<ir::If>(tensor::equal(analysis::to_expr(condition.kept), tensor::imm(-rows)),
+                                  with_fresh_variables(replace(body)), out);
+    }
+    return out;
+  }
 
+  static constexpr int kMostPeeled = 3;
+  static constexpr int64_t kMostCases = 16, kMaxCaseNodes = 4 * kMaxPeeledNodes;
+
+  const std::vector<tensor::Dimension>& dims_;
   analysis::RangeMap ranges_;
   int depth_ = 0;  // how often what is looked at was peeled off
 };
@@ -213,7 +309,7 @@ class Partitioner final : public ir::Rewriter {
 
 ir::Function partition_loops(const ir::Function& function) {
   ir::Function out = function;
-  out.body = Partitioner()(function.body);
+  out.body = Partitioner(function.dims)(function.body);
   return out;
 }
 

@@ -16,7 +16,8 @@ using ir::Stmt;
 // How far loads reach into each buffer, in elements.
 class ReachFinder final : public ir::Visitor {
  public:
-  ReachFinder() : simplifier_(ranges_) {}
+  explicit ReachFinder(const ir::Function& function)
+      : ranges_(analysis::ranges_of(function.dims)), simplifier_(ranges_) {}
   int64_t of(const ir::BufferNode* buffer) const {
     auto found = reach_.find(buffer);
     return found == reach_.end() ? 0 : found->second;
@@ -95,7 +96,7 @@ class Flattener final : public ir::Rewriter {
 }  // namespace
 
 ir::Function flatten(const ir::Function& function) {
-  ReachFinder reach;
+  ReachFinder reach(function);
   reach(function.body);
   Flattener flattener(reach);
   ir::Function out = function;

@@ -2,7 +2,6 @@
 #include <set>
 #include <utility>
 
-#include "base/whole_division.h"
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
@@ -17,13 +16,14 @@ using ir::Expr;
 using ir::Stmt;
 
 // Extents that the storage covers, an entry a logical axis: rounded up to whole blocks.
-std::vector<int64_t> covered_extents(const ir::Buffer& buffer) {
-  std::vector<int64_t> covered(buffer->extents.size());
+std::vector<Expr> covered_extents(const ir::Buffer& buffer) {
+  std::vector<Expr> covered(buffer->extents.size());
   for (const ir::PhysicalAxis& axis : ir::physical_axes(*buffer)) {
     if (axis.modulus != 0) continue;
     const auto d = static_cast<size_t>(axis.axis);
-    const int64_t extent = tensor::as_int(buffer->extents[d]).value_or(0);
-    covered[d] = round_up(extent, axis.divisor);
+    covered[d] = axis.divisor == 1
+                     ? buffer->extents[d]
+                     : tensor::ceil_div(buffer->extents[d], tensor::imm(axis.divisor)) * axis.divisor;
   }
   return covered;
 }
@@ -52,7 +52,8 @@ Stmt with_mask(const Stmt& stmt, const Expr& condition) {
 
 class MemoryGuard final : public ir::Rewriter {
  public:
-  MemoryGuard() : simplifier_(ranges_) {}
+  explicit MemoryGuard(const ir::Function& function)
+      : ranges_(analysis::ranges_of(function.dims)), simplifier_(ranges_) {}
 
  protected:
   Stmt rewrite(const Stmt& stmt) override {
@@ -91,11 +92,12 @@ class MemoryGuard final : public ir::Rewriter {
   }
 
   // What must hold for the index to lie in [0, extent), as far as it is not known; null if it is known.
-  Expr needed(const Expr& index, int64_t extent) {
+  Expr needed(const Expr& index, const Expr& extent) {
     const Interval range = simplifier_.values(index);
     Expr test;
     if (range.min < 0) test = unless_known(tensor::imm(0) <= index);
-    if (range.max >= extent) test = tensor::both(test, unless_known(index < tensor::imm(extent)));
+    const std::optional<int64_t> number = tensor::as_int(extent);
+    if (!number || range.max >= *number) test = tensor::both(test, unless_known(index < extent));
     return test;
   }
 
@@ -114,7 +116,7 @@ class MemoryGuard final : public ir::Rewriter {
 
   Expr needed(const ir::Load& load) {
     if (inside_storage(load)) return nullptr;
-    const std::vector<int64_t> extents = covered_extents(load.buffer);
+    const std::vector<Expr> extents = covered_extents(load.buffer);
     Expr all;
     for (size_t d = 0; d < extents.size(); ++d)
       if (Expr test = needed(load.indices[d], extents[d])) all = tensor::both(all, test);
@@ -146,7 +148,7 @@ class MemoryGuard final : public ir::Rewriter {
 
 ir::Function guard_memory(const ir::Function& function) {
   ir::Function out = function;
-  out.body = MemoryGuard()(function.body);
+  out.body = MemoryGuard(function)(function.body);
   return out;
 }
 

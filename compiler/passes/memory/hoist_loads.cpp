@@ -13,7 +13,8 @@ using ir::Stmt;
 
 class LoadHoister final : public NamingRewriter {
  public:
-  LoadHoister() : simplifier_(ranges_) {}
+  explicit LoadHoister(const ir::Function& function)
+      : ranges_(analysis::ranges_of(function.dims)), simplifier_(ranges_) {}
 
  protected:
   Expr expression(const Expr& expr) override { return reuse(hoist(expr)); }
@@ -82,7 +83,7 @@ class LoadHoister final : public NamingRewriter {
 
 ir::Function hoist_loads(const ir::Function& function) {
   ir::Function out = function;
-  out.body = LoadHoister()(function.body);
+  out.body = LoadHoister(function)(function.body);
   return out;
 }
 

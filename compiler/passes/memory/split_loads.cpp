@@ -22,7 +22,8 @@ struct Address {
 
 class LoadSplitter final : public ir::Rewriter {
  public:
-  LoadSplitter() : simplifier_(ranges_) {}
+  explicit LoadSplitter(const ir::Function& function)
+      : ranges_(analysis::ranges_of(function.dims)), simplifier_(ranges_) {}
 
  protected:
   Expr rewrite(const Expr& expr) override {
@@ -88,7 +89,7 @@ class LoadSplitter final : public ir::Rewriter {
 
 ir::Function split_loads(const ir::Function& function) {
   ir::Function out = function;
-  out.body = LoadSplitter()(function.body);
+  out.body = LoadSplitter(function)(function.body);
   return out;
 }
 

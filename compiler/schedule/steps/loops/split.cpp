@@ -47,7 +47,9 @@ std::optional<Illegal> apply_step(StateData& data, const Split& step) {
   SymInt tile = 1;
   if (auto reason = read_factors(data, step, factors, tile)) return reason;
   const Expr divides = tensor::divides(tile, old.extent);
-  if (step.tail == Tail::kShift &&
+  // Where named dimensions say how far the loop goes, it may be shorter than a tile.
+  const Tail tail = data.has_dims(old.extent) ? Tail::kGuard : step.tail;
+  if (tail == Tail::kShift &&
       (stage->is_reduction() || old.reduce || !data.require(tensor::less_equal(tile, old.extent))))
     return Illegal::kShiftTail;
 
@@ -62,13 +64,15 @@ std::optional<Illegal> apply_step(StateData& data, const Split& step) {
     loops.push_back({absl::StrCat(old.name, ".", i), extent, old.reduce, Annotation::kSerial});
     vars.push_back(tensor::var(loops.back().name));
     Expr part = vars.back() * units[i].expr();
-    if (i == 0 && step.tail == Tail::kShift && tensor::as_int(divides) != 1)
+    if (i == 0 && tail == Tail::kShift && tensor::as_int(divides) != 1)
       part = shifted_start(vars.back(), tile, old.extent - tile);
     value = i == 0 ? part : value + part;
   }
   replace_loops(*stage, index, 1, loops, vars, {value});
-  if (step.tail == Tail::kGuard && tensor::as_int(divides) != 1)
-    stage->guards.push_back(tensor::logical_or(divides, value < old.extent.expr()));
+  if (tail == Tail::kGuard && tensor::as_int(divides) != 1) {
+    const Expr inside = value < old.extent.expr();
+    stage->guards.push_back(data.has_dims(old.extent) ? inside : tensor::logical_or(divides, inside));
+  }
   return std::nullopt;
 }
 

@@ -38,6 +38,16 @@ void check_schedule(const tensor::Workload& workload, const schedule::Schedule& 
       passes::lower(workload, schedule, ports, {.pipeline = pipeline, .verify_each = true});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
   check_round_trip(lowered->function, pipeline.promises);
+  check_run(workload, *lowered, schedule, {}, seed);
+}
+
+void check_run(const tensor::Workload& unbound, const passes::Lowered& kernel,
+               const schedule::Schedule& schedule, const tensor::Binding& binding, uint64_t seed) {
+  SCOPED_TRACE(tensor::binding_text(binding));
+  const passes::Lowered* lowered = &kernel;
+  const tensor::Workload workload = tensor::bind(unbound, binding).value();
+  std::vector<int64_t> dims;
+  for (const tensor::Dimension& dim : unbound.dims) dims.push_back(binding.at(dim.var->name));
 
   std::vector<std::vector<double>> inputs, params;
   for (size_t i = 0; i < workload.inputs.size(); ++i) {
@@ -66,10 +76,13 @@ void check_schedule(const tensor::Workload& workload, const schedule::Schedule& 
     params.push_back(pack(lowered->param_layouts[i], extents, sums));
   }
   const size_t first_output = params.size();
-  for (size_t i = params.size(); i < lowered->param_elements.size(); ++i)
-    params.emplace_back(static_cast<size_t>(lowered->param_elements[i]), std::nan(""));
+  for (const tensor::Buffer& output : workload.outputs) {
+    const std::vector<double> ones(static_cast<size_t>(tensor::element_count(output)), 1);
+    params.emplace_back(pack(lowered->param_layouts[params.size()], extents_of(output), ones).size(),
+                        std::nan(""));
+  }
   absl::StatusOr<std::vector<std::vector<double>>> results =
-      interpret_values(lowered->function, std::move(params));
+      interpret_values(lowered->function, std::move(params), dims);
   ASSERT_TRUE(results.ok()) << results.status() << "\n" << ir::to_string(lowered->function);
   for (size_t k = 0; k < workload.outputs.size(); ++k) {
     const size_t param = first_output + k;

@@ -14,4 +14,8 @@ void check_schedule(const tensor::Workload& workload, const schedule::Schedule& 
                     const tensor::PortLayouts& ports, uint64_t seed, const std::string& context,
                     const passes::Pipeline& pipeline = passes::cpu_pipeline());
 
+// Runs what lowering made of the workload for those values of its named dimensions, and compares as above.
+void check_run(const tensor::Workload& workload, const passes::Lowered& lowered,
+               const schedule::Schedule& schedule, const tensor::Binding& binding, uint64_t seed);
+
 }  // namespace tf::test

@@ -1,0 +1,213 @@
+#include "compiler/graph/dynamic/join_workloads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+
+namespace tf::graph {
+namespace {
+
+using tensor::as;
+using tensor::Buffer;
+using tensor::Expr;
+using tensor::Workload;
+
+absl::Status differs(std::string_view what) {
+  return absl::NotFoundError(absl::StrCat("the computation is another one at another size: ",
+                                          absl::string_view(what.data(), what.size())));
+}
+
+template <typename T, typename F>
+bool all_equal(std::span<const T> all, F&& of) {
+  return std::ranges::all_of(all, [&](const T& each) { return of(each) == of(all[0]); });
+}
+
+// What a node is apart from its operands, numbers and the buffers that it reads.
+int64_t sort_of(const Expr& expr) {
+  int64_t detail = 0;
+  if (const auto* unary = as<tensor::Unary>(expr)) detail = static_cast<int64_t>(unary->op);
+  if (const auto* binary = as<tensor::Binary>(expr)) detail = static_cast<int64_t>(binary->op);
+  if (const auto* call = as<tensor::Call>(expr)) detail = static_cast<int64_t>(call->function);
+  return (static_cast<int64_t>(expr->kind()) << 32) + (detail << 16) +
+         (static_cast<int64_t>(expr->type().element) << 8) +
+         static_cast<int64_t>(tensor::operands(expr).size());
+}
+
+class Joiner {
+ public:
+  Joiner(const Samples& samples, std::span<const Workload> at_points) : samples_(samples), all_(at_points) {
+    vars_.resize(all_.size());
+    buffers_.resize(all_.size());
+  }
+
+  absl::StatusOr<Workload> run() {
+    const Workload& base = all_[0];
+    if (!all_equal(all_, [](const Workload& w) { return w.inputs.size(); }) ||
+        !all_equal(all_, [](const Workload& w) { return w.stages.size(); }) ||
+        !all_equal(all_, [](const Workload& w) { return w.outputs.size(); }))
+      return differs("it has other operands or steps");
+    Workload out;
+    out.label = base.label;
+    for (size_t i = 0; i < base.inputs.size(); ++i) {
+      tensor::Input input = base.inputs[i];
+      if (!all_equal(all_, [&](const Workload& w) { return w.inputs[i].constant; }))
+        return differs("an operand is a constant");
+      TF_ASSIGN_OR_RETURN(input.buffer, buffer([&](size_t p) { return all_[p].inputs[i].buffer; }));
+      out.inputs.push_back(std::move(input));
+    }
+    for (size_t i = 0; i < base.stages.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(tensor::Stage stage, stage_of(i));
+      out.stages.push_back(std::move(stage));
+    }
+    for (size_t i = 0; i < base.outputs.size(); ++i) {
+      const Buffer& output = buffers_[0].at(base.outputs[i].get());
+      for (size_t p = 0; p < all_.size(); ++p)
+        if (!buffers_[p].at(all_[p].outputs[i].get()).same_as(output))
+          return differs("another step is its result");
+      out.outputs.push_back(output);
+    }
+    for (const tensor::Dimension& dim : samples_.dims)
+      if (used_.contains(dim.var.get())) out.dims.push_back(dim);
+    TF_RETURN_IF_ERROR(tensor::verify(out));
+    return out;
+  }
+
+ private:
+  absl::StatusOr<Expr> number(const std::vector<int64_t>& values) {
+    const std::optional<Expr> fitted = fit(samples_, values);
+    if (!fitted)
+      return differs(absl::StrCat("a number is ", values[0], ", then ", values[1], ", then ", values[2]));
+    tensor::for_each(*fitted, [&](const Expr& e) {
+      if (const auto* var = as<tensor::VarNode>(e)) used_.insert(var);
+      return true;
+    });
+    return *fitted;
+  }
+
+  // The buffer that `at` gives for each point.
+  absl::StatusOr<Buffer> buffer(const std::function<Buffer(size_t)>& at) {
+    const Buffer base = at(0);
+    std::vector<Expr> extents;
+    for (size_t p = 1; p < all_.size(); ++p)
+      if (at(p)->rank() != base->rank() || at(p)->element != base->element)
+        return differs("a tensor has another type");
+    for (size_t d = 0; d < base->extents.size(); ++d) {
+      TF_ASSIGN_OR_RETURN(Expr extent, join([&](size_t p) { return at(p)->extents[d]; }));
+      extents.push_back(std::move(extent));
+    }
+    const Buffer joined =
+        tensor::buffer(base->name, base->element, std::move(extents), base->scope, base->layout);
+    for (size_t p = 0; p < all_.size(); ++p) buffers_[p][at(p).get()] = joined;
+    return joined;
+  }
+
+  absl::StatusOr<std::vector<tensor::Axis>> axes(
+      const std::function<const std::vector<tensor::Axis>&(size_t)>& at) {
+    std::vector<tensor::Axis> joined;
+    for (size_t p = 1; p < all_.size(); ++p)
+      if (at(p).size() != at(0).size()) return differs("a step has other axes");
+    for (size_t i = 0; i < at(0).size(); ++i) {
+      const tensor::Var var = at(0)[i].var;
+      TF_ASSIGN_OR_RETURN(Expr extent, join([&](size_t p) { return at(p)[i].extent; }));
+      for (size_t p = 0; p < all_.size(); ++p) vars_[p][at(p)[i].var.get()] = var;
+      joined.push_back({var, std::move(extent)});
+    }
+    return joined;
+  }
+
+  absl::StatusOr<tensor::Stage> stage_of(size_t number) {
+    const auto at = [&](size_t p) -> const tensor::Stage& { return all_[p].stages[number]; };
+    tensor::Stage stage;
+    for (size_t p = 1; p < all_.size(); ++p)
+      if (at(p).combiner != at(0).combiner) return differs("a step combines in another way");
+    stage.combiner = at(0).combiner;
+    TF_ASSIGN_OR_RETURN(stage.axes, axes([&](size_t p) -> const auto& { return at(p).axes; }));
+    TF_ASSIGN_OR_RETURN(stage.reduce_axes, axes([&](size_t p) -> const auto& { return at(p).reduce_axes; }));
+    TF_ASSIGN_OR_RETURN(stage.body, join([&](size_t p) { return at(p).body; }));
+    TF_ASSIGN_OR_RETURN(stage.output, buffer([&](size_t p) { return at(p).output; }));
+    return stage;
+  }
+
+  absl::StatusOr<Expr> join(const std::function<Expr(size_t)>& at) {
+    std::vector<Expr> all;
+    for (size_t p = 0; p < all_.size(); ++p) all.push_back(at(p));
+    return join(all);
+  }
+
+  absl::StatusOr<Expr> join(const std::vector<Expr>& all) {
+    const Expr& base = all[0];
+    for (const Expr& each : all)
+      if (sort_of(each) != sort_of(base)) return differs("a step is another expression");
+    if (as<tensor::IntImm>(base)) return integers(all);
+    if (as<tensor::FloatImm>(base)) return floats(all);
+    if (as<tensor::VarNode>(base)) {
+      for (size_t p = 0; p < all.size(); ++p)
+        if (vars_[p].at(as<tensor::VarNode>(all[p])).get() != as<tensor::VarNode>(base))
+          return differs("a step uses another axis");
+      return base;
+    }
+    std::vector<Expr> operands;
+    const size_t count = tensor::operands(base).size();
+    for (size_t i = 0; i < count; ++i) {
+      TF_ASSIGN_OR_RETURN(Expr operand, join([&](size_t p) { return tensor::operands(all[p])[i]; }));
+      operands.push_back(std::move(operand));
+    }
+    const auto* load = as<tensor::Load>(base);
+    if (!load) return tensor::with_operands(base, operands);
+    const Buffer& from = buffers_[0].at(load->buffer.get());
+    for (size_t p = 0; p < all.size(); ++p)
+      if (!buffers_[p].at(as<tensor::Load>(all[p])->buffer.get()).same_as(from))
+        return differs("a step reads another tensor");
+    return tensor::load(from, std::move(operands));
+  }
+
+  absl::StatusOr<Expr> integers(const std::vector<Expr>& all) {
+    std::vector<int64_t> values;
+    for (const Expr& each : all) values.push_back(as<tensor::IntImm>(each)->value);
+    if (all_equal(std::span<const int64_t>(values), std::identity())) return all[0];
+    TF_ASSIGN_OR_RETURN(Expr fitted, number(values));
+    return tensor::cast(all[0]->type(), fitted);
+  }
+
+  // A count of elements as a float, or one divided by it, as means have them.
+  absl::StatusOr<Expr> floats(const std::vector<Expr>& all) {
+    const tensor::Type type = all[0]->type();
+    const auto value = [&](size_t p) { return as<tensor::FloatImm>(all[p])->value; };
+    const auto same = [&](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    bool equal = true, whole = true, reciprocal = true;
+    std::vector<int64_t> values, divisors;
+    for (size_t p = 0; p < all.size(); ++p) {
+      const double v = value(p), divisor = std::round(1 / v);
+      equal = equal && same(v, value(0)) && std::signbit(v) == std::signbit(value(0));
+      whole = whole && std::abs(v) < 1e15 && v == std::trunc(v);
+      reciprocal =
+          reciprocal && std::abs(divisor) < 1e15 && tensor::round_to_element(type.element, 1 / divisor) == v;
+      values.push_back(whole ? static_cast<int64_t>(v) : 0);
+      divisors.push_back(reciprocal ? static_cast<int64_t>(divisor) : 0);
+    }
+    if (equal) return all[0];
+    if (!whole && !reciprocal) return differs(absl::StrCat("a number is ", value(0), ", then ", value(1)));
+    TF_ASSIGN_OR_RETURN(const Expr fitted, number(whole ? values : divisors));
+    const Expr rounded = tensor::cast(type, fitted);
+    return whole ? rounded : tensor::imm(type, 1) / rounded;
+  }
+
+  const Samples& samples_;
+  const std::span<const Workload> all_;
+  std::vector<std::map<const tensor::VarNode*, tensor::Var>> vars_;   // of each point: the joined ones
+  std::vector<std::map<const tensor::BufferNode*, Buffer>> buffers_;  // likewise
+  std::set<const tensor::VarNode*> used_;                             // of the dimensions
+};
+
+}  // namespace
+
+absl::StatusOr<Workload> join_workloads(const Samples& samples, std::span<const Workload> at_points) {
+  return Joiner(samples, at_points).run();
+}
+
+}  // namespace tf::graph
