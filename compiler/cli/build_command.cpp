@@ -144,8 +144,8 @@ absl::StatusOr<std::string> model_name(const BuildArguments& arguments, const st
   return name;
 }
 
-absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lock> lock, graph::Graph graph,
-                               const target::Target& target) {
+absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lock> lock,
+                               const graph::Network& network, const target::Target& target) {
   const int threads = arguments.threads;
   std::unique_ptr<database::Records> records;
   if (!arguments.database.empty()) {
@@ -154,16 +154,16 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lo
   if (lock) {
     LockedSource times(std::move(lock->layouts), records.get(), arguments.allowed,
                        LockedSource::Unknown::kNoSchedule);
-    TF_ASSIGN_OR_RETURN(Plan plan, records::plan_layouts(times, std::move(graph), target, threads));
+    TF_ASSIGN_OR_RETURN(Plan plan, records::plan_layouts(times, network, target, threads));
     LockedSource source(std::move(lock->tasks), records.get(), arguments.allowed);
     TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
     return plan;
   }
-  if (!records) return records::plan_untuned(std::move(graph), target);
+  if (!records) return records::plan_untuned(network, target);
   std::optional<std::string> device;
   if (!arguments.device.empty()) device = arguments.device;
-  TF_ASSIGN_OR_RETURN(Plan plan, records::plan_by_records(*records, std::move(graph), target, threads, device,
-                                                          arguments.allowed));
+  TF_ASSIGN_OR_RETURN(
+      Plan plan, records::plan_by_records(*records, network, target, threads, device, arguments.allowed));
   tell_of_verdict(plan);
   TF_RETURN_IF_ERROR(tell_of_other_records(*records, plan, device, target, threads));
   TF_RETURN_IF_ERROR(hint_at_numerics(*records, plan.program, device, arguments, target));
@@ -352,8 +352,8 @@ absl::StatusOr<int> run(BuildArguments arguments) {
   TF_ASSIGN_OR_RETURN(arguments.name, model_name(arguments, lock));
   TF_RETURN_IF_ERROR(check_outputs(arguments));
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
-  TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
-  TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(lock), std::move(graph), target));
+  TF_ASSIGN_OR_RETURN(const graph::Network network, load_network(arguments.model));
+  TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(lock), network, target));
   const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
   if (strict && name_missing(plan.program, plan.choices) > 0) {
     if (arguments.database.empty())
@@ -391,6 +391,7 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BuildArguments>();
   CLI::App* command = app.add_subcommand("build", "Compile a network into model.so, model.h and tuning.lock");
   add_model_options(*command, arguments->model);
+  add_anchor_option(*command, arguments->model);
   command->add_option("-o,--output", arguments->output, "Output folder")->required();
   command->add_option("--name", arguments->name,
                       "Name of the model: functions begin with NAME_, and the library is libNAME.so [from "

@@ -1,9 +1,12 @@
 #include "compiler/cli/model_arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/machine/cpu_list.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
@@ -29,7 +32,10 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
   command.add_option("--target", arguments.target, "Target to compile for: host, x86_64:cpu=znver4, …")
       ->capture_default_str();
   command
-      .add_option("--dim", arguments.dims, "NAME=N: value of a named dimension of the network; repeatable")
+      .add_option(
+          "--dim", arguments.dims,
+          "NAME=N: value of a named dimension of the network, or, where a library for all sizes is built, "
+          "NAME=LEAST..MOST; repeatable")
       ->allow_extra_args(false);
   command
       .add_option("--input", arguments.inputs,
@@ -41,18 +47,52 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
       ->allow_extra_args(false);
 }
 
-absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
+void add_anchor_option(CLI::App& command, ModelArguments& arguments) {
+  command
+      .add_option(
+          "--at", arguments.anchors,
+          "NAME=N,N,…: sizes of a dimension with a range that get kernels of their own, as in batch=1,8,64; "
+          "with several dimensions, all combinations; repeatable")
+      ->allow_extra_args(false);
+}
+
+namespace {
+
+struct Dims {
+  tensor::Binding values;
+  std::vector<tensor::Dimension> ranges;
+};
+
+// NAME=N or NAME=LEAST..MOST.
+absl::Status read_dim(const std::string& text, Dims& dims) {
+  const size_t equals = text.rfind('=');
+  const std::string name = text.substr(0, equals == std::string::npos ? 0 : equals);
+  const std::string range = name.empty() ? "" : text.substr(equals + 1);
+  const size_t dots = range.find("..");
+  int64_t low = 0, high = 0;
+  const bool is_range = dots != std::string::npos;
+  if (!absl::SimpleAtoi(range.substr(0, dots), &low) ||
+      (is_range && !absl::SimpleAtoi(range.substr(dots + 2), &high)))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--dim ", text, ": write it as NAME=N, as in --dim batch=4, or as a range, as in --dim batch=1..64"));
+  const bool is_known = dims.values.contains(name) || std::ranges::any_of(dims.ranges, [&](const auto& dim) {
+                          return dim.var->name == name;
+                        });
+  if (is_known) return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", name, "\" twice"));
+  if (is_range && (low < 1 || high < low || high > tensor::Dimension().high))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--dim ", text, ": a range goes from 1 or more up to at most ", tensor::Dimension().high));
+  if (is_range)
+    dims.ranges.push_back({tensor::var(name), low, high});
+  else
+    dims.values[name] = low;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<frontends::ImportOptions> import_options(const ModelArguments& arguments, Dims& dims) {
   frontends::ImportOptions options;
-  for (const std::string& text : arguments.dims) {
-    const size_t equals = text.rfind('=');
-    int64_t value = 0;
-    if (equals == 0 || equals == std::string::npos || !absl::SimpleAtoi(text.substr(equals + 1), &value))
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dim ", text, ": write it as NAME=N, as in --dim batch=4"));
-    const std::string name = text.substr(0, equals);
-    if (!options.dims.insert({name, value}).second)
-      return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", name, "\" twice"));
-  }
+  for (const std::string& text : arguments.dims) TF_RETURN_IF_ERROR(read_dim(text, dims));
+  options.dims = dims.values;
   for (const std::string& text : arguments.inputs) {
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos)
@@ -61,7 +101,78 @@ absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
     options.given[text.substr(0, equals)] = text.substr(equals + 1);
   }
   options.outputs = arguments.exposed;
+  return options;
+}
+
+// NAME=N,N,… for each dimension with a range; all combinations.
+absl::StatusOr<std::vector<tensor::Binding>> read_anchors(const std::vector<std::string>& texts,
+                                                          const std::vector<tensor::Dimension>& ranges) {
+  std::map<std::string, std::vector<int64_t>> sizes;
+  for (const std::string& text : texts) {
+    const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    const auto dim =
+        std::ranges::find_if(ranges, [&](const auto& each) { return each.var->name == parts[0]; });
+    if (dim == ranges.end())
+      return absl::InvalidArgumentError(absl::StrCat("--at ", text, ": no --dim gives '", parts[0],
+                                                     "' a range, as in --dim ", parts[0], "=1..64"));
+    for (const absl::string_view number : absl::StrSplit(parts.size() > 1 ? parts[1] : "", ',')) {
+      int64_t size = 0;
+      if (!absl::SimpleAtoi(number, &size) || size < dim->low || size > dim->high)
+        return absl::InvalidArgumentError(absl::StrCat("--at ", text, ": write sizes from ", dim->low, " to ",
+                                                       dim->high, ", as in --at ", parts[0], "=", dim->low,
+                                                       ",", dim->high));
+      sizes[parts[0]].push_back(size);
+    }
+  }
+  if (sizes.empty()) return std::vector<tensor::Binding>{};
+  std::vector<tensor::Binding> anchors = {{}};
+  for (const tensor::Dimension& dim : ranges) {
+    if (!sizes.contains(dim.var->name))
+      return absl::InvalidArgumentError(absl::StrCat("--at has sizes of some dimensions, but none of '",
+                                                     dim.var->name, "': give some, as in --at ",
+                                                     dim.var->name, "=", dim.high));
+    std::vector<tensor::Binding> more;
+    for (const tensor::Binding& anchor : anchors) {
+      for (const int64_t size : sizes[dim.var->name]) {
+        more.push_back(anchor);
+        more.back()[dim.var->name] = size;
+      }
+    }
+    anchors = std::move(more);
+  }
+  return anchors;
+}
+
+}  // namespace
+
+absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
+  Dims dims;
+  TF_ASSIGN_OR_RETURN(const frontends::ImportOptions options, import_options(arguments, dims));
+  if (!dims.ranges.empty())
+    return absl::InvalidArgumentError(absl::StrCat("--dim ", dims.ranges[0].var->name,
+                                                   ": this command looks at one size: write it as ",
+                                                   dims.ranges[0].var->name, "=", dims.ranges[0].high));
   return frontends::import_file(arguments.model, options);
+}
+
+absl::StatusOr<graph::Network> load_network(const ModelArguments& arguments) {
+  Dims dims;
+  TF_ASSIGN_OR_RETURN(frontends::ImportOptions options, import_options(arguments, dims));
+  TF_ASSIGN_OR_RETURN(const std::vector<tensor::Binding> anchors,
+                      read_anchors(arguments.anchors, dims.ranges));
+  if (dims.ranges.empty()) {
+    TF_ASSIGN_OR_RETURN(graph::Graph graph, frontends::import_file(arguments.model, options));
+    return graph::Network(std::move(graph));
+  }
+  graph::Network network;
+  network.dims = dims.ranges;
+  network.anchors = anchors;
+  network.at = [model = arguments.model, options = std::move(options)](const tensor::Binding& sizes) {
+    frontends::ImportOptions of_size = options;
+    of_size.dims.insert(sizes.begin(), sizes.end());
+    return frontends::import_file(model, of_size);
+  };
+  return network;
 }
 
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {

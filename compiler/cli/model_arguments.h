@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/frontends/frontends.h"
-#include "compiler/graph/graph.h"
+#include "compiler/graph/dynamic/plan_network.h"
 #include "compiler/target/target.h"
 
 namespace CLI {
@@ -21,13 +21,19 @@ void add_affinity_option(CLI::App& command, std::vector<int>& cpus);
 struct ModelArguments {
   std::string model;
   std::string target = "host";
-  std::vector<std::string> dims;     // NAME=N
+  std::vector<std::string> dims;     // NAME=N or NAME=LEAST..MOST
+  std::vector<std::string> anchors;  // NAME=N,N,…
   std::vector<std::string> inputs;   // NAME=VALUE
   std::vector<std::string> exposed;  // values inside that become outputs
 };
 void add_model_options(CLI::App& command, ModelArguments& arguments);
 
-// The imported graph. INVALID_ARGUMENT for a --dim that is not NAME=N and an --input without a name; else as frontends::import_file.
+// --at, of commands that take dimensions as ranges.
+void add_anchor_option(CLI::App& command, ModelArguments& arguments);
+
+// The network, with the dimensions that are given as ranges open. Errors: as load_model.
+absl::StatusOr<graph::Network> load_network(const ModelArguments& arguments);
+// The imported graph, every dimension with a value. INVALID_ARGUMENT for a --dim that is not NAME=N and an --input without a name; else as frontends::import_file.
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments);
 // A CPU: INVALID_ARGUMENT for a GPU, for which single kernels are all that compiles.
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments);

@@ -100,14 +100,23 @@ class KernelBuilder {
       }
     }
     const graph::Task& t = program_.tasks[task];
-    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(t.kernel.workload, t.kernel.binding));
-    const schedule::Schedule schedule = recipes::default_schedule({.workload = bound,
-                                                                   .ports = t.kernel.ports,
-                                                                   .target = options_.target,
-                                                                   .threads = options_.threads,
-                                                                   .allowed = options_.allowed_numerics});
-    TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
-    if (built) return absl::OkStatus();
+    // A kernel for all sizes has the default schedule of one of them: of the first for which it is legal at all, else none.
+    std::vector<tensor::KernelSpec> at_sizes = t.at_sizes;
+    if (at_sizes.empty()) at_sizes.push_back(t.kernel);
+    for (const tensor::KernelSpec& kernel : at_sizes) {
+      TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(kernel.workload, kernel.binding));
+      const schedule::Schedule schedule = recipes::default_schedule({.workload = bound,
+                                                                     .ports = kernel.ports,
+                                                                     .target = options_.target,
+                                                                     .threads = options_.threads,
+                                                                     .allowed = options_.allowed_numerics});
+      TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
+      if (built) return absl::OkStatus();
+    }
+    if (!t.at_sizes.empty()) {
+      TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule::Schedule{})));
+      if (built) return absl::OkStatus();
+    }
     return absl::InternalError(
         absl::StrCat("its default schedule does not compile: ", kernels_[task].problem));
   }
@@ -273,8 +282,14 @@ absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(cons
                                                                             ScheduleSource& source) {
   std::vector<std::optional<ScheduleChoice>> choices;
   for (const graph::Task& task : program.tasks) {
-    TF_ASSIGN_OR_RETURN(std::optional<ScheduleChoice> choice,
-                        source.find(tensor::key_for(task.kernel, target, threads)));
+    std::optional<ScheduleChoice> choice;
+    for (const tensor::KernelSpec& kernel : task.at_sizes) {
+      TF_ASSIGN_OR_RETURN(choice, source.find(tensor::key_for(kernel, target, threads)));
+      if (choice) break;
+    }
+    if (task.at_sizes.empty()) {
+      TF_ASSIGN_OR_RETURN(choice, source.find(tensor::key_for(task.kernel, target, threads)));
+    }
     choices.push_back(std::move(choice));
   }
   return choices;

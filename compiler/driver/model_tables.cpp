@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/driver/element_number.h"
+#include "compiler/driver/size_code.h"
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/graph/program/host_calls.h"
 #include "compiler/runtime/axis_map.h"
@@ -214,15 +215,43 @@ runtime::ModelBuffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
   return {space, static_cast<uint32_t>(place.index), place.offset_bytes, size_bytes};
 }
 
+// How far the value lies from where its root lies.
+tensor::Expr offset_of_run(const graph::Program& program, int value) {
+  tensor::Expr sum = tensor::imm(0);
+  for (; value >= 0; value = program.values[static_cast<size_t>(value)].within) {
+    const graph::Value& part = program.values[static_cast<size_t>(value)];
+    sum = sum +
+          (part.offset_of_run ? part.offset_of_run : tensor::imm(static_cast<int64_t>(part.offset_bytes)));
+  }
+  return sum;
+}
+
+runtime::ModelBuffer buffer_of(const graph::Program& program, const graph::MemoryPlan& memory, int value,
+                               uint64_t size_bytes, const std::vector<tensor::Dimension>& dims) {
+  const graph::Place& place = memory.places[static_cast<size_t>(value)];
+  const auto offset = static_cast<int64_t>(place.offset_bytes);
+  const tensor::Expr inner = offset_of_run(program, value);
+  runtime::ModelBuffer buffer = buffer_at(place, size_bytes);
+  if (!tensor::as_int(inner)) {
+    const int64_t greatest = program.graph.value(inner);
+    buffer.offset_bytes = sized(tensor::imm(offset - greatest) + inner, offset, dims);
+  }
+  buffer.size_bytes =
+      sized(program.values[static_cast<size_t>(value)].size_of_run, static_cast<int64_t>(size_bytes), dims);
+  return buffer;
+}
+
 runtime::ModelTensor tensor_of(const graph::Program& program, int value, const std::string& name,
-                               int64_t index_extent) {
+                               int64_t index_extent, const std::vector<tensor::Dimension>& dims) {
   const graph::TensorType& type = program.graph.type(program.values[value].node);
-  const std::vector<int64_t> shape = program.graph.shape(type);
-  return {name,
-          element_number(type.element),
-          {shape.begin(), shape.end()},
-          program.values[value].size_bytes,
-          index_extent};
+  std::vector<runtime::Sized> extents;
+  for (const tensor::Expr& extent : type.extents) {
+    const int64_t greatest = program.graph.value(extent);
+    extents.push_back(dims.empty() ? runtime::Sized(greatest) : sized(extent, greatest, dims));
+  }
+  const graph::Value& described = program.values[value];
+  return {name, element_number(type.element), std::move(extents),
+          sized(described.size_of_run, static_cast<int64_t>(described.size_bytes), dims), index_extent};
 }
 
 runtime::ModelIndices indices_of(const graph::Program& program, const graph::Call& call) {
@@ -236,9 +265,13 @@ runtime::ModelIndices indices_of(const graph::Program& program, const graph::Cal
 // Makes the steps of a model's programs.
 class StepMaker {
  public:
-  StepMaker(const std::vector<graph::Task>& tasks, const std::vector<Kernel>& kernels,
+  StepMaker(const graph::Program& model, const std::vector<Kernel>& kernels,
             const std::vector<std::string>& host_functions, WeightsWriter& weights)
-      : tasks_(tasks), kernels_(kernels), host_functions_(host_functions), weights_(weights) {}
+      : tasks_(model.tasks),
+        dims_(model.dims),
+        kernels_(kernels),
+        host_functions_(host_functions),
+        weights_(weights) {}
 
   // The bodies that calls of the program run are programs first_body, first_body + 1, ….
   absl::StatusOr<std::vector<runtime::ModelStep>> steps(const graph::Program& program,
@@ -284,7 +317,7 @@ class StepMaker {
         continue;
       }
       TF_RETURN_IF_ERROR(check_size(port, operand.value, absl::StrCat("operand ", i)));
-      step.buffers.push_back(buffer_at(memory.places[operand.value], port.size_bytes()));
+      step.buffers.push_back(buffer_of(program, memory, operand.value, port.size_bytes(), dims_));
     }
     for (size_t i = call.operands.size(); i + 1 < wanted; ++i) {
       const Port& port = ports[static_cast<int>(i)];
@@ -296,8 +329,12 @@ class StepMaker {
       step.buffers.push_back({TF_SPACE_WEIGHTS, 0, offset_bytes, port.size_bytes()});
     }
     TF_RETURN_IF_ERROR(check_size(*ports.rbegin(), call.results[0], "the result"));
-    step.buffers.push_back(buffer_at(memory.places[call.results[0]], ports.rbegin()->size_bytes()));
+    step.buffers.push_back(buffer_of(program, memory, call.results[0], ports.rbegin()->size_bytes(), dims_));
     step.dims = {compiled.manifest.dim_values().begin(), compiled.manifest.dim_values().end()};
+    for (size_t i = 0; i < task.dims.size(); ++i) {
+      const tensor::Dimension& dim = dims_[static_cast<size_t>(task.dims[i])];
+      step.dims.push_back(sized(dim.var, dim.high, dims_));
+    }
     step.workspace_bytes = compiled.manifest.workspace_bytes();
     step.workspace_per_thread_bytes = compiled.manifest.workspace_per_thread_bytes();
     step.flops = task.flops;
@@ -314,7 +351,7 @@ class StepMaker {
     runtime::ModelStep step{.name = call.name, .key = ""};
     for (const graph::Operand& operand : call.operands) {
       if (operand.value >= 0) {
-        add_value(memory, operand.value, step);
+        add_value(program, memory, operand.value, step);
         continue;
       }
       TF_ASSIGN_OR_RETURN(const uint64_t offset_bytes, weights_.offset_of(program.graph, operand.constant));
@@ -323,13 +360,16 @@ class StepMaker {
            graph::as<graph::Constant>(program.graph.node(operand.constant))->data->bytes().size()});
     }
     for (const auto* values : {&call.results, &call.memory})
-      for (int value : *values) add_value(memory, value, step);
+      for (int value : *values) add_value(program, memory, value, step);
     if (const auto* host = std::get_if<graph::HostCall>(&call.what)) {
       const auto found = std::ranges::find(host_functions_, host->function);
       step.kernel =
           static_cast<uint32_t>(kernels_.size()) + static_cast<uint32_t>(found - host_functions_.begin());
-      const std::vector<int64_t> numbers = graph::host_numbers(*host, program.graph, node);
-      step.dims = {numbers.begin(), numbers.end()};
+      std::vector<int64_t> numbers;
+      if (call.numbers.empty()) numbers = graph::host_numbers(*host, program.graph, node);
+      for (const tensor::Expr& number : call.numbers) numbers.push_back(program.graph.value(number));
+      for (size_t i = 0; i < numbers.size(); ++i)
+        step.dims.push_back(sized(call.numbers.empty() ? nullptr : call.numbers[i], numbers[i], dims_));
       const tf_host_workspace wanted = graph::host_workspace(host->function, numbers);
       step.workspace_bytes = wanted.bytes;
       step.workspace_per_thread_bytes = wanted.bytes_per_thread;
@@ -348,12 +388,14 @@ class StepMaker {
     return step;
   }
 
-  static void add_value(const graph::MemoryPlan& memory, int value, runtime::ModelStep& step) {
-    const auto v = static_cast<size_t>(value);
-    step.buffers.push_back(buffer_at(memory.places[v], memory.places[v].size_bytes));
+  void add_value(const graph::Program& program, const graph::MemoryPlan& memory, int value,
+                 runtime::ModelStep& step) const {
+    const uint64_t size_bytes = memory.places[static_cast<size_t>(value)].size_bytes;
+    step.buffers.push_back(buffer_of(program, memory, value, size_bytes, dims_));
   }
 
   const std::vector<graph::Task>& tasks_;
+  const std::vector<tensor::Dimension>& dims_;
   const std::vector<Kernel>& kernels_;
   const std::vector<std::string>& host_functions_;
   WeightsWriter& weights_;
@@ -378,16 +420,17 @@ uint32_t flatten(const graph::Program& program, const graph::MemoryPlan& memory,
   return static_cast<uint32_t>(number);
 }
 
-void describe_tensors(const graph::Program& program, runtime::ModelProgram& model) {
+void describe_tensors(const graph::Program& program, const std::vector<tensor::Dimension>& dims,
+                      runtime::ModelProgram& model) {
   const std::vector<NodeId> inputs = program.graph.inputs();
   const std::map<NodeId, int64_t> index_inputs = graph::index_inputs(program.graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto used = index_inputs.find(inputs[i]);
     model.inputs.push_back(tensor_of(program, program.inputs[i], program.graph.node(inputs[i]).name,
-                                     used == index_inputs.end() ? 0 : used->second));
+                                     used == index_inputs.end() ? 0 : used->second, dims));
   }
   for (size_t i = 0; i < program.outputs.size(); ++i)
-    model.outputs.push_back(tensor_of(program, program.outputs[i], program.graph.outputs[i].name, 0));
+    model.outputs.push_back(tensor_of(program, program.outputs[i], program.graph.outputs[i].name, 0, dims));
 }
 
 std::vector<std::string> host_functions(const graph::Program& program) {
@@ -405,13 +448,18 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
                                         const std::vector<Kernel>& kernels, const std::string& weights_path) {
   WeightsWriter weights(weights_path);
   const std::vector<std::string> functions = host_functions(program);
-  StepMaker maker(program.tasks, kernels, functions, weights);
+  StepMaker maker(program, kernels, functions, weights);
   Flattened all;
   flatten(program, memory, all);
   runtime::ModelDescription model;
+  for (const tensor::Dimension& dim : program.dims) model.dims.push_back({dim.var->name, dim.low, dim.high});
+  for (size_t i = 0; i < program.variants.size(); ++i) {
+    const graph::Variant& variant = program.variants[i];
+    model.variants.push_back({flatten(variant.program, memory.variants[i], all), variant.values});
+  }
   for (size_t i = 0; i < all.programs.size(); ++i) {
     runtime::ModelProgram& made = i == 0 ? model : model.bodies.emplace_back();
-    describe_tensors(*all.programs[i], made);
+    describe_tensors(*all.programs[i], program.dims, made);
     made.arena_bytes = all.memories[i]->arena_bytes;
     TF_ASSIGN_OR_RETURN(made.steps, maker.steps(*all.programs[i], *all.memories[i], all.bodies[i]));
   }

@@ -12,27 +12,27 @@
 
 namespace tf::records {
 
-absl::StatusOr<Plan> plan_layouts(driver::ScheduleSource& times, graph::Graph graph,
+absl::StatusOr<Plan> plan_layouts(driver::ScheduleSource& times, const graph::Network& network,
                                   const target::Target& target, int threads) {
   driver::MeasuredLayoutCost cost(times, target, threads);
   Plan plan;
-  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_program(std::move(graph), {target.fp32_lanes(), &cost}));
+  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_network(network, {target.fp32_lanes(), &cost}));
   TF_RETURN_IF_ERROR(cost.status());
   for (const driver::ConsultedRecord& record : cost.consulted())
     plan.layouts.push_back({record.query, record.label, record.choice.record});
   return plan;
 }
 
-absl::StatusOr<Plan> plan_network(driver::ScheduleSource& source, graph::Graph graph,
+absl::StatusOr<Plan> plan_network(driver::ScheduleSource& source, const graph::Network& network,
                                   const target::Target& target, int threads) {
-  TF_ASSIGN_OR_RETURN(Plan plan, plan_layouts(source, std::move(graph), target, threads));
+  TF_ASSIGN_OR_RETURN(Plan plan, plan_layouts(source, network, target, threads));
   TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
   return plan;
 }
 
-absl::StatusOr<Plan> plan_untuned(graph::Graph graph, const target::Target& target) {
+absl::StatusOr<Plan> plan_untuned(const graph::Network& network, const target::Target& target) {
   Plan plan;
-  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_program(std::move(graph), {target.fp32_lanes()}));
+  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_network(network, {target.fp32_lanes()}));
   plan.choices.resize(plan.program.tasks.size());
   return plan;
 }
@@ -48,14 +48,14 @@ Digest verdict_key(const graph::Program& untuned, const std::string& device_clas
   return sha256(absl::StrJoin(parts, "\n"));
 }
 
-absl::StatusOr<Plan> plan_by_records(database::Records& records, graph::Graph graph,
+absl::StatusOr<Plan> plan_by_records(database::Records& records, const graph::Network& network,
                                      const target::Target& target, int threads,
                                      const std::optional<std::string>& device_class,
                                      const schedule::Numerics& allowed) {
   TF_ASSIGN_OR_RETURN(const std::vector<database::NetworkVerdict> verdicts, records.verdicts());
   Plan untuned;
   if (!verdicts.empty()) {
-    TF_ASSIGN_OR_RETURN(untuned, plan_untuned(graph, target));
+    TF_ASSIGN_OR_RETURN(untuned, plan_untuned(network, target));
   }
   for (const database::NetworkVerdict& verdict : verdicts) {
     const std::string& device = verdict.device_class;
@@ -66,13 +66,13 @@ absl::StatusOr<Plan> plan_by_records(database::Records& records, graph::Graph gr
     if (verdict.takes == database::NetworkVerdict::Takes::kUntuned) {
       TF_ASSIGN_OR_RETURN(plan.choices, driver::choose_schedules(plan.program, target, threads, source));
     } else {
-      TF_ASSIGN_OR_RETURN(plan, plan_network(source, std::move(graph), target, threads));
+      TF_ASSIGN_OR_RETURN(plan, plan_network(source, network, target, threads));
     }
     plan.verdict = verdict;
     return plan;
   }
   BestSource source(records, device_class, allowed);
-  return plan_network(source, std::move(graph), target, threads);
+  return plan_network(source, network, target, threads);
 }
 
 }  // namespace tf::records

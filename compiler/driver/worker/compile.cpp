@@ -75,7 +75,9 @@ absl::StatusOr<Job> parse(const proto::BuildKernelRequest& request) {
   job.binding = tensor::Binding(request.binding().begin(), request.binding().end());
   // Without values, the kernel is for all that its dimensions can have.
   job.bound = job.workload;
-  if (!job.binding.empty()) TF_ASSIGN_OR_RETURN(job.bound, tensor::bind(job.workload, job.binding));
+  if (!job.binding.empty()) {
+    TF_ASSIGN_OR_RETURN(job.bound, tensor::bind(job.workload, job.binding));
+  }
   if (!request.schedule().empty()) {
     if (request.reference()) return absl::InvalidArgumentError("a reference artifact cannot have a schedule");
     TF_ASSIGN_OR_RETURN(job.schedule, schedule::parse_schedule(request.schedule()));
@@ -110,7 +112,8 @@ proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffe
   port.set_name(buffer.name);
   port.set_role(role);
   port.set_element(element_type(buffer.element));
-  for (const tensor::Expr& extent : buffer.extents) port.add_extents(tensor::as_int(extent).value_or(0));
+  for (const tensor::Expr& extent : buffer.extents)
+    port.add_extents(analysis::interval_of(extent, analysis::ranges_of(lowered.function.dims)).max);
   port.set_layout(lowered.param_layouts[index].text());
   const tensor::Element stored = lowered.function.params[index]->element;
   if (stored != buffer.element) port.set_stored_element(element_type(stored));
@@ -125,6 +128,12 @@ proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffe
   return port;
 }
 
+tensor::Workload at_greatest_sizes(const tensor::Workload& workload) {
+  tensor::Binding binding;
+  for (const tensor::Dimension& dim : workload.dims) binding[dim.var->name] = dim.high;
+  return tensor::bind(workload, binding).value();
+}
+
 // All but the workspace and how it is launched.
 void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manifest& manifest) {
   manifest.set_abi_version(TF_ABI_VERSION);
@@ -132,7 +141,7 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
   manifest.set_computation(tensor::workload_key(job.workload).hex());
   for (const tensor::Dimension& dim : job.workload.dims) {
     manifest.add_dim_names(dim.var->name);
-    manifest.add_dim_values(job.binding.at(dim.var->name));
+    if (!job.binding.empty()) manifest.add_dim_values(job.binding.at(dim.var->name));
   }
   for (const tensor::Input& input : job.bound.inputs) {
     proto::Port& port =
@@ -157,10 +166,11 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
   for (const tensor::Buffer& output : job.bound.outputs) {
     add_port(manifest, *output, proto::PORT_ROLE_OUTPUT, lowered);
   }
-  manifest.set_flops(tensor::count_flops(job.bound));
-  manifest.set_bytes(tensor::count_bytes(job.bound));
+  const tensor::Workload greatest = at_greatest_sizes(job.bound);
+  manifest.set_flops(tensor::count_flops(greatest));
+  manifest.set_bytes(tensor::count_bytes(greatest));
   for (const std::string& name : schedule::numerics_of(job.schedule)) manifest.add_numerics(name);
-  manifest.set_tolerance(tolerance(job.bound, job.schedule));
+  manifest.set_tolerance(tolerance(greatest, job.schedule));
 }
 
 absl::StatusOr<passes::Lowered> lower(const Job& job, passes::LowerOptions options = {}) {

@@ -139,14 +139,15 @@ tensor::Binding Samples::binding(size_t point) const {
 
 Samples sample(const std::vector<tensor::Dimension>& dims) {
   constexpr size_t kVaried = 4;  // values of a dimension besides the base: as many as a cubic needs, and one
+  constexpr int64_t kLeastSpread = 30;
   Samples samples{dims, {{}}};
   std::vector<int64_t> taken;
   std::vector<std::vector<int64_t>> values;  // of each dimension, the base first
   for (const tensor::Dimension& dim : dims) {
-    TF_CHECK(dim.high - dim.low >= kLeastRange);
     std::vector<int64_t>& of_dim = values.emplace_back();
     for (size_t i = 0; i <= kVaried; ++i) {
-      const int64_t from = dim.high - static_cast<int64_t>(i) * (dim.high - dim.low) / 16;
+      const int64_t high = std::max(dim.high, dim.low + kLeastSpread);
+      const int64_t from = high - static_cast<int64_t>(i) * (high - dim.low) / 16;
       of_dim.push_back(std::max(dim.low, prime_below(from, taken)));
     }
     samples.points[0].push_back(of_dim[0]);

@@ -20,9 +20,8 @@ struct Samples {
   tensor::Binding binding(size_t point) const;
 };
 
-// Points for ranges of at least kLeastRange values: primes far from the ends, so that no two numbers of a network agree
-// there by chance.
-inline constexpr int64_t kLeastRange = 16;
+// Points of primes near the greatest values, so that no two numbers of a network agree there by chance; beyond them where
+// a range is short.
 Samples sample(const std::vector<tensor::Dimension>& dims);
 
 // The expression over the dimensions that has values[p] at point p of all; nothing if there is none of the forms that sizes

@@ -17,7 +17,7 @@ using tensor::Buffer;
 using tensor::Expr;
 using tensor::Workload;
 
-absl::Status differs(std::string_view what) {
+absl::Status other_computation(std::string_view what) {
   return absl::NotFoundError(absl::StrCat("the computation is another one at another size: ",
                                           absl::string_view(what.data(), what.size())));
 }
@@ -38,9 +38,11 @@ int64_t sort_of(const Expr& expr) {
          static_cast<int64_t>(tensor::operands(expr).size());
 }
 
-class Joiner {
+class WorkloadJoiner {
  public:
-  Joiner(const Samples& samples, std::span<const Workload> at_points) : samples_(samples), all_(at_points) {
+  WorkloadJoiner(const Samples& samples, std::span<const Workload> at_points,
+                 const std::map<size_t, std::vector<int64_t>>& inputs)
+      : samples_(samples), all_(at_points), inputs_(inputs) {
     vars_.resize(all_.size());
     buffers_.resize(all_.size());
   }
@@ -50,14 +52,19 @@ class Joiner {
     if (!all_equal(all_, [](const Workload& w) { return w.inputs.size(); }) ||
         !all_equal(all_, [](const Workload& w) { return w.stages.size(); }) ||
         !all_equal(all_, [](const Workload& w) { return w.outputs.size(); }))
-      return differs("it has other operands or steps");
+      return other_computation("it has other operands or steps");
     Workload out;
     out.label = base.label;
     for (size_t i = 0; i < base.inputs.size(); ++i) {
       tensor::Input input = base.inputs[i];
       if (!all_equal(all_, [&](const Workload& w) { return w.inputs[i].constant; }))
-        return differs("an operand is a constant");
-      TF_ASSIGN_OR_RETURN(input.buffer, buffer([&](size_t p) { return all_[p].inputs[i].buffer; }));
+        return other_computation("an operand is a constant");
+      const auto at = [&](size_t p) { return all_[p].inputs[i].buffer; };
+      if (const auto given = inputs_.find(i); given != inputs_.end()) {
+        input.buffer = with_extents(at, given->second);
+      } else {
+        TF_ASSIGN_OR_RETURN(input.buffer, buffer(at));
+      }
       out.inputs.push_back(std::move(input));
     }
     for (size_t i = 0; i < base.stages.size(); ++i) {
@@ -68,7 +75,7 @@ class Joiner {
       const Buffer& output = buffers_[0].at(base.outputs[i].get());
       for (size_t p = 0; p < all_.size(); ++p)
         if (!buffers_[p].at(all_[p].outputs[i].get()).same_as(output))
-          return differs("another step is its result");
+          return other_computation("another step is its result");
       out.outputs.push_back(output);
     }
     for (const tensor::Dimension& dim : samples_.dims)
@@ -81,12 +88,21 @@ class Joiner {
   absl::StatusOr<Expr> number(const std::vector<int64_t>& values) {
     const std::optional<Expr> fitted = fit(samples_, values);
     if (!fitted)
-      return differs(absl::StrCat("a number is ", values[0], ", then ", values[1], ", then ", values[2]));
+      return other_computation(
+          absl::StrCat("a number is ", values[0], ", then ", values[1], ", then ", values[2]));
     tensor::for_each(*fitted, [&](const Expr& e) {
       if (const auto* var = as<tensor::VarNode>(e)) used_.insert(var);
       return true;
     });
     return *fitted;
+  }
+
+  Buffer with_extents(const std::function<Buffer(size_t)>& at, const std::vector<int64_t>& shape) {
+    std::vector<Expr> extents;
+    for (const int64_t extent : shape) extents.push_back(tensor::imm(extent));
+    const Buffer joined = tensor::buffer(at(0)->name, at(0)->element, std::move(extents));
+    for (size_t p = 0; p < all_.size(); ++p) buffers_[p][at(p).get()] = joined;
+    return joined;
   }
 
   // The buffer that `at` gives for each point.
@@ -95,7 +111,7 @@ class Joiner {
     std::vector<Expr> extents;
     for (size_t p = 1; p < all_.size(); ++p)
       if (at(p)->rank() != base->rank() || at(p)->element != base->element)
-        return differs("a tensor has another type");
+        return other_computation("a tensor has another type");
     for (size_t d = 0; d < base->extents.size(); ++d) {
       TF_ASSIGN_OR_RETURN(Expr extent, join([&](size_t p) { return at(p)->extents[d]; }));
       extents.push_back(std::move(extent));
@@ -110,7 +126,7 @@ class Joiner {
       const std::function<const std::vector<tensor::Axis>&(size_t)>& at) {
     std::vector<tensor::Axis> joined;
     for (size_t p = 1; p < all_.size(); ++p)
-      if (at(p).size() != at(0).size()) return differs("a step has other axes");
+      if (at(p).size() != at(0).size()) return other_computation("a step has other axes");
     for (size_t i = 0; i < at(0).size(); ++i) {
       const tensor::Var var = at(0)[i].var;
       TF_ASSIGN_OR_RETURN(Expr extent, join([&](size_t p) { return at(p)[i].extent; }));
@@ -124,7 +140,7 @@ class Joiner {
     const auto at = [&](size_t p) -> const tensor::Stage& { return all_[p].stages[number]; };
     tensor::Stage stage;
     for (size_t p = 1; p < all_.size(); ++p)
-      if (at(p).combiner != at(0).combiner) return differs("a step combines in another way");
+      if (at(p).combiner != at(0).combiner) return other_computation("a step combines in another way");
     stage.combiner = at(0).combiner;
     TF_ASSIGN_OR_RETURN(stage.axes, axes([&](size_t p) -> const auto& { return at(p).axes; }));
     TF_ASSIGN_OR_RETURN(stage.reduce_axes, axes([&](size_t p) -> const auto& { return at(p).reduce_axes; }));
@@ -142,13 +158,13 @@ class Joiner {
   absl::StatusOr<Expr> join(const std::vector<Expr>& all) {
     const Expr& base = all[0];
     for (const Expr& each : all)
-      if (sort_of(each) != sort_of(base)) return differs("a step is another expression");
+      if (sort_of(each) != sort_of(base)) return other_computation("a step is another expression");
     if (as<tensor::IntImm>(base)) return integers(all);
     if (as<tensor::FloatImm>(base)) return floats(all);
     if (as<tensor::VarNode>(base)) {
       for (size_t p = 0; p < all.size(); ++p)
         if (vars_[p].at(as<tensor::VarNode>(all[p])).get() != as<tensor::VarNode>(base))
-          return differs("a step uses another axis");
+          return other_computation("a step uses another axis");
       return base;
     }
     std::vector<Expr> operands;
@@ -162,7 +178,7 @@ class Joiner {
     const Buffer& from = buffers_[0].at(load->buffer.get());
     for (size_t p = 0; p < all.size(); ++p)
       if (!buffers_[p].at(as<tensor::Load>(all[p])->buffer.get()).same_as(from))
-        return differs("a step reads another tensor");
+        return other_computation("a step reads another tensor");
     return tensor::load(from, std::move(operands));
   }
 
@@ -191,7 +207,8 @@ class Joiner {
       divisors.push_back(reciprocal ? static_cast<int64_t>(divisor) : 0);
     }
     if (equal) return all[0];
-    if (!whole && !reciprocal) return differs(absl::StrCat("a number is ", value(0), ", then ", value(1)));
+    if (!whole && !reciprocal)
+      return other_computation(absl::StrCat("a number is ", value(0), ", then ", value(1)));
     TF_ASSIGN_OR_RETURN(const Expr fitted, number(whole ? values : divisors));
     const Expr rounded = tensor::cast(type, fitted);
     return whole ? rounded : tensor::imm(type, 1) / rounded;
@@ -199,6 +216,7 @@ class Joiner {
 
   const Samples& samples_;
   const std::span<const Workload> all_;
+  const std::map<size_t, std::vector<int64_t>>& inputs_;
   std::vector<std::map<const tensor::VarNode*, tensor::Var>> vars_;   // of each point: the joined ones
   std::vector<std::map<const tensor::BufferNode*, Buffer>> buffers_;  // likewise
   std::set<const tensor::VarNode*> used_;                             // of the dimensions
@@ -206,8 +224,9 @@ class Joiner {
 
 }  // namespace
 
-absl::StatusOr<Workload> join_workloads(const Samples& samples, std::span<const Workload> at_points) {
-  return Joiner(samples, at_points).run();
+absl::StatusOr<Workload> join_workloads(const Samples& samples, std::span<const Workload> at_points,
+                                        const std::map<size_t, std::vector<int64_t>>& inputs) {
+  return WorkloadJoiner(samples, at_points, inputs).run();
 }
 
 }  // namespace tf::graph

@@ -20,9 +20,18 @@ struct PlannedGroup {
   std::vector<NodeId> inputs;  // one a workload input, constants included
 };
 
+// The layouts of a network's groups, in order: kept while it is planned at one size and taken at others, so that all
+// have the same.
+struct LayoutTrace {
+  std::vector<tensor::PortLayouts> groups;
+  bool is_known = false;
+  size_t next = 0;  // of those that are taken
+};
+
 struct LayoutOptions {
   int64_t lanes = 16;          // of one fp32 vector; at most 1: everything stays row-major
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
+  LayoutTrace* trace = nullptr;
 };
 
 // What was chosen: the sum of all kernels and copies, in nanoseconds of the cost. The alternatives are the kernels

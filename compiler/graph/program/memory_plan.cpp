@@ -57,6 +57,12 @@ std::set<int> fixed_owners(const Program& program) {
   return fixed;
 }
 
+// In every run.
+bool have_one_size(const Program& program, int a, int b) {
+  const Value &x = program.values[static_cast<size_t>(a)], &y = program.values[static_cast<size_t>(b)];
+  return x.size_bytes == y.size_bytes && tensor::structurally_equal(x.size_of_run, y.size_of_run);
+}
+
 // Makes one value of the two that own the call's result and its operand k, if all that shares bytes with the
 // operand is read for the last time by this call.
 bool replace_operand(Program& program, size_t index, int k) {
@@ -67,8 +73,7 @@ bool replace_operand(Program& program, size_t index, int k) {
   if (operand < 0) return false;
   const int dead = owner_of(program, operand).first, kept = owner_of(program, result).first;
   const std::set<int> fixed = fixed_owners(program);
-  const uint64_t size_bytes = program.values[result].size_bytes;
-  if (dead == kept || fixed.contains(dead) || program.values[dead].size_bytes != size_bytes ||
+  if (dead == kept || fixed.contains(dead) || !have_one_size(program, dead, result) ||
       lives_of_owners(program)[dead].last > static_cast<int>(index))
     return false;
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -76,7 +81,7 @@ bool replace_operand(Program& program, size_t index, int k) {
     if (static_cast<int>(i) != k && other >= 0 && owner_of(program, other).first == dead) return false;
   }
   // The result's place may be given: in an output, or as part of something larger.
-  const bool given = fixed.contains(kept) || program.values[kept].size_bytes != size_bytes;
+  const bool given = fixed.contains(kept) || !have_one_size(program, kept, result);
   program.values[given ? dead : kept].within = given ? result : dead;
   return true;
 }
@@ -220,8 +225,10 @@ std::vector<uint64_t> sizes_of(const Program& program, const std::vector<MemoryP
 }  // namespace
 
 MemoryPlan plan_memory(const Program& program) {
-  MemoryPlan plan{.places = std::vector<Place>(program.values.size()), .arena_bytes = 0, .bodies = {}};
+  MemoryPlan plan{
+      .places = std::vector<Place>(program.values.size()), .arena_bytes = 0, .bodies = {}, .variants = {}};
   for (const Program& body : program.bodies) plan.bodies.push_back(plan_memory(body));
+  for (const Variant& variant : program.variants) plan.variants.push_back(plan_memory(variant.program));
   const std::vector<uint64_t> sizes = sizes_of(program, plan.bodies);
   std::vector<bool> placed(program.values.size());
   auto fix = [&](const std::vector<int>& values, Space space) {
@@ -269,6 +276,8 @@ MemoryPlan plan_memory(const Program& program) {
 absl::Status check_memory(const Program& program, const MemoryPlan& plan) {
   for (size_t i = 0; i < program.bodies.size(); ++i)
     TF_RETURN_IF_ERROR(check_memory(program.bodies[i], plan.bodies[i]));
+  for (size_t i = 0; i < program.variants.size(); ++i)
+    TF_RETURN_IF_ERROR(check_memory(program.variants[i].program, plan.variants[i]));
   return MemoryCheck(program, plan).run();
 }
 

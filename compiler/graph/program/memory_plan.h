@@ -18,7 +18,7 @@ struct Place {
 struct MemoryPlan {
   std::vector<Place> places;  // one a value
   uint64_t arena_bytes = 0;   // bodies' arenas lie in it
-  std::vector<MemoryPlan> bodies;
+  std::vector<MemoryPlan> bodies, variants;
 };
 
 // Puts results where an operand lies that nobody reads afterwards, and sets Call::in_place. `allowed` lists,

@@ -88,8 +88,23 @@ class Planner {
       task.kernel.reuse_distance_bytes = tasks_.reuse_distance_bytes;
       groups_.push_back({std::move(group), std::move(task), std::move(inputs)});
     }
+    if (options.trace && options.trace->is_known) return take_layouts(*options.trace);
     TF_ASSIGN_OR_RETURN(LayoutChoice choice, choose_layouts(graph(), groups_, options));
     for (Task& alternative : choice.alternatives) tasks_.alternatives.push_back(std::move(alternative));
+    for (const PlannedGroup& group : groups_)
+      if (options.trace) options.trace->groups.push_back(group.task.kernel.ports);
+    return absl::OkStatus();
+  }
+
+  absl::Status take_layouts(LayoutTrace& trace) {
+    for (PlannedGroup& group : groups_) {
+      tensor::PortLayouts& ports = group.task.kernel.ports;
+      const bool fits = trace.next < trace.groups.size() &&
+                        trace.groups[trace.next].inputs.size() == ports.inputs.size() &&
+                        trace.groups[trace.next].outputs.size() == ports.outputs.size();
+      if (!fits) return absl::NotFoundError("the network has other kernels at another size");
+      ports = trace.groups[trace.next++];
+    }
     return absl::OkStatus();
   }
 

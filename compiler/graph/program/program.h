@@ -22,6 +22,8 @@ struct Value {
   // Call::in_place).
   int within = -1;
   uint64_t offset_bytes = 0;
+  // Set where they depend on the program's dimensions, of which the numbers above are the greatest.
+  tensor::Expr size_of_run, offset_of_run;
 };
 
 // What a call reads: a value, or a constant node that is packed when the model is built.
@@ -69,6 +71,8 @@ struct Call {
   std::vector<int> memory;
   int in_place = -1;  // set: this operand's bytes become the result's
   std::optional<CheckedIndices> indices;
+  // Of a host function in a program with dimensions: host_numbers.
+  std::vector<tensor::Expr> numbers;
 
   // The task of a kernel, or -1.
   int task() const {
@@ -77,8 +81,13 @@ struct Call {
   }
 };
 
+struct Variant;
+
+// A program with dimensions is right for all of their values. Its graph's extents are expressions over them, and the
+// graph's binding has their greatest values.
 struct Program {
   Graph graph;
+  std::vector<tensor::Dimension> dims;
   // Of the model's program alone, for all bodies, too: distinct, in order of first use; layouts and counts filled in.
   std::vector<Task> tasks;
   // Kernels between other layouts, which are not used but nearly were (LayoutChoice); count 0.
@@ -88,13 +97,22 @@ struct Program {
   std::vector<int> inputs;      // value of each input, in order; row-major
   std::vector<int> outputs;     // value of each output, in order; row-major, each in bytes of its own
   std::vector<Program> bodies;  // what branches and loops run; their inputs and outputs are the calls' values
+  std::vector<Variant> variants;
 };
 
-// Calls `visit` for the program, then for each body, and what that contains.
+// The network at one size, which runs where the dimensions have these values, in their order. Its calls' tasks are those
+// of the program that has the variant.
+struct Variant {
+  std::vector<int64_t> values;
+  Program program;
+};
+
+// Calls `visit` for the program, then for each body and each variant, and what these contain.
 template <typename P, typename Visit>
 void for_each_program(P& program, Visit&& visit) {
   visit(program);
   for (auto& body : program.bodies) for_each_program(body, visit);
+  for (auto& variant : program.variants) for_each_program(variant.program, visit);
 }
 
 // Optimises the graph, cuts it into kernels and chooses layouts. Deterministic. OUT_OF_RANGE if a constant

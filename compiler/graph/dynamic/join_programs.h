@@ -1,0 +1,18 @@
+#pragma once
+// Owns: from a network planned at several sizes to one program for all sizes. Does not know: where the network comes from.
+
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "compiler/graph/dynamic/fit.h"
+#include "compiler/graph/program/program.h"
+
+namespace tf::graph {
+
+// The program that does at each point of the samples what the program of that point does, with memory for the greatest
+// sizes. `greatest` is the network at these, for constants that grow with a size; it need not have the same kernels where
+// nothing of it is needed. NOT_FOUND, with a difference, if the programs are not the same but for numbers.
+absl::StatusOr<Program> join_programs(const Samples& samples, std::span<const Program> at_points,
+                                      const Program& greatest);
+
+}  // namespace tf::graph
