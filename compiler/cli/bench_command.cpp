@@ -42,6 +42,7 @@ struct BenchArguments {
   std::vector<std::string> folders;
   int threads = 1, runs = 30;
   std::vector<int> affinity;  // CPUs; empty: any
+  tensor::Binding sizes;
   bool profile = false, json = false;
 };
 
@@ -159,7 +160,11 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> open_bound(const std::string& folde
                                                         const BenchArguments& arguments) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModel> model, LoadedModel::open(folder, arguments.threads));
   TF_RETURN_IF_ERROR(model->set_affinity(arguments.affinity));
-  TF_RETURN_IF_ERROR(model->bind(random_inputs(*model, 1)));
+  // Of builds that are compared, some may be of one size.
+  const bool is_of_one_size = model->dims().empty() && arguments.folders.size() > 1;
+  TF_ASSIGN_OR_RETURN(const std::vector<graph::HostTensor> inputs,
+                      random_inputs_at(*model, 1, is_of_one_size ? tensor::Binding() : arguments.sizes));
+  TF_RETURN_IF_ERROR(model->bind(inputs));
   return model;
 }
 
@@ -211,27 +216,36 @@ void print_json(const std::vector<Compared>& builds) {
   std::printf("%s\n", json_text({{"builds", std::move(all)}}, 1).c_str());
 }
 
-// "data f32[1, 3, 224, 224] -> prob f32[1, 1000]"
-std::string interface_of(const LoadedModel& model) {
+// "data f32[1, 3, 224, 224] -> prob f32[1, 1000]", at the sizes of the run.
+absl::StatusOr<std::string> interface_of(LoadedModel& model, const BenchArguments& arguments) {
   const auto text = [](const std::vector<graph::HostTensor>& tensors) {
     return absl::StrJoin(tensors, ", ", [](std::string* out, const graph::HostTensor& tensor) {
       absl::StrAppend(out, printable(tensor.name), " ",
                       graph::to_string(graph::tensor_type(tensor.element, tensor.shape)));
     });
   };
-  return absl::StrCat(text(model.inputs()), " -> ", text(model.outputs()));
+  TF_RETURN_IF_ERROR(model.run_bound().status());
+  std::vector<graph::HostTensor> inputs = model.inputs();
+  TF_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> shapes,
+                      model.shapes_at(model.dims().empty() ? tensor::Binding() : arguments.sizes));
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].shape = shapes[i];
+  return absl::StrCat(text(inputs), " -> ", text(model.last_outputs()));
 }
 
 // What differs in these is no build of the same network, and a ratio of their times says nothing.
-absl::Status check_same_network(const std::string& first_folder, const LoadedModel& first,
-                                const std::string& other_folder, const LoadedModel& other) {
-  const std::string one = interface_of(first), another = interface_of(other);
+absl::Status check_same_network(const BenchArguments& arguments, LoadedModel& first,
+                                const std::string& other_folder, LoadedModel& other) {
+  const std::string& first_folder = arguments.folders[0];
+  TF_ASSIGN_OR_RETURN(const std::string one, interface_of(first, arguments));
+  TF_ASSIGN_OR_RETURN(const std::string another, interface_of(other, arguments));
   if (one != another)
     return absl::InvalidArgumentError(
         absl::StrCat("cannot compare builds of different networks: ", first_folder, " computes ", one,
                      " and ", other_folder, " ", another, "; time each separately"));
   // Where fusing differs, a little does.
   constexpr double kSame = 0.05;
+  if (!first.dims().empty() || !other.dims().empty())
+    return absl::OkStatus();  // which count for the greatest sizes
   if (std::abs(other.flops() - first.flops()) > kSame * first.flops())
     std::fprintf(stderr,
                  "compiler bench: warning: %s needs %.4g GFLOP and %s %.4g: they may be builds of different "
@@ -247,7 +261,7 @@ absl::StatusOr<int> compare(const BenchArguments& arguments) {
   for (const std::string& folder : arguments.folders) {
     TF_ASSIGN_OR_RETURN(std::shared_ptr<LoadedModel> model, open_bound(folder, arguments));
     if (!first) first = model;
-    TF_RETURN_IF_ERROR(check_same_network(arguments.folders[0], *first, folder, *model));
+    TF_RETURN_IF_ERROR(check_same_network(arguments, *first, folder, *model));
     runs.push_back([model] { return model->run_bound(); });
   }
   TF_ASSIGN_OR_RETURN(const std::vector<driver::Rounds> rounds,
@@ -303,6 +317,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
                                 driver::kTurn, " times a round, and the first of these is discarded"))
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  add_sizes_option(*command, arguments->sizes, "Size to run at, of a model that was built for a range");
   command->add_flag("--profile", arguments->profile,
                     "Also print the time, rate and share of the FMA peak of each kernel; one folder only");
   command->add_flag("--json", arguments->json, "Print the result as JSON");

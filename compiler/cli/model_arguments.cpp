@@ -24,6 +24,23 @@ void add_affinity_option(CLI::App& command, std::vector<int>& cpus) {
       "CPUs to pin threads to, as in 0-3,6: thread t runs on the t-th [chosen by the system]");
 }
 
+void add_sizes_option(CLI::App& command, tensor::Binding& sizes, const std::string& help) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--dim",
+          [&sizes](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const absl::StatusOr<tensor::Binding> one = tensor::parse_binding(text);
+              if (!one.ok()) throw CLI::ValidationError("--dim", std::string(one.status().message()));
+              for (const auto& [name, size] : *one)
+                if (!sizes.emplace(name, size).second)
+                  throw CLI::ValidationError("--dim", absl::StrCat("gives \"", name, "\" twice"));
+            }
+          },
+          absl::StrCat("NAME=N: ", help, "; repeatable [the greatest]"))
+      ->allow_extra_args(false);
+}
+
 void add_model_options(CLI::App& command, ModelArguments& arguments) {
   command
       .add_option("model", arguments.model,

@@ -18,6 +18,9 @@ namespace tf::compiler_cli {
 // --affinity: the CPUs that threads stay on, in their order; empty: any.
 void add_affinity_option(CLI::App& command, std::vector<int>& cpus);
 
+// --dim NAME=N, of commands that run a model.
+void add_sizes_option(CLI::App& command, tensor::Binding& sizes, const std::string& help);
+
 struct ModelArguments {
   std::string model;
   std::string target = "host";

@@ -60,6 +60,9 @@ struct LoadedModel::Impl {
   decltype(&tf_model_set_profile) set_profile = nullptr;
   decltype(&tf_model_error_text) error_text = nullptr;
   std::vector<AlignedBytes> input_bytes, output_bytes;
+  std::vector<std::vector<int64_t>> input_shapes;  // as bound
+  // Of the last run: where the outputs are, the model's own memory if it has dimensions.
+  std::vector<tf_tensor> results;
   std::vector<KernelTime> times;
   // Of this run so far.
   struct Calls {
@@ -133,8 +136,43 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
   for (int32_t i = 0; i < m.output_count(m.model); ++i) {
     loaded->outputs_.push_back(describe(*m.output(m.model, i)));
     m.output_bytes.push_back(allocate(m.output(m.model, i)->size_bytes));
+    m.results.push_back({m.output_bytes.back().get(), m.output(m.model, i)->extents});
+  }
+  for (int32_t i = 0; i < m.dim_count(m.model); ++i) {
+    const tf_dim_info& dim = *m.dim(m.model, i);
+    loaded->dims_.push_back({tensor::var(dim.name), dim.low, dim.high});
   }
   return loaded;
+}
+
+absl::StatusOr<std::vector<std::vector<int64_t>>> LoadedModel::shapes_at(const tensor::Binding& sizes) const {
+  for (const auto& [name, size] : sizes) {
+    const auto dim = std::ranges::find_if(dims_, [&](const auto& each) { return each.var->name == name; });
+    if (dim == dims_.end())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--dim ", name, "=", size, ": the model has no such dimension",
+          dims_.empty() ? ": all its sizes are fixed" : absl::StrCat("; it has: ", dims_text())));
+    if (size < dim->low || size > dim->high)
+      return absl::InvalidArgumentError(absl::StrCat("--dim ", name, "=", size, ": the model was built for ",
+                                                     name, " from ", dim->low, " to ", dim->high));
+  }
+  std::vector<std::vector<int64_t>> shapes;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    std::vector<int64_t>& shape = shapes.emplace_back(inputs_[i].shape);
+    const tf_tensor_info& info = *impl_->input(impl_->model, static_cast<int32_t>(i));
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (info.dims[d] < 0) continue;
+      const auto size = sizes.find(dims_[static_cast<size_t>(info.dims[d])].var->name);
+      if (size != sizes.end()) shape[d] = size->second;
+    }
+  }
+  return shapes;
+}
+
+std::string LoadedModel::dims_text() const {
+  return absl::StrJoin(dims_, ", ", [](std::string* out, const tensor::Dimension& dim) {
+    absl::StrAppend(out, dim.var->name, "=", dim.low, "..", dim.high);
+  });
 }
 
 double LoadedModel::flops() const {
@@ -158,16 +196,30 @@ absl::Status LoadedModel::bind(const std::vector<HostTensor>& inputs) {
   if (inputs.size() != inputs_.size())
     return absl::InvalidArgumentError(
         absl::StrCat(inputs.size(), " inputs are given, but the model has ", inputs_.size()));
+  impl_->input_shapes.clear();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].element != inputs_[i].element || inputs[i].shape != inputs_[i].shape)
+    if (inputs[i].element != inputs_[i].element || !is_shape_of(i, inputs[i].shape))
       return absl::InvalidArgumentError(
           absl::StrCat("input '", inputs_[i].name, "' has the type ",
                        graph::to_string(graph::tensor_type(inputs[i].element, inputs[i].shape)),
                        ", but the model expects ",
-                       graph::to_string(graph::tensor_type(inputs_[i].element, inputs_[i].shape))));
+                       graph::to_string(graph::tensor_type(inputs_[i].element, inputs_[i].shape)),
+                       dims_.empty() ? "" : absl::StrCat(", or less of ", dims_text())));
+    impl_->input_shapes.push_back(inputs[i].shape);
     std::memcpy(impl_->input_bytes[i].get(), inputs[i].data->bytes().data(), inputs[i].data->bytes().size());
   }
   return absl::OkStatus();
+}
+
+bool LoadedModel::is_shape_of(size_t input, const std::vector<int64_t>& shape) const {
+  const tf_tensor_info& info = *impl_->input(impl_->model, static_cast<int32_t>(input));
+  if (shape.size() != inputs_[input].shape.size()) return false;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool is_open = info.dims[d] >= 0;
+    const int64_t least = is_open ? dims_[static_cast<size_t>(info.dims[d])].low : inputs_[input].shape[d];
+    if (shape[d] < least || shape[d] > inputs_[input].shape[d]) return false;
+  }
+  return true;
 }
 
 absl::StatusOr<double> LoadedModel::run_bound() {
@@ -176,11 +228,16 @@ absl::StatusOr<double> LoadedModel::run_bound() {
   inputs.reserve(1);  // a model without inputs is still given an array
   for (const AlignedBytes& bytes : impl_->input_bytes) inputs.push_back(bytes.get());
   for (const AlignedBytes& bytes : impl_->output_bytes) outputs.push_back(bytes.get());
+  std::vector<tf_tensor> sized(1);
+  for (size_t i = 0; i < impl_->input_shapes.size(); ++i)
+    sized.insert(sized.end() - 1, {impl_->input_bytes[i].get(), impl_->input_shapes[i].data()});
   const auto start = std::chrono::steady_clock::now();
-  const int32_t code = impl_->run(impl_->model, inputs.data(), outputs.data());
+  const int32_t code = dims_.empty() ? impl_->run(impl_->model, inputs.data(), outputs.data())
+                                     : impl_->run_sizes(impl_->model, sized.data(), impl_->results.data());
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
   impl_->finish_run();
   if (code == TF_MODEL_BAD_INDEX) return absl::OutOfRangeError(impl_->error_text(code));
+  if (code == TF_MODEL_BAD_SIZE) return absl::InvalidArgumentError(impl_->error_text(code));
   if (code != TF_MODEL_OK)
     return absl::InternalError(absl::StrCat("the model failed: ", impl_->error_text(code)));
   return took.count();
@@ -193,13 +250,21 @@ absl::StatusOr<std::vector<HostTensor>> LoadedModel::run(const std::vector<HostT
     std::memset(impl_->output_bytes[i].get(), 0xff,
                 impl_->output(impl_->model, static_cast<int32_t>(i))->size_bytes);
   TF_RETURN_IF_ERROR(run_bound().status());
-  std::vector<HostTensor> values = outputs_;
+  std::vector<HostTensor> values = last_outputs();
   for (size_t i = 0; i < values.size(); ++i) {
-    const uint64_t size_bytes = impl_->output(impl_->model, static_cast<int32_t>(i))->size_bytes;
+    int64_t size_bytes = tensor::element_bytes(values[i].element);
+    for (const int64_t extent : values[i].shape) size_bytes *= extent;
     values[i].data = std::make_shared<const graph::Blob>(
-        std::string(static_cast<const char*>(impl_->output_bytes[i].get()), size_bytes));
+        std::string(static_cast<const char*>(impl_->results[i].data), static_cast<size_t>(size_bytes)));
   }
   return values;
+}
+
+std::vector<HostTensor> LoadedModel::last_outputs() const {
+  std::vector<HostTensor> outputs = outputs_;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    outputs[i].shape = {impl_->results[i].extents, impl_->results[i].extents + outputs[i].shape.size()};
+  return outputs;
 }
 
 void LoadedModel::profile() {
@@ -225,8 +290,15 @@ std::vector<KernelTime> LoadedModel::kernel_times() const {
 }
 
 std::vector<HostTensor> random_inputs(const LoadedModel& model, uint64_t seed) {
+  return random_inputs_at(model, seed, {}).value();
+}
+
+absl::StatusOr<std::vector<HostTensor>> random_inputs_at(const LoadedModel& model, uint64_t seed,
+                                                         const tensor::Binding& sizes) {
   std::mt19937_64 generator(seed);
+  TF_ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> shapes, model.shapes_at(sizes));
   std::vector<HostTensor> values = model.inputs();
+  for (size_t i = 0; i < values.size(); ++i) values[i].shape = shapes[i];
   for (size_t i = 0; i < values.size(); ++i) {
     HostTensor& value = values[i];
     const int64_t most = model.index_extents()[i];

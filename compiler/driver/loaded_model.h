@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/host_tensor.h"
+#include "compiler/tensor/workload.h"
 
 namespace tf::driver {
 
@@ -26,9 +27,14 @@ class LoadedModel {
   static absl::StatusOr<std::unique_ptr<LoadedModel>> open(const std::string& folder, int threads);
   ~LoadedModel();
 
-  // Names, element types and shapes; no data.
+  // Names, element types and shapes, which are the greatest of a model with dimensions; no data.
   const std::vector<graph::HostTensor>& inputs() const { return inputs_; }
   const std::vector<graph::HostTensor>& outputs() const { return outputs_; }
+  // Sizes that may differ from run to run.
+  const std::vector<tensor::Dimension>& dims() const { return dims_; }
+  // The shape of each input at these values of the dimensions; the greatest where none is given. INVALID_ARGUMENT for a
+  // dimension that the model does not have, or a value outside its range.
+  absl::StatusOr<std::vector<std::vector<int64_t>>> shapes_at(const tensor::Binding& sizes) const;
   // Of each input: tf_tensor_info.index_extent.
   const std::vector<int64_t>& index_extents() const { return index_extents_; }
 
@@ -46,21 +52,31 @@ class LoadedModel {
   // Sets the inputs of the following runs, then runs without copying anything; returns nanoseconds.
   absl::Status bind(const std::vector<graph::HostTensor>& inputs);
   absl::StatusOr<double> run_bound();
+  // Names, element types and shapes of the last run's outputs.
+  std::vector<graph::HostTensor> last_outputs() const;
 
   // From now on, times of every kernel are kept, in order of execution.
   void profile();
   std::vector<KernelTime> kernel_times() const;
 
  private:
+  std::string dims_text() const;  // "batch=1..64, sequence=1..512"
+  // Whether the shape is one of the input's.
+  bool is_shape_of(size_t input, const std::vector<int64_t>& shape) const;
+
   struct Impl;
   explicit LoadedModel(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
   std::vector<graph::HostTensor> inputs_, outputs_;
+  std::vector<tensor::Dimension> dims_;
   std::vector<int64_t> index_extents_;
 };
 
 // Seeded uniform values for each of the model's inputs: in [0, 1), or whole numbers below 100 and, if they
-// are used as indices, within their axis.
+// are used as indices, within their axis. Shapes and errors are those of shapes_at.
+absl::StatusOr<std::vector<graph::HostTensor>> random_inputs_at(const LoadedModel& model, uint64_t seed,
+                                                                const tensor::Binding& sizes);
+// At the greatest sizes.
 std::vector<graph::HostTensor> random_inputs(const LoadedModel& model, uint64_t seed);
 
 }  // namespace tf::driver

@@ -1,6 +1,7 @@
 #include "compiler/graph/dynamic/plan_network.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -14,6 +15,27 @@ namespace tf::graph {
 namespace {
 
 constexpr size_t kMostVariants = 32;
+
+// Gives equal constants of graphs that were imported apart one place in memory.
+class ConstantPool {
+ public:
+  void share(Program& program) {
+    for_each_program(program, [&](Program& each) {
+      for (Node& node : each.graph.nodes)
+        if (auto* constant = std::get_if<Constant>(&node.op)) constant->data = known(constant->data);
+    });
+  }
+
+ private:
+  BlobRef known(const BlobRef& blob) {
+    const std::string_view bytes = blob->bytes();
+    BlobRef& one = blobs_[{bytes.size(), std::hash<std::string_view>()(bytes)}];
+    if (one == nullptr) one = blob;
+    return one->bytes() == bytes ? one : blob;
+  }
+
+  std::map<std::pair<size_t, size_t>, BlobRef> blobs_;  // by size and hash
+};
 
 class NetworkPlanner {
  public:
@@ -35,6 +57,7 @@ class NetworkPlanner {
     TF_ASSIGN_OR_RETURN(Graph graph, network_.at(sizes));
     trace_.next = 0;
     TF_ASSIGN_OR_RETURN(Program program, plan_program(std::move(graph), options_));
+    constants_.share(program);
     trace_.is_known = true;
     return program;
   }
@@ -75,6 +98,7 @@ class NetworkPlanner {
     LayoutOptions own = options_;
     own.trace = nullptr;
     TF_ASSIGN_OR_RETURN(Program variant, plan_program(std::move(graph), own));
+    constants_.share(variant);
     for_each_program(variant, [](Program& each) { fix_sizes(each.graph); });
     take_tasks(variant, program);
     program.variants.push_back({values_of(sizes), std::move(variant)});
@@ -180,6 +204,7 @@ class NetworkPlanner {
   LayoutOptions options_;
   LayoutTrace trace_;
   Samples samples_;
+  ConstantPool constants_;
 };
 
 }  // namespace

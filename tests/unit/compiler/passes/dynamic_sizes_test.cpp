@@ -126,8 +126,7 @@ class EverySize : public ::testing::TestWithParam<Dynamic> {
   static bool check(const tensor::Workload& workload, const schedule::Schedule& schedule,
                     const tensor::PortLayouts& ports, uint64_t seed) {
     SCOPED_TRACE(tensor::to_string(workload) + to_string(schedule));
-    if(getenv("DBG")) fprintf(stderr,"%s",to_string(schedule).c_str());
-    const auto lowered = passes::lower(workload, schedule, ports, {.verify_each = true, .after=[](std::string_view n, const ir::Function& f){ if(getenv("DBG")) fprintf(stderr,"%s\n%s", std::string(n).c_str(), ir::to_string(f).c_str());}});
+    const auto lowered = passes::lower(workload, schedule, ports, {.verify_each = true});
     if (absl::IsFailedPrecondition(lowered.status())) return false;
     EXPECT_TRUE(lowered.ok()) << lowered.status();
     if (!lowered.ok()) return false;
