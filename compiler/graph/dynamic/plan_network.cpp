@@ -4,9 +4,11 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "compiler/graph/dynamic/join_programs.h"
@@ -47,7 +49,8 @@ class NetworkPlanner {
   absl::StatusOr<Program> run() {
     TF_ASSIGN_OR_RETURN(Program program, join());
     for (const tensor::Binding& anchor : network_.anchors) TF_RETURN_IF_ERROR(add_variant(anchor, program));
-    for (const tensor::Binding& sizes : telling_sizes(program)) TF_RETURN_IF_ERROR(confirm(sizes, program));
+    for (size_t d = 0; d < network_.dims.size(); ++d)
+      for (const int64_t size : telling_sizes(d, program)) TF_RETURN_IF_ERROR(confirm(d, size, program));
     return program;
   }
 
@@ -75,7 +78,36 @@ class NetworkPlanner {
     TF_RETURN_IF_ERROR(greatest.status());
     absl::StatusOr<Program> joined = join_programs(samples_, at_points, *greatest);
     if (absl::IsNotFound(joined.status())) return absl::UnimplementedError(joined.status().message());
+    TF_RETURN_IF_ERROR(joined.status());
+    for (Task& task : joined->tasks) TF_RETURN_IF_ERROR(add_anchors(task));
     return joined;
+  }
+
+  // The kernel at the anchors, the greatest first, before that at the first point: what is tuned is tuned for these.
+  absl::Status add_anchors(Task& task) const {
+    if (task.dims.empty()) return absl::OkStatus();
+    std::vector<tensor::KernelSpec> at_sizes;
+    for (const tensor::Binding& anchor : network_.anchors) {
+      tensor::KernelSpec kernel = task.at_sizes[0];
+      TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
+                          tensor::bind(task.kernel.workload, binding_of(task, anchor)));
+      TF_ASSIGN_OR_RETURN(kernel.workload, tensor::parse_workload(tensor::canonical_text(bound)));
+      kernel.workload.label = task.kernel.workload.label;
+      kernel.binding.clear();
+      at_sizes.push_back(std::move(kernel));
+    }
+    std::ranges::reverse(at_sizes);
+    task.at_sizes.insert(task.at_sizes.begin(), at_sizes.begin(), at_sizes.end());
+    return absl::OkStatus();
+  }
+
+  // Of a joined task's workload, at these sizes of the network.
+  tensor::Binding binding_of(const Task& task, const tensor::Binding& sizes) const {
+    tensor::Binding binding;
+    for (size_t d = 0; d < task.dims.size(); ++d)
+      binding[task.kernel.workload.dims[d].var->name] =
+          sizes.at(network_.dims[static_cast<size_t>(task.dims[d])].var->name);
+    return binding;
   }
 
   std::vector<int64_t> values_of(const tensor::Binding& sizes) const {
@@ -91,9 +123,6 @@ class NetworkPlanner {
 
   absl::Status add_variant(const tensor::Binding& sizes, Program& program) {
     if (is_variant(sizes, program)) return absl::OkStatus();
-    if (program.variants.size() >= kMostVariants)
-      return absl::UnimplementedError(
-          absl::StrCat("the network is another one at each of more than ", kMostVariants, " sizes"));
     TF_ASSIGN_OR_RETURN(Graph graph, network_.at(sizes));
     LayoutOptions own = options_;
     own.trace = nullptr;
@@ -101,8 +130,7 @@ class NetworkPlanner {
     constants_.share(variant);
     for_each_program(variant, [](Program& each) { fix_sizes(each.graph); });
     take_tasks(variant, program);
-    program.variants.push_back({values_of(sizes), std::move(variant)});
-    return absl::OkStatus();
+    return add({values_of(sizes), std::move(variant)}, program);
   }
 
   // Extents become numbers: names of dimensions are the whole program's.
@@ -118,10 +146,13 @@ class NetworkPlanner {
   // The variant's tasks become the program's.
   static void take_tasks(Program& variant, Program& program) {
     std::map<std::string, int> known;
-    for (size_t i = 0; i < program.tasks.size(); ++i) known[task_key(program.tasks[i])] = static_cast<int>(i);
+    const auto key_of = [](const Task& task) {
+      return absl::StrCat(task_key(task), " ", absl::StrJoin(task.dims, ","));
+    };
+    for (size_t i = 0; i < program.tasks.size(); ++i) known[key_of(program.tasks[i])] = static_cast<int>(i);
     std::vector<int> numbers;
     for (Task& task : variant.tasks) {
-      const auto [found, is_new] = known.try_emplace(task_key(task), static_cast<int>(program.tasks.size()));
+      const auto [found, is_new] = known.try_emplace(key_of(task), static_cast<int>(program.tasks.size()));
       numbers.push_back(found->second);
       if (is_new) program.tasks.push_back(std::move(task));
     }
@@ -134,59 +165,89 @@ class NetworkPlanner {
     variant.alternatives.clear();
   }
 
-  // Sizes at which a network may be another one: the ends, and numbers that are extents of it.
-  std::vector<tensor::Binding> telling_sizes(const Program& program) const {
-    constexpr size_t kMost = 12;  // of a dimension
-    std::set<int64_t> numbers;
+  // Sizes of a dimension at which the network may be another one: the ends, and numbers that are extents of it.
+  std::vector<int64_t> telling_sizes(size_t d, const Program& program) const {
+    constexpr size_t kMost = 12;
+    const tensor::Dimension& dim = network_.dims[d];
+    std::set<int64_t> numbers = {dim.low, std::min(dim.low + 1, dim.high), dim.high};
     for (const Value& value : program.values)
       for (const tensor::Expr& extent : program.graph.type(value.node).extents)
-        if (const auto number = tensor::as_int(extent)) numbers.insert(*number);
-    std::vector<tensor::Binding> all;
-    for (const tensor::Dimension& dim : network_.dims) {
-      std::vector<int64_t> sizes = {dim.low, dim.low + 1, dim.high};
-      for (const int64_t number : numbers)
-        if (dim.low < number && number < dim.high && sizes.size() < kMost) sizes.push_back(number);
-      for (const int64_t size : sizes) {
-        tensor::Binding binding = samples_.binding(0);
-        for (const tensor::Dimension& other : network_.dims)
-          binding[other.var->name] = std::clamp(binding[other.var->name], other.low, other.high);
-        binding[dim.var->name] = size;
-        if (std::ranges::find(all, binding) == all.end()) all.push_back(std::move(binding));
-      }
-    }
-    return all;
+        if (const auto number = tensor::as_int(extent); number && numbers.size() < kMost)
+          if (dim.low < *number && *number < dim.high) numbers.insert(*number);
+    return {numbers.begin(), numbers.end()};
   }
 
-  // That the program is right at a size that it was not made of, or else a variant for that size.
-  absl::Status confirm(const tensor::Binding& sizes, Program& program) {
+  // That the program is right at a size that it was not made of; else that size gets a variant.
+  absl::Status confirm(size_t d, int64_t size, Program& program) {
+    tensor::Binding sizes = samples_.binding(0);
+    for (const tensor::Dimension& dim : network_.dims)
+      sizes[dim.var->name] = std::clamp(sizes[dim.var->name], dim.low, dim.high);
+    sizes[network_.dims[d].var->name] = size;
     if (is_variant(sizes, program)) return absl::OkStatus();
     const absl::StatusOr<Program> there = plan(sizes);
     if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
     if (there.ok() && is_as_joined(*there, sizes, program)) return absl::OkStatus();
-    if (network_.dims.size() == 1) return add_variant(sizes, program);
-    return absl::UnimplementedError(
-        absl::StrCat("the network is another one where ", tensor::binding_text(sizes)));
+    return network_.dims.size() == 1 ? add_variant(sizes, program) : add_variant_of(d, size, program);
   }
 
-  static bool is_as_joined(const Program& there, const tensor::Binding& sizes, const Program& program) {
+  // The network with one dimension fixed, as a variant for all sizes of the others.
+  absl::Status add_variant_of(size_t d, int64_t size, Program& program) {
+    const tensor::Dimension fixed = network_.dims[d];
+    Network rest = network_;
+    rest.dims.erase(rest.dims.begin() + static_cast<std::ptrdiff_t>(d));
+    rest.at = [this, fixed, size](const tensor::Binding& sizes) {
+      tensor::Binding all = sizes;
+      all[fixed.var->name] = size;
+      return network_.at(all);
+    };
+    rest.anchors.clear();  // which are exact
+    LayoutOptions own = options_;
+    own.trace = nullptr;
+    TF_ASSIGN_OR_RETURN(Program variant, plan_network(rest, own));
+    constants_.share(variant);
+    for (Task& task : variant.tasks)
+      for (int& dim : task.dims) dim += dim >= static_cast<int>(d) ? 1 : 0;
+    std::vector<Variant> inner = std::exchange(variant.variants, {});
+    std::vector<Task> tasks = variant.tasks;
+    take_tasks(variant, program);
+    std::vector<int64_t> values(network_.dims.size(), kAnySize);
+    values[d] = size;
+    for (Variant& each : inner) {
+      each.values.insert(each.values.begin() + static_cast<std::ptrdiff_t>(d), size);
+      each.program.tasks = tasks;
+      take_tasks(each.program, program);
+      TF_RETURN_IF_ERROR(add(std::move(each), program));
+    }
+    variant.dims.clear();
+    return add({std::move(values), std::move(variant)}, program);
+  }
+
+  static absl::Status add(Variant variant, Program& program) {
+    if (program.variants.size() >= kMostVariants)
+      return absl::UnimplementedError(
+          absl::StrCat("the network is another one at each of more than ", kMostVariants, " sizes"));
+    const bool is_known = std::ranges::any_of(
+        program.variants, [&](const Variant& known) { return known.values == variant.values; });
+    if (!is_known) program.variants.push_back(std::move(variant));
+    return absl::OkStatus();
+  }
+
+  bool is_as_joined(const Program& there, const tensor::Binding& sizes, const Program& program) const {
     if (there.calls.size() != program.calls.size() || there.values.size() != program.values.size())
       return false;
     for (size_t i = 0; i < there.calls.size(); ++i) {
       const int a = there.calls[i].task(), b = program.calls[i].task();
       if ((a < 0) != (b < 0)) return false;
-      if (a >= 0 && !is_kernel_at(there.tasks[static_cast<size_t>(a)], program.tasks[static_cast<size_t>(b)],
-                                  sizes, program))
+      if (a >= 0 &&
+          !is_kernel_at(there.tasks[static_cast<size_t>(a)], program.tasks[static_cast<size_t>(b)], sizes))
         return false;
     }
     return true;
   }
 
-  static bool is_kernel_at(const Task& there, const Task& joined, const tensor::Binding& sizes,
-                           const Program& program) {
+  bool is_kernel_at(const Task& there, const Task& joined, const tensor::Binding& sizes) const {
     tensor::Binding binding = joined.kernel.binding;
-    for (size_t d = 0; d < joined.dims.size(); ++d)
-      binding[joined.kernel.workload.dims[d].var->name] =
-          sizes.at(program.dims[static_cast<size_t>(joined.dims[d])].var->name);
+    binding.merge(binding_of(joined, sizes));
     const auto a = tensor::bind(there.kernel.workload, there.kernel.binding),
                b = tensor::bind(joined.kernel.workload, binding);
     return a.ok() && b.ok() && text_without_constants(*a) == text_without_constants(*b);

@@ -100,8 +100,9 @@ struct Program {
   std::vector<Variant> variants;
 };
 
-// The network at one size, which runs where the dimensions have these values, in their order. Its calls' tasks are those
-// of the program that has the variant.
+// The network at one size, which runs where the dimensions have these values, in their order; kAnySize: at all of that
+// dimension. Its calls' tasks are those of the program that has the variant.
+inline constexpr int64_t kAnySize = -1;
 struct Variant {
   std::vector<int64_t> values;
   Program program;

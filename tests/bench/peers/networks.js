@@ -13,8 +13,10 @@ const OPTIONS = {
   model: { type: 'string' }, // ONNX file
   built: { type: 'string' }, // what `compiler build` wrote for it
   name: { type: 'string' }, // of this row
+  dim: { type: 'string', multiple: true, default: [] }, // NAME=N: a size of the run
   threads: { type: 'string', default: '1' },
   rounds: { type: 'string', default: '15' },
+  ranges: { type: 'boolean', default: false }, // it was built for ranges of sizes
   runs: { type: 'string', default: '10' }, // of each side in a round
   tolerance: { type: 'string', default: '1e-4' }, // of answers, as a share of the largest element
 };
@@ -91,15 +93,18 @@ async function timeOnnxRuntime(session, inputs, runs) {
   return median(samples);
 }
 
-function bench({ compiler, built, threads, runs }, ...more) {
-  const command = ['bench', built, '--threads', threads, '--runs', runs, '--json', ...more];
+// The sizes only for a build that is for a range of them.
+function bench({ compiler, built, threads, runs, dim, ranges }, ...more) {
+  const sizes = ranges ? dim.flatMap((size) => ['--dim', size]) : [];
+  const command = ['bench', built, '--threads', threads, '--runs', runs, '--json', ...sizes, ...more];
   return JSON.parse(execFileSync(compiler, command, { encoding: 'utf8' }));
 }
 
 async function main() {
   const { values: options } = parseArgs({ options: OPTIONS });
   const session = await open(options.model, +options.threads);
-  const inputs = feeds(session);
+  const dims = Object.fromEntries(options.dim.map((size) => [size.split('=')[0], +size.split('=')[1]]));
+  const inputs = feeds(session, { dims });
   const worst = await checkAnswers(options, session, inputs);
   const ours = [];
   const theirs = [];

@@ -92,7 +92,7 @@ const std::vector<Dynamic>& dynamic_workloads() {
        }},
       {"conv_of_a_batch",
        [](Builder& b, const Expr& n) {
-         Buffer y = ops::conv(b, input(b, {n, size(3), size(6), size(5)}), constant(b, {9, 3, 3, 3}),
+         Buffer y = ops::conv(b, input(b, {n, size(2), size(4), size(5)}), constant(b, {9, 2, 3, 3}),
                               {.pads_begin = {1, 1}, .pads_end = {1, 1}});
          return ops::relu(b, y);
        }},
@@ -131,7 +131,7 @@ class EverySize : public ::testing::TestWithParam<Dynamic> {
     EXPECT_TRUE(lowered.ok()) << lowered.status();
     if (!lowered.ok()) return false;
     check_round_trip(lowered->function, passes::cpu_pipeline().promises);
-    for (const int64_t n : {1, 2, 3, 5, 6, 8, 13, 16, 17, 31, 40})
+    for (const int64_t n : {1, 2, 3, 7, 8, 17, 40})
       if (!HasFailure()) check_run(workload, *lowered, schedule, {{"n", n}}, seed);
     if (HasFailure()) ADD_FAILURE() << ir::to_string(lowered->function);
     return true;
@@ -146,7 +146,7 @@ TEST_P(EverySize, AgreesUnderTheDefaultScheduleOfOneSize) {
   const tensor::Workload workload = build(GetParam());
   int legal = 0;
   for (const char* text : {"x86_64:cpu=znver4", "x86_64:cpu=haswell", "x86_64"}) {
-    for (const int64_t n : {37, 11, 4}) {
+    for (const int64_t n : {37, 11}) {
       const tensor::Workload bound = tensor::bind(workload, {{"n", n}}).value();
       for (const int threads : {1, 2}) {
         const schedule::Schedule schedule = recipes::default_schedule(
@@ -163,9 +163,9 @@ TEST_P(EverySize, AgreesUnderRandomSchedules) {
   const tensor::Workload workload = build(GetParam());
   const tensor::Workload bound = tensor::bind(workload, {{"n", 37}}).value();
   int legal = 0;
-  for (uint64_t seed = 0; seed < 40 && !HasFailure(); ++seed)
+  for (uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed)
     legal += check(workload, random_schedule(bound, seed), random_ports(bound, seed), seed);
-  EXPECT_GT(legal, 5);
+  EXPECT_GT(legal, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Dynamic, EverySize, ::testing::ValuesIn(dynamic_workloads()),

@@ -1,0 +1,215 @@
+// Networks that are built for ranges of sizes, against the evaluator at single sizes.
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "compiler/driver/build_model.h"
+#include "compiler/driver/build_pool.h"
+#include "compiler/driver/loaded_model.h"
+#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/zoo/zoo.h"
+#include "compiler/graph/dynamic/plan_network.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/program/evaluate.h"
+#include "gmock/gmock.h"
+#include "tests/support/onnx/model_writer.h"
+
+namespace tf::driver {
+namespace {
+
+using graph::HostTensor;
+
+class OpenSizes : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto pool = BuildPool::create({.workers = 2, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
+    ASSERT_TRUE(pool.ok()) << pool.status();
+    pool_ = *std::move(pool);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  // Null, with a failure, if it cannot be built.
+  std::unique_ptr<LoadedModel> build(const graph::Network& network) {
+    const absl::StatusOr<graph::Program> program =
+        graph::plan_network(network, {.lanes = target_.fp32_lanes()});
+    EXPECT_TRUE(program.ok()) << program.status();
+    if (!program.ok()) return nullptr;
+    variants_ = program->variants.size();
+    std::filesystem::create_directories(root_);
+    const auto report =
+        build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()), *pool_,
+                    {.target = target_, .folder = root_});
+    EXPECT_TRUE(report.ok()) << report.status();
+    auto model = LoadedModel::open(root_, 2);
+    EXPECT_TRUE(model.ok()) << model.status();
+    return model.ok() ? *std::move(model) : nullptr;
+  }
+
+  static graph::Network network(const std::string& bytes, std::vector<tensor::Dimension> dims) {
+    graph::Network network;
+    network.dims = std::move(dims);
+    network.at = [bytes](const tensor::Binding& sizes) {
+      return frontends::import_model(bytes, {.dims = sizes});
+    };
+    return network;
+  }
+
+  static void expect_right_at(const graph::Network& network, LoadedModel& model,
+                              const tensor::Binding& sizes) {
+    SCOPED_TRACE(tensor::binding_text(sizes));
+    const absl::StatusOr<std::vector<HostTensor>> inputs = random_inputs_at(model, 3, sizes);
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    const absl::StatusOr<std::vector<HostTensor>> got = model.run(*inputs);
+    ASSERT_TRUE(got.ok()) << got.status();
+    const std::vector<HostTensor> want = *graph::evaluate(*network.at(sizes), *inputs);
+    ASSERT_EQ(got->size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      ASSERT_EQ((*got)[i].shape, want[i].shape);
+      double largest = 0;
+      for (const double value : graph::read_floats(want[i].element, want[i].data->bytes()))
+        largest = std::max(largest, std::fabs(value));
+      EXPECT_LE(graph::largest_difference({(*got)[i]}, {want[i]}), 2e-5 * std::max(largest, 1e-3));
+    }
+  }
+
+  const target::Target target_ = target::host_target();
+  const std::string root_ = testing::TempDir() + "open_sizes_test." + std::to_string(getpid());
+  std::unique_ptr<BuildPool> pool_;
+  size_t variants_ = 0;
+};
+
+std::vector<float> some_floats(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>((i * 37) % 101) / 101 - 0.5f;
+  return values;
+}
+
+void name_extent(onnx::ModelWriter& writer, int input, int axis, const std::string& name) {
+  auto& type = *writer.graph().mutable_input(input)->mutable_type()->mutable_tensor_type();
+  type.mutable_shape()->mutable_dim(axis)->set_dim_param(name);
+}
+
+TEST_F(OpenSizes, ABatchOfAnyNumber) {
+  graph::Network net = network(*zoo::model("mlp", {.batch_name = "batch"}), {{tensor::var("batch"), 1, 40}});
+  net.anchors = {{{"batch", 8}}};
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t batch : {1, 3, 8, 17}) expect_right_at(net, *model, {{"batch", batch}});
+}
+
+TEST_F(OpenSizes, FeatureMapsOfAnyBatch) {
+  onnx::ModelWriter w(13);
+  w.input("x", {-1, 3, 12, 10});
+  name_extent(w, 0, 0, "n");
+  w.floats("w1", {16, 3, 3, 3}, some_floats(16 * 27));
+  w.floats("w2", {24, 16, 1, 1}, some_floats(24 * 16));
+  onnx::ModelWriter::set(w.node("Conv", {"x", "w1"}, "a"), "pads", std::vector<int64_t>{1, 1, 1, 1});
+  w.node("Relu", {"a"}, "b");
+  auto& pool = w.node("MaxPool", {"b"}, "c");
+  onnx::ModelWriter::set(pool, "kernel_shape", std::vector<int64_t>{2, 2});
+  onnx::ModelWriter::set(pool, "strides", std::vector<int64_t>{2, 2});
+  w.node("Conv", {"c", "w2"}, "d");
+  w.node("GlobalAveragePool", {"d"}, "e");
+  w.node("Flatten", {"e"}, "y");
+  w.output("y");
+  const auto net = network(w.bytes(), {{tensor::var("n"), 1, 9}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t n : {1, 2, 4, 7, 9}) expect_right_at(net, *model, {{"n", n}});
+}
+
+// Attention as PyTorch exports it: heads are split by shapes that the network computes, positions are a part of a table,
+// and rows are normalized by a mean over their number.
+std::string attention(bool named_batch) {
+  constexpr int64_t kWide = 24, kHeads = 3, kMost = 96;
+  onnx::ModelWriter w(17);
+  w.input("x", {named_batch ? -1 : 2, -1, kWide});
+  if (named_batch) name_extent(w, 0, 0, "batch");
+  name_extent(w, 0, 1, "length");
+  w.floats("positions", {1, kMost, kWide}, some_floats(kMost * kWide));
+  for (const char* name : {"wq", "wk", "wv"}) w.floats(name, {kWide, kWide}, some_floats(kWide * kWide));
+  w.ints("zero", {0});
+  w.ints("one", {1});
+  w.ints("heads", {kHeads});
+  w.ints("rest", {-1});
+  w.node("Shape", {"x"}, "shape");
+  w.node("Gather", {"shape", "zero"}, "batch_size");
+  w.node("Gather", {"shape", "one"}, "length");
+  w.node("Slice", {"positions", "zero", "length", "one"}, "some_positions");
+  w.node("Add", {"x", "some_positions"}, "placed");
+  onnx::ModelWriter::set(w.node("Concat", {"batch_size", "length", "heads", "rest"}, "split"), "axis", 0);
+  onnx::ModelWriter::set(w.node("Concat", {"batch_size", "length", "rest"}, "joined"), "axis", 0);
+  for (const std::string name : {"q", "k", "v"}) {
+    w.node("MatMul", {"placed", "w" + name}, name + "_flat");
+    w.node("Reshape", {name + "_flat", "split"}, name + "_heads");
+    onnx::ModelWriter::set(w.node("Transpose", {name + "_heads"}, name), "perm",
+                           name == "k" ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3});
+  }
+  w.node("MatMul", {"q", "k"}, "scores");
+  onnx::ModelWriter::set(w.node("Softmax", {"scores"}, "weights"), "axis", -1);
+  w.node("MatMul", {"weights", "v"}, "mixed");
+  onnx::ModelWriter::set(w.node("Transpose", {"mixed"}, "back"), "perm", std::vector<int64_t>{0, 2, 1, 3});
+  w.node("Reshape", {"back", "joined"}, "rows");
+  onnx::ModelWriter::set(w.node("ReduceMean", {"rows"}, "mean"), "axes", std::vector<int64_t>{1});
+  w.node("Sub", {"rows", "mean"}, "y");
+  w.output("y");
+  w.output("mean");
+  return w.bytes();
+}
+
+TEST_F(OpenSizes, AttentionOverAnyLength) {
+  const auto net = network(attention(false), {{tensor::var("length"), 1, 96}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t length : {1, 2, 3, 5, 8, 16, 17, 24, 48, 65, 95, 96})
+    expect_right_at(net, *model, {{"length", length}});
+}
+
+TEST_F(OpenSizes, TwoAtOnce) {
+  const auto net = network(attention(true), {{tensor::var("batch"), 1, 6}, {tensor::var("length"), 1, 48}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t batch : {1, 2, 5, 6})
+    for (const int64_t length : {1, 2, 7, 24, 48})
+      expect_right_at(net, *model, {{"batch", batch}, {"length", length}});
+}
+
+TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
+  onnx::ModelWriter w(17);
+  w.input("x", {-1, 16});
+  w.input("y", {-1, 16});
+  name_extent(w, 0, 0, "n");
+  name_extent(w, 1, 0, "m");
+  w.node("Relu", {"x"}, "a");
+  w.node("Neg", {"y"}, "b");
+  onnx::ModelWriter::set(w.node("Concat", {"a", "b"}, "both"), "axis", 0);
+  w.ints("axis", {0});
+  w.node("CumSum", {"both", "axis"}, "sums");
+  onnx::ModelWriter::set(w.node("Transpose", {"sums"}, "turned"), "perm", std::vector<int64_t>{1, 0});
+  w.ints("three", {3});
+  auto& top = w.node("TopK", {"turned", "three"}, "largest");
+  top.add_output("places");
+  w.output("sums");
+  w.output("largest");
+  const auto net = network(w.bytes(), {{tensor::var("n"), 2, 60}, {tensor::var("m"), 2, 60}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t n : {2, 3, 16, 60})
+    for (const int64_t m : {2, 7, 60}) expect_right_at(net, *model, {{"n", n}, {"m", m}});
+}
+
+TEST_F(OpenSizes, AreCheckedInARun) {
+  const auto net = network(attention(false), {{tensor::var("length"), 4, 40}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  EXPECT_THAT(std::string(random_inputs_at(*model, 1, {{"length", 41}}).status().message()),
+              testing::HasSubstr("length from 4 to 40"));
+  std::vector<HostTensor> inputs = *random_inputs_at(*model, 1, {{"length", 40}});
+  inputs[0].shape[1] = 3;
+  EXPECT_EQ(model->run(inputs).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tf::driver
