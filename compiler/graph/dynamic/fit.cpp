@@ -139,6 +139,8 @@ tensor::Binding Samples::binding(size_t point) const {
 
 Samples sample(const std::vector<tensor::Dimension>& dims) {
   constexpr size_t kVaried = 4;  // values of a dimension besides the base: as many as a cubic needs, and one
+  // Multiples of small numbers among them: a network may do something else at every second size.
+  constexpr int64_t kFactors[kVaried + 1] = {1, 2, 1, 4, 3};
   constexpr int64_t kLeastSpread = 30;
   Samples samples{dims, {{}}};
   std::vector<int64_t> taken;
@@ -148,7 +150,7 @@ Samples sample(const std::vector<tensor::Dimension>& dims) {
     for (size_t i = 0; i <= kVaried; ++i) {
       const int64_t high = std::max(dim.high, dim.low + kLeastSpread);
       const int64_t from = high - static_cast<int64_t>(i) * (high - dim.low) / 16;
-      of_dim.push_back(std::max(dim.low, prime_below(from, taken)));
+      of_dim.push_back(kFactors[i] * prime_below(from / kFactors[i], taken));
     }
     samples.points[0].push_back(of_dim[0]);
   }

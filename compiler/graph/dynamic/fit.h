@@ -20,8 +20,8 @@ struct Samples {
   tensor::Binding binding(size_t point) const;
 };
 
-// Points of primes near the greatest values, so that no two numbers of a network agree there by chance; beyond them where
-// a range is short.
+// Points of primes, and small multiples of primes, near the greatest values, so that no two numbers of a network agree
+// there by chance; beyond them where a range is short.
 Samples sample(const std::vector<tensor::Dimension>& dims);
 
 // The expression over the dimensions that has values[p] at point p of all; nothing if there is none of the forms that sizes

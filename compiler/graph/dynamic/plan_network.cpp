@@ -51,6 +51,7 @@ class NetworkPlanner {
     for (const tensor::Binding& anchor : network_.anchors) TF_RETURN_IF_ERROR(add_variant(anchor, program));
     for (size_t d = 0; d < network_.dims.size(); ++d)
       for (const int64_t size : telling_sizes(d, program)) TF_RETURN_IF_ERROR(confirm(d, size, program));
+    for (size_t d = 0; d < network_.dims.size(); ++d) TF_RETURN_IF_ERROR(confirm_elsewhere(d, program));
     return program;
   }
 
@@ -177,16 +178,49 @@ class NetworkPlanner {
     return {numbers.begin(), numbers.end()};
   }
 
-  // That the program is right at a size that it was not made of; else that size gets a variant.
-  absl::Status confirm(size_t d, int64_t size, Program& program) {
+  // The dimension at a size, the others at their base.
+  tensor::Binding sizes_with(size_t d, int64_t size) const {
     tensor::Binding sizes = samples_.binding(0);
     for (const tensor::Dimension& dim : network_.dims)
       sizes[dim.var->name] = std::clamp(sizes[dim.var->name], dim.low, dim.high);
     sizes[network_.dims[d].var->name] = size;
-    if (is_variant(sizes, program)) return absl::OkStatus();
+    return sizes;
+  }
+
+  absl::StatusOr<bool> is_right_at(const tensor::Binding& sizes, const Program& program) {
     const absl::StatusOr<Program> there = plan(sizes);
-    if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
-    if (there.ok() && is_as_joined(*there, sizes, program)) return absl::OkStatus();
+    if (absl::IsNotFound(there.status())) return false;
+    TF_RETURN_IF_ERROR(there.status());
+    return is_as_joined(*there, sizes, program);
+  }
+
+  // Sizes that nothing is special about: where the program is not right at one of them, it is not at many.
+  absl::Status confirm_elsewhere(size_t d, const Program& program) {
+    const tensor::Dimension& dim = network_.dims[d];
+    uint64_t number = 12345;
+    for (int i = 0; i < 3; ++i) {
+      number = number * 6364136223846793005u + 1442695040888963407u;
+      const int64_t size =
+          dim.low + static_cast<int64_t>((number >> 33) % static_cast<uint64_t>(dim.high - dim.low + 1));
+      const tensor::Binding sizes = sizes_with(d, size);
+      const bool has_own = std::ranges::any_of(program.variants, [&](const Variant& variant) {
+        return variant.values == values_of(sizes) || variant.values[d] == size;
+      });
+      if (has_own) continue;
+      TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes, program));
+      if (!is_right)
+        return absl::UnimplementedError(
+            absl::StrCat("the network is another one where ", tensor::binding_text(sizes)));
+    }
+    return absl::OkStatus();
+  }
+
+  // That the program is right at a size that it was not made of; else that size gets a variant.
+  absl::Status confirm(size_t d, int64_t size, Program& program) {
+    const tensor::Binding sizes = sizes_with(d, size);
+    if (is_variant(sizes, program)) return absl::OkStatus();
+    TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes, program));
+    if (is_right) return absl::OkStatus();
     return network_.dims.size() == 1 ? add_variant(sizes, program) : add_variant_of(d, size, program);
   }
 

@@ -223,7 +223,7 @@ using Buffers = std::vector<std::unique_ptr<support::AlignedBytes>>;
 Buffers make_buffers(const ir::Function& function, const OracleOptions& options) {
   tensor::Substitution values;
   for (size_t i = 0; i < function.dims.size(); ++i)
-    values[function.dims[i].get()] = tensor::imm(options.dims.at(i));
+    values[function.dims[i].var.get()] = tensor::imm(options.dims.at(i));
   Buffers buffers;
   Filler filler(options, 7);
   for (const ir::Buffer& param : function.params) {

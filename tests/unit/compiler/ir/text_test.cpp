@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::tf::test::check_round_trip;
 
 constexpr std::string_view kMatmul =
-    R"(function matmul[n](A: f32[n, 64], B: f32[64, 32] layout "0,1,1:16", C: f32[n, 32]) {
+    R"(function matmul[n in 1..512](A: f32[n, 64], B: f32[64, 32] layout "0,1,1:16", C: f32[n, 32]) {
   for i = 0 extent n parallel {
     allocate acc: f32[32] register
     for j = 0 extent 32 vectorized {

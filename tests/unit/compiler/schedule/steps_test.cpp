@@ -64,10 +64,30 @@ TEST(State, StartsWithOneLoopAnAxis) {
   EXPECT_THAT(loops_of(after(""), "t2"), ElementsAre("i0:10", "i1:12"));
 }
 
-TEST(State, RefusesAWorkloadWithUnboundDimensions) {
-  tensor::Workload workload = dense();
-  workload.dims.push_back({tensor::var("n")});
-  EXPECT_THAT(apply(workload, {}).status().message(), HasSubstr("bind it first"));
+// Of rows that a named dimension counts.
+tensor::Workload rows(int64_t most) {
+  return *tensor::parse_workload(
+      absl::StrCat("workload v1\ndim d0 in 1..", most,
+                   "\ninput p0: f32[d0, 24]\n"
+                   "stage t0: f32[i0 < d0, i1 < 24] = p0[i0, i1] + 1f32\noutput t0\n"));
+}
+
+TEST(OpenDimension, GuardsATailWhateverTheTailWasToBe) {
+  for (const char* tail : {"guard", "shift"}) {
+    const auto state =
+        apply(rows(64), *parse_schedule(absl::StrCat("schedule v1\nsplit t0 i0 8 ", tail, "\n")));
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(state->stages()[0].guards.size(), 1u);
+    EXPECT_TRUE(state->stages()[0].loops[0].extent.is_open());
+    EXPECT_EQ(state->stages()[0].loops[1].extent, 8);
+  }
+}
+
+TEST(OpenDimension, RefusesAStepThatIsLegalForSomeSizesOnly) {
+  const Schedule schedule = *parse_schedule("schedule v1\nreorder t0 i1,i0\nannotate t0 i0 vectorize\n");
+  const absl::Status refused = apply(rows(1024), schedule).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("legal for some sizes only"));
 }
 
 TEST(State, StaysAsItIsAfterAnIllegalStep) {

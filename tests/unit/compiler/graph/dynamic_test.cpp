@@ -1,0 +1,129 @@
+// What is found of several sizes: expressions, workloads, programs.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "compiler/graph/dynamic/join_workloads.h"
+#include "compiler/graph/dynamic/plan_network.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/tensor/text.h"
+
+namespace tf::graph {
+namespace {
+
+using testing::HasSubstr;
+
+const tensor::Dimension kBatch{tensor::var("batch"), 1, 64}, kLength{tensor::var("length"), 1, 512};
+
+// What `fit` finds for the values that the function has at the samples.
+template <typename F>
+std::string fitted(const Samples& samples, F&& of) {
+  std::vector<int64_t> values;
+  for (const std::vector<int64_t>& point : samples.points) values.push_back(of(point));
+  const std::optional<tensor::Expr> expr = fit(samples, values);
+  return expr ? tensor::to_string(*expr) : "nothing";
+}
+
+TEST(Fit, FindsSumsOfProducts) {
+  const Samples samples = sample({kBatch, kLength});
+  EXPECT_EQ(fitted(samples, [](const auto&) { return 7; }), "7");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[1]; }), "length");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return 3 * p[0] - 2; }), "batch * 3 + -2");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] * p[1] * p[1] * 48; }),
+            "length * (length * (batch * 48))");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] + p[1] + 1; }), "length + batch + 1");
+}
+
+TEST(Fit, FindsNothingElse) {
+  const Samples samples = sample({kLength});
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] / 2; }), "nothing");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] % 2; }), "nothing");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] > 480 ? 1 : 0; }), "nothing");
+}
+
+TEST(Fit, SamplesShortRangesBeyondTheirEnds) {
+  const Samples samples = sample({{tensor::var("n"), 1, 3}});
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] * 5; }), "n * 5");
+}
+
+tensor::Workload rows(int64_t n, const std::string& factor) {
+  return *tensor::parse_workload(absl::StrCat("workload v1\ninput p0: f32[", n, ", 8]\nstage t0: f32[i0 < ",
+                                              n, ", i1 < 8] = p0[i0, i1] * ", factor, "\noutput t0\n"));
+}
+
+TEST(JoinWorkloads, GivesTheWorkloadOfEverySize) {
+  const Samples samples = sample({kLength});
+  std::vector<tensor::Workload> at_points;
+  for (const auto& point : samples.points) at_points.push_back(rows(point[0], "2f32"));
+  const absl::StatusOr<tensor::Workload> joined = join_workloads(samples, at_points);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  for (const int64_t n : {1, 7, 512})
+    EXPECT_EQ(tensor::canonical_text(*tensor::bind(*joined, {{"length", n}})),
+              tensor::canonical_text(rows(n, "2f32")));
+}
+
+TEST(JoinWorkloads, RefusesWhatIsAnotherComputationAtAnotherSize) {
+  const Samples samples = sample({kLength});
+  std::vector<tensor::Workload> at_points;
+  for (const auto& point : samples.points)
+    at_points.push_back(rows(point[0], point[0] == samples.points[2][0] ? "p0[i0, i1]" : "2f32"));
+  EXPECT_EQ(join_workloads(samples, at_points).status().code(), absl::StatusCode::kNotFound);
+  at_points.clear();
+  for (const auto& point : samples.points)
+    at_points.push_back(rows(point[0], absl::StrCat(std::sqrt(point[0]), "f32")));
+  EXPECT_THAT(join_workloads(samples, at_points).status().message(), HasSubstr("a number is"));
+}
+
+// x of n rows, scaled by a constant of as many that `scale` makes.
+template <typename F>
+Network scaled_rows(F scale) {
+  Network network;
+  network.dims = {kLength};
+  network.at = [scale](const tensor::Binding& sizes) -> absl::StatusOr<Graph> {
+    const int64_t n = sizes.at("length");
+    Graph graph;
+    const std::vector<int64_t> shape = {n, 4}, column = {n, 1};
+    std::vector<float> values;
+    for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(scale(i, n)));
+    const NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+    const NodeId c =
+        graph.add_constant(tensor_type(tensor::Element::kFloat32, column), make_blob(values), "scale");
+    graph.outputs = {{"y", *graph.add(Binary{BinaryKind::kMul}, {x, c}, "y")}};
+    return graph;
+  };
+  return network;
+}
+
+TEST(PlanNetwork, TakesAConstantThatGrowsAsTheGreatest) {
+  const absl::StatusOr<Program> program =
+      plan_network(scaled_rows([](int64_t i, int64_t) { return 1.0 / (i + 1); }), {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_EQ(program->tasks.size(), 1u + program->variants.size());
+  EXPECT_EQ(program->tasks[0].dims, std::vector<int>{0});
+  const Operand& scale = program->calls[0].operands[1];
+  EXPECT_EQ(program->graph.shape(scale.constant), (std::vector<int64_t>{512, 1}));
+}
+
+TEST(PlanNetwork, RefusesAConstantThatIsAnotherOneAtAnotherSize) {
+  const auto program = plan_network(scaled_rows([](int64_t i, int64_t n) { return i + n; }), {});
+  EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(program.status().message(), HasSubstr("the constant 'scale' has other values"));
+}
+
+TEST(PlanNetwork, GivesASizeThatIsAnotherNetworkAVariant) {
+  Network network = scaled_rows([](int64_t i, int64_t) { return i; });
+  const auto at = network.at;
+  network.at = [at](const tensor::Binding& sizes) -> absl::StatusOr<Graph> {
+    absl::StatusOr<Graph> graph = at(sizes);
+    if (sizes.at("length") == 4)  // which is an extent of the network, too
+      graph->outputs[0].node = *graph->add(Unary{UnaryKind::kRelu}, {graph->outputs[0].node}, "z");
+    return graph;
+  };
+  const absl::StatusOr<Program> program = plan_network(network, {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_TRUE(std::ranges::any_of(
+      program->variants, [](const Variant& variant) { return variant.values == std::vector<int64_t>{4}; }));
+}
+
+}  // namespace
+}  // namespace tf::graph
