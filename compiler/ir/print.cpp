@@ -1,8 +1,8 @@
 #include "compiler/ir/print.h"
 
 #include <algorithm>
-#include <limits>
 #include <array>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 

@@ -171,7 +171,8 @@ absl::StatusOr<State> apply(const tensor::Workload& workload, const Schedule& sc
     if (std::optional<StepError> error = state.apply(step))
       return absl::FailedPreconditionError(explain(*error, step, state));
     if (!state.data().conditions.empty())
-      return absl::FailedPreconditionError(absl::StrCat("step '", to_string(step), "' is legal for some sizes only: where ",
+      return absl::FailedPreconditionError(absl::StrCat("step '", to_string(step),
+                                                        "' is legal for some sizes only: where ",
                                                         tensor::to_string(state.data().conditions[0])));
   }
   return state;

@@ -129,7 +129,8 @@ class HoldFinder final : public ir::Visitor {
       for (const Inside& loop : inside_) {
         if (!analysis::uses(term.atom, loop.var.get())) continue;
         is_inside = true;
-        is_of_vector = is_of_vector || loop.kind == ir::ForKind::kVectorized || loop.kind == ir::ForKind::kFolded;
+        is_of_vector =
+            is_of_vector || loop.kind == ir::ForKind::kVectorized || loop.kind == ir::ForKind::kFolded;
       }
       (is_inside ? inner : kept).add(term);
     }
@@ -270,10 +271,9 @@ class Partitioner final : public ir::Rewriter {
     });
     if (of_rows != finder.sufficient().end()) elsewhere = case_by_case(elsewhere, *of_rows, finder.nodes());
     // The loop's own bound may be what decides a condition inside.
-    const Stmt whole =
-        analysis::simplify(ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind,
-                                        ir::make_stmt<ir::If>(together, loop.body, elsewhere)),
-                           ranges_);
+    const Stmt whole = analysis::simplify(ir::make_for(loop.var, loop.min, loop.extent, loop.for_kind,
+                                                       ir::make_stmt<ir::If>(together, loop.body, elsewhere)),
+                                          ranges_);
     const auto* simplified = as<ir::For>(whole);
     if (!simplified) return whole;
     ++depth_;
@@ -286,7 +286,8 @@ class Partitioner final : public ir::Rewriter {
   // numbers for bounds, as those of a full tile.
   Stmt case_by_case(const Stmt& body, const Sufficient& condition, int64_t nodes) {
     const int64_t first = condition.inner.min + 1, last = condition.inner.max;
-    if (!condition.inner.has_min() || last - first >= kMostCases || (last - first + 1) * nodes > kMaxCaseNodes)
+    if (!condition.inner.has_min() || last - first >= kMostCases ||
+        (last - first + 1) * nodes > kMaxCaseNodes)
       return body;
     Stmt out = body;
     for (int64_t rows = first; rows <= last; ++rows) {
