@@ -10,12 +10,15 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "compiler/graph/dynamic/join_workloads.h"
+#include "compiler/graph/element_values.h"
 #include "compiler/graph/program/host_calls.h"
+#include "compiler/ops/builder.h"
 
 namespace tf::graph {
 namespace {
 
 using tensor::Expr;
+using tensor::Layout;
 
 absl::Status other_network(std::string_view what) {
   return absl::NotFoundError(absl::StrCat("the network is another one at another size: ",
@@ -67,15 +70,43 @@ std::string kind_of(const Call& call) {
   return kind;
 }
 
+// Which of the samples' dimensions each of the workload's is.
+std::vector<int> dims_of(const tensor::Workload& workload, const Samples& samples) {
+  std::vector<int> dims;
+  for (const tensor::Dimension& dim : workload.dims) {
+    const auto found = std::ranges::find_if(
+        samples.dims, [&](const tensor::Dimension& each) { return each.var.same_as(dim.var); });
+    dims.push_back(static_cast<int>(found - samples.dims.begin()));
+  }
+  return dims;
+}
+
+tensor::Binding greatest_sizes(const tensor::Workload& workload) {
+  tensor::Binding binding;
+  for (const tensor::Dimension& dim : workload.dims) binding[dim.var->name] = dim.high;
+  return binding;
+}
+
 using Programs = std::vector<const Program*>;
 
 // Constants of kernels that grow with a size: of a task, the workload's inputs, with the extents of the greatest.
 using Grown = std::map<std::pair<int, size_t>, std::vector<int64_t>>;
 
+// What the joiners of a program and its bodies have in common.
+struct Joined {
+  Grown grown;
+  std::vector<Task> tasks;  // that compute what was a constant, after those of the network
+};
+
 class ProgramJoiner {
  public:
-  ProgramJoiner(const Samples& samples, Programs all, const Program& greatest, Grown& grown)
-      : samples_(samples), all_(std::move(all)), greatest_(greatest), grown_(grown) {}
+  ProgramJoiner(const Samples& samples, Programs all, const Program& greatest, size_t task_count,
+                Joined& joined)
+      : samples_(samples),
+        all_(std::move(all)),
+        greatest_(greatest),
+        task_count_(task_count),
+        shared_(joined) {}
 
   absl::StatusOr<Program> run() {
     Program out = *all_[0];
@@ -94,8 +125,9 @@ class ProgramJoiner {
       const bool has = b < greatest_.bodies.size();
       TF_ASSIGN_OR_RETURN(
           out.bodies[b],
-          ProgramJoiner(samples_, bodies, has ? greatest_.bodies[b] : Program(), grown_).run());
+          ProgramJoiner(samples_, bodies, has ? greatest_.bodies[b] : Program(), task_count_, shared_).run());
     }
+    insert_made(out);
     return out;
   }
 
@@ -203,6 +235,7 @@ class ProgramJoiner {
         }))
       return absl::OkStatus();
     const std::string name = absl::StrCat("the constant '", base.graph.node(id).name, "'");
+    if (out.calls[c].task() < 0) return make_constant(c, k, name, out);
     if (c >= greatest_.calls.size() || kind_of(greatest_.calls[c]) != kind_of(base.calls[c]))
       return other_network(absl::StrCat(name, " is another one, and the greatest size has other kernels"));
     for (const Program* each : all_)
@@ -213,17 +246,97 @@ class ProgramJoiner {
     node.op = whole.op;
     node.type = tensor_type(whole.type.element, greatest_.graph.shape(at(greatest_)));
     const int task = out.calls[c].task();
-    if (task < 0) return other_network(absl::StrCat(name, " is another one"));
-    const auto [known, is_new] = grown_.try_emplace({task, k}, greatest_.graph.shape(at(greatest_)));
+    const auto [known, is_new] = shared_.grown.try_emplace({task, k}, greatest_.graph.shape(at(greatest_)));
     if (!is_new && known->second != greatest_.graph.shape(at(greatest_)))
       return other_network(absl::StrCat(name, " is of several sizes"));
     return absl::OkStatus();
   }
 
+  // Whole numbers that a branch, a loop or a host function takes, as a loop's number of trips, are computed by a kernel
+  // where they are numbers of the sizes.
+  absl::Status make_constant(size_t c, size_t k, const std::string& name, Program& out) {
+    constexpr size_t kMost = 64;
+    const Program& base = *all_[0];
+    const NodeId id = base.calls[c].operands[k].constant;
+    const TensorType& type = base.graph.type(id);
+    std::vector<std::vector<int64_t>> values;
+    for (const Program* each : all_) {
+      const NodeId there = each->calls[c].operands[k].constant;
+      const bool is_alike = each->graph.shape(there) == base.graph.shape(id) &&
+                            each->graph.type(there).element == type.element &&
+                            !tensor::is_float(type.element);
+      if (!is_alike) return other_network(absl::StrCat(name, " is another one"));
+      values.push_back(read_integers(type.element, as<Constant>(each->graph.node(there))->data->bytes()));
+    }
+    if (values[0].size() > kMost) return other_network(absl::StrCat(name, " has other values"));
+    std::vector<Expr> elements;
+    for (size_t i = 0; i < values[0].size(); ++i) {
+      size_t point = 0;
+      TF_ASSIGN_OR_RETURN(Expr element, number([&](const Program&) { return values[point++][i]; }, name));
+      elements.push_back(std::move(element));
+    }
+    const Layout row_major;
+    out.values.push_back({.node = id,
+                          .layout = row_major,
+                          .size_bytes = as<Constant>(base.graph.node(id))->data->bytes().size()});
+    TF_ASSIGN_OR_RETURN(Task task, constant_task(elements, type.element, base.graph.shape(id)));
+    Call call{.what = KernelCall{static_cast<int>(task_count_ + shared_.tasks.size())},
+              .node = id,
+              .name = absl::StrCat(base.graph.node(id).name, " (of sizes)"),
+              .operands = {},
+              .results = {static_cast<int>(out.values.size()) - 1}};
+    task.nodes = {call.name};
+    shared_.tasks.push_back(std::move(task));
+    out.calls[c].operands[k] = {call.results[0], id};
+    made_[c].push_back(std::move(call));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Task> constant_task(const std::vector<Expr>& elements, tensor::Element element,
+                                     const std::vector<int64_t>& shape) const {
+    ops::Builder builder;
+    for (const tensor::Dimension& dim : samples_.dims) builder.dimension(dim);
+    const auto body = [&](ops::Indices i) {
+      Expr place = tensor::imm(0);
+      for (size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + i[d];
+      Expr value = elements.back();
+      for (size_t e = elements.size() - 1; e-- > 0;)
+        value =
+            tensor::select(tensor::equal(place, tensor::imm(static_cast<int64_t>(e))), elements[e], value);
+      return tensor::cast({element, 1}, value);
+    };
+    const tensor::Buffer result =
+        builder.compute("sizes", element, tensor_type(element, shape).extents, body);
+    builder.label("sizes");
+    TF_ASSIGN_OR_RETURN(const tensor::Workload workload, builder.finish({result}));
+    Task task;
+    task.label = absl::StrCat("sizes [", absl::StrJoin(shape, ", "), "]");
+    task.count = 1;
+    task.kernel.ports.outputs.resize(1);
+    TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(workload)));
+    task.kernel.workload.label = workload.label;
+    task.dims = dims_of(workload, samples_);
+    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(workload, greatest_sizes(workload)));
+    task.at_sizes = {task.kernel};
+    TF_ASSIGN_OR_RETURN(task.at_sizes[0].workload, tensor::parse_workload(tensor::canonical_text(bound)));
+    return task;
+  }
+
+  void insert_made(Program& out) {
+    std::vector<Call> calls;
+    for (size_t c = 0; c < out.calls.size(); ++c) {
+      for (Call& made : made_[c]) calls.push_back(std::move(made));
+      calls.push_back(std::move(out.calls[c]));
+    }
+    out.calls = std::move(calls);
+  }
+
   const Samples& samples_;
   const Programs all_;
   const Program& greatest_;
-  Grown& grown_;
+  const size_t task_count_;  // of the network
+  Joined& shared_;
+  std::map<size_t, std::vector<Call>> made_;  // by the call before which they run
   std::set<NodeId> joined_;
 };
 
@@ -247,14 +360,8 @@ absl::StatusOr<Task> join_task(const Samples& samples, std::span<const Program> 
     return absl::Status(joined.status().code(),
                         absl::StrCat("kernel '", task.label, "': ", joined.status().message()));
   if (joined->dims.empty()) return task;
-  tensor::Binding greatest;
-  for (const tensor::Dimension& dim : joined->dims) {
-    greatest[dim.var->name] = dim.high;
-    const auto of_program = std::ranges::find_if(
-        samples.dims, [&](const tensor::Dimension& each) { return each.var.same_as(dim.var); });
-    task.dims.push_back(static_cast<int>(of_program - samples.dims.begin()));
-  }
-  TF_ASSIGN_OR_RETURN(const tensor::Workload largest, tensor::bind(*joined, greatest));
+  task.dims = dims_of(*joined, samples);
+  TF_ASSIGN_OR_RETURN(const tensor::Workload largest, tensor::bind(*joined, greatest_sizes(*joined)));
   task.flops = tensor::count_flops(largest);
   task.bytes = tensor::count_bytes(largest);
   task.label = absl::StrCat(joined->label, " [",
@@ -278,12 +385,14 @@ absl::StatusOr<Program> join_programs(const Samples& samples, std::span<const Pr
     if (each.tasks.size() != at_points[0].tasks.size()) return other_network("it has other kernels");
   Programs all;
   for (const Program& each : at_points) all.push_back(&each);
-  Grown grown;
-  TF_ASSIGN_OR_RETURN(Program out, ProgramJoiner(samples, all, greatest, grown).run());
+  Joined joined;
+  const size_t task_count = at_points[0].tasks.size();
+  TF_ASSIGN_OR_RETURN(Program out, ProgramJoiner(samples, all, greatest, task_count, joined).run());
   out.dims = samples.dims;
   for (size_t i = 0; i < out.tasks.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(out.tasks[i], join_task(samples, at_points, i, grown));
+    TF_ASSIGN_OR_RETURN(out.tasks[i], join_task(samples, at_points, i, joined.grown));
   }
+  for (Task& task : joined.tasks) out.tasks.push_back(std::move(task));
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "compiler/graph/dynamic/join_programs.h"
+#include "compiler/graph/program/host_calls.h"
 
 namespace tf::graph {
 namespace {
@@ -191,7 +192,7 @@ class NetworkPlanner {
     const absl::StatusOr<Program> there = plan(sizes);
     if (absl::IsNotFound(there.status())) return false;
     TF_RETURN_IF_ERROR(there.status());
-    return is_as_joined(*there, sizes, program);
+    return is_as_joined(*there, sizes, program, {there->tasks, program.tasks});
   }
 
   // Sizes that nothing is special about: where the program is not right at one of them, it is not at many.
@@ -266,17 +267,55 @@ class NetworkPlanner {
     return absl::OkStatus();
   }
 
-  bool is_as_joined(const Program& there, const tensor::Binding& sizes, const Program& program) const {
-    if (there.calls.size() != program.calls.size() || there.values.size() != program.values.size())
-      return false;
-    for (size_t i = 0; i < there.calls.size(); ++i) {
-      const int a = there.calls[i].task(), b = program.calls[i].task();
-      if ((a < 0) != (b < 0)) return false;
-      if (a >= 0 &&
-          !is_kernel_at(there.tasks[static_cast<size_t>(a)], program.tasks[static_cast<size_t>(b)], sizes))
+  // Whether a program that was planned at these sizes is the one for all sizes. `tasks` are those of the whole programs.
+  struct Tasks {
+    const std::vector<Task>&there, &joined;
+  };
+  bool is_as_joined(const Program& there, const tensor::Binding& sizes, const Program& program,
+                    const Tasks& tasks) const {
+    // What computes numbers of the sizes stands for constants.
+    std::vector<const Call*> calls;
+    for (const Call& call : program.calls)
+      if (call.task() < 0 || !call.operands.empty()) calls.push_back(&call);
+    if (there.calls.size() != calls.size() || there.bodies.size() != program.bodies.size()) return false;
+    if (there.values.size() + program.calls.size() != program.values.size() + calls.size()) return false;
+    for (size_t v = 0; v < there.values.size(); ++v) {
+      const Value& value = program.values[v];
+      if (static_cast<int64_t>(there.values[v].size_bytes) !=
+              number_at(value.size_of_run, value.size_bytes, sizes) ||
+          static_cast<int64_t>(there.values[v].offset_bytes) !=
+              number_at(value.offset_of_run, value.offset_bytes, sizes))
         return false;
     }
+    for (size_t i = 0; i < calls.size(); ++i)
+      if (!is_call_at(there, there.calls[i], *calls[i], sizes, tasks)) return false;
+    for (size_t b = 0; b < there.bodies.size(); ++b)
+      if (!is_as_joined(there.bodies[b], sizes, program.bodies[b], tasks)) return false;
     return true;
+  }
+
+  bool is_call_at(const Program& program, const Call& there, const Call& joined, const tensor::Binding& sizes,
+                  const Tasks& tasks) const {
+    if (there.what.index() != joined.what.index() || there.results != joined.results) return false;
+    if (there.task() >= 0)
+      return is_kernel_at(tasks.there[static_cast<size_t>(there.task())],
+                          tasks.joined[static_cast<size_t>(joined.task())], sizes);
+    const auto* host = std::get_if<HostCall>(&there.what);
+    if (!host) return true;
+    const std::vector<int64_t> numbers = host_numbers(*host, program.graph, program.graph.node(there.node));
+    if (numbers.size() != joined.numbers.size()) return false;
+    for (size_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i] != number_at(joined.numbers[i], 0, sizes)) return false;
+    return true;
+  }
+
+  // Of an expression over the network's dimensions; null: the fixed number.
+  int64_t number_at(const tensor::Expr& number, uint64_t fixed, const tensor::Binding& sizes) const {
+    if (!number) return static_cast<int64_t>(fixed);
+    tensor::Substitution values;
+    for (const tensor::Dimension& dim : network_.dims)
+      values[dim.var.get()] = tensor::imm(sizes.at(dim.var->name));
+    return *tensor::as_int(tensor::substitute(number, values));
   }
 
   bool is_kernel_at(const Task& there, const Task& joined, const tensor::Binding& sizes) const {

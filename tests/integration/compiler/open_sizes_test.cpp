@@ -166,6 +166,28 @@ TEST_F(OpenSizes, AttentionOverAnyLength) {
     expect_right_at(net, *model, {{"length", length}});
 }
 
+// The loop's number of trips is a size.
+TEST_F(OpenSizes, ARecurrenceOverAnyLength) {
+  onnx::ModelWriter w(14);
+  w.input("x", {-1, 2, 6});
+  name_extent(w, 0, 0, "length");
+  w.floats("w", {2, 32, 6}, some_floats(2 * 32 * 6));
+  w.floats("r", {2, 32, 8}, some_floats(2 * 32 * 8));
+  auto& lstm = w.node("LSTM", {"x", "w", "r"}, "all");
+  lstm.add_output("last");
+  onnx::ModelWriter::set(lstm, "hidden_size", 8);
+  auto& direction = *lstm.add_attribute();
+  direction.set_name("direction");
+  direction.set_type(::onnx::AttributeProto::STRING);
+  direction.set_s("bidirectional");
+  w.output("all");
+  w.output("last");
+  const auto net = network(w.bytes(), {{tensor::var("length"), 1, 50}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t length : {1, 2, 9, 50}) expect_right_at(net, *model, {{"length", length}});
+}
+
 TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
   onnx::ModelWriter w(17);
   w.input("x", {-1, 16});
