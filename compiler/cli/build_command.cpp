@@ -213,8 +213,15 @@ Lock lock_of(const Plan& plan, const driver::ModelReport& report, const target::
   Lock lock{{}, plan.layouts, arguments.allowed, arguments.name};
   for (size_t i = 0; i < plan.program.tasks.size(); ++i) {
     const driver::TaskReport& task = report.tasks[i];
-    lock.tasks.push_back({tensor::key_for(plan.program.tasks[i].kernel, target, arguments.threads),
-                          task.label, task.used ? task.used->record : ""});
+    const graph::Task& planned = plan.program.tasks[i];
+    const std::string record = task.used ? task.used->record : "";
+    if (planned.at_sizes.empty())
+      lock.tasks.push_back({tensor::key_for(planned.kernel, target, arguments.threads), task.label, record});
+    // Of a kernel for all sizes, those that were asked for a record: the last of them had it.
+    const size_t asked = task.used ? task.used->at_size + 1 : planned.at_sizes.size();
+    for (size_t k = 0; k < asked && k < planned.at_sizes.size(); ++k)
+      lock.tasks.push_back({tensor::key_for(planned.at_sizes[k], target, arguments.threads), task.label,
+                            k + 1 == asked ? record : ""});
   }
   return lock;
 }
@@ -236,7 +243,7 @@ std::vector<std::string> task_row(const driver::TaskReport& task) {
           absl::StrCat(task.count),
           task.used ? duration_text(ns) : "-",
           taken(task),
-          task.used ? absl::StrFormat("%.1f", task.flops / ns) : "-",
+          task.used && !task.is_for_all_sizes ? absl::StrFormat("%.1f", task.flops / ns) : "-",
           absl::StrFormat("%.3f", task.flops / 1e6),
           absl::StrJoin(task.numerics, ","),
           task.key.substr(0, 12)};

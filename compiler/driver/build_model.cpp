@@ -72,6 +72,7 @@ class KernelBuilder {
                               task.flops,
                               kernels_[i].tuned ? choices_[i] : std::nullopt,
                               kernels_[i].problem,
+                              !task.at_sizes.empty(),
                               {numerics.begin(), numerics.end()}});
     }
     return std::move(kernels_);
@@ -283,9 +284,9 @@ absl::StatusOr<std::vector<std::optional<ScheduleChoice>>> choose_schedules(cons
   std::vector<std::optional<ScheduleChoice>> choices;
   for (const graph::Task& task : program.tasks) {
     std::optional<ScheduleChoice> choice;
-    for (const tensor::KernelSpec& kernel : task.at_sizes) {
-      TF_ASSIGN_OR_RETURN(choice, source.find(tensor::key_for(kernel, target, threads)));
-      if (choice) break;
+    for (size_t i = 0; i < task.at_sizes.size() && !choice; ++i) {
+      TF_ASSIGN_OR_RETURN(choice, source.find(tensor::key_for(task.at_sizes[i], target, threads)));
+      if (choice) choice->at_size = i;
     }
     if (task.at_sizes.empty()) {
       TF_ASSIGN_OR_RETURN(choice, source.find(tensor::key_for(task.kernel, target, threads)));

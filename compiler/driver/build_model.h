@@ -24,6 +24,7 @@ struct ScheduleChoice {
   // for the schedule, but its time compares with no other.
   bool is_of_network = true;
   bool is_untuned = false;  // it is the one of a build without tuning, as of who measured it
+  size_t at_size = 0;       // of a kernel for all sizes: for which of graph::Task::at_sizes it was measured
 };
 
 class ScheduleSource {
@@ -59,6 +60,7 @@ struct TaskReport {
   double flops = 0;
   std::optional<ScheduleChoice> used;  // nothing: the default schedule
   std::string problem;                 // why a tuned schedule could not be used, or empty
+  bool is_for_all_sizes = false;       // its FLOPs are those of the greatest sizes, its record's time that of one
   schedule::Numerics numerics;         // that the kernel uses
 };
 
