@@ -148,8 +148,8 @@ Samples sample(const std::vector<tensor::Dimension>& dims) {
   for (const tensor::Dimension& dim : dims) {
     std::vector<int64_t>& of_dim = values.emplace_back();
     for (size_t i = 0; i <= kVaried; ++i) {
-      const int64_t high = std::max(dim.high, dim.low + kLeastSpread);
-      const int64_t from = high - static_cast<int64_t>(i) * (high - dim.low) / 16;
+      const int64_t high = std::max(dim.high, kLeastSpread), spread = std::max(high - dim.low, kLeastSpread);
+      const int64_t from = high - static_cast<int64_t>(i) * spread / 16;
       of_dim.push_back(kFactors[i] * prime_below(from / kFactors[i], taken));
     }
     samples.points[0].push_back(of_dim[0]);

@@ -21,7 +21,8 @@ struct Samples {
 };
 
 // Points of primes, and small multiples of primes, near the greatest values, so that no two numbers of a network agree
-// there by chance; beyond them where a range is short.
+// there by chance; outside of the range where it is short, and
+// beyond its end only where that is under 30.
 Samples sample(const std::vector<tensor::Dimension>& dims);
 
 // The expression over the dimensions that has values[p] at point p of all; nothing if there is none of the forms that sizes

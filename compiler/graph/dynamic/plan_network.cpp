@@ -57,9 +57,16 @@ class NetworkPlanner {
   }
 
  private:
+  absl::StatusOr<Graph> graph_at(const tensor::Binding& sizes) const {
+    absl::StatusOr<Graph> graph = network_.at(sizes);
+    if (graph.ok()) return graph;
+    return absl::Status(graph.status().code(),
+                        absl::StrCat("with ", tensor::binding_text(sizes), ": ", graph.status().message()));
+  }
+
   // Every size has the layouts of the first.
   absl::StatusOr<Program> plan(const tensor::Binding& sizes) {
-    TF_ASSIGN_OR_RETURN(Graph graph, network_.at(sizes));
+    TF_ASSIGN_OR_RETURN(Graph graph, graph_at(sizes));
     trace_.next = 0;
     TF_ASSIGN_OR_RETURN(Program program, plan_program(std::move(graph), options_));
     constants_.share(program);
@@ -125,7 +132,7 @@ class NetworkPlanner {
 
   absl::Status add_variant(const tensor::Binding& sizes, Program& program) {
     if (is_variant(sizes, program)) return absl::OkStatus();
-    TF_ASSIGN_OR_RETURN(Graph graph, network_.at(sizes));
+    TF_ASSIGN_OR_RETURN(Graph graph, graph_at(sizes));
     LayoutOptions own = options_;
     own.trace = nullptr;
     TF_ASSIGN_OR_RETURN(Program variant, plan_program(std::move(graph), own));
