@@ -213,21 +213,34 @@ bool has_values(const tf_model* model, const tf_model_variant& variant) {
   const tf_model_dimension* dims = tf_table_at<tf_model_dimension>(header, header->dims);
   const int64_t* values = tf_table_at<int64_t>(header, header->numbers) + variant.first_value;
   for (uint64_t i = 0; i < header->dims.count; ++i)
-    if (dims[i].made_by == TF_DIM_GIVEN && values[i] != model->values[i]) return false;
+    if (dims[i].made_by == TF_DIM_GIVEN && values[i] != TF_ANY_VALUE && values[i] != model->values[i])
+      return false;
   return true;
 }
 
-// The variant that was built for the values, else the first program, which is right for all.
+// The first variant that was built for the values, else the first program, which is right for all.
 uint32_t program_for_values(const tf_model* model) {
   for (uint64_t i = 0; i < model->run.header->variants.count; ++i)
     if (has_values(model, variants_of(model)[i])) return variants_of(model)[i].program;
   return 0;
 }
 
+// Whether the sizes of the first program or a variant depend on the dimensions.
+bool varies(const tf_model* model, uint32_t number) {
+  const tf_model_header* header = model->run.header;
+  for (uint64_t i = 0; i < header->variants.count; ++i) {
+    if (variants_of(model)[i].program != number) continue;
+    const int64_t* values = tf_table_at<int64_t>(header, header->numbers) + variants_of(model)[i].first_value;
+    for (uint64_t k = 0; k < header->dims.count; ++k)
+      if (values[k] == TF_ANY_VALUE) return true;
+  }
+  return number == 0;
+}
+
 // On what is given, at the dimensions' values.
 int32_t run_program(tf_model* model, uint32_t number) {
   const tf_model_program& program = program_at(model, number);
-  if (number == 0) {
+  if (varies(model, number)) {
     if (int32_t error = tf_set_sizes(&model->run, model->values); error != TF_MODEL_OK) return error;
   }
   if (int32_t error = bind_tensors(model, program); error != TF_MODEL_OK) return error;

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 4u
+#define TF_MODEL_VERSION 5u
 
 /* What model.h declares after the prefix tf_model_. */
 #define TF_MODEL_FUNCTIONS(each)                                                                            \
@@ -129,10 +129,15 @@ typedef struct tf_model_dimension {
   int64_t high;     /* its greatest */
 } tf_model_dimension;
 
-/* A program of fixed sizes, which runs in place of the first one when the given dimensions have just these values. */
+/* In place of a variant's value: the variant is for every value of the dimension. */
+#define TF_ANY_VALUE (-1)
+
+/* A program that runs in place of the first one when the given dimensions have these values. Its formulas use only the
+ * dimensions whose value is TF_ANY_VALUE. Variants with more fixed values come first: a run takes the first that has
+ * its values. */
 typedef struct tf_model_variant {
   uint32_t program;
-  uint32_t first_value; /* index in numbers: a value for each dimension */
+  uint32_t first_value; /* index in numbers: a value for each dimension, or TF_ANY_VALUE */
 } tf_model_variant;
 
 /* What a formula gives. */

@@ -123,6 +123,70 @@ absl::Status check_step(const ModelDescription& model, const ModelProgram& progr
   return absl::OkStatus();
 }
 
+// Dimensions that numbers of a program and of the bodies that it runs are computed from.
+class UsedDims {
+ public:
+  explicit UsedDims(const ModelDescription& model)
+      : model_(model), used_(model.dims.size()), seen_(model.bodies.size() + 1) {}
+
+  // Of codes that are valid.
+  const std::vector<bool>& of(uint32_t number) {
+    visit(number);
+    return used_;
+  }
+
+ private:
+  void visit(uint32_t number) {
+    if (number >= seen_.size() || seen_[number]) return;
+    seen_[number] = true;
+    const ModelProgram& program = number == 0 ? model_ : model_.bodies[number - 1];
+    for (const auto* tensors : {&program.inputs, &program.outputs}) {
+      for (const ModelTensor& tensor : *tensors) {
+        add({tensor.size_bytes});
+        add(tensor.extents);
+      }
+    }
+    for (const ModelStep& step : program.steps) {
+      for (const ModelBuffer& buffer : step.buffers) add({buffer.offset_bytes, buffer.size_bytes});
+      add(step.dims);
+      if (step.kind == TF_STEP_CALL) continue;
+      visit(step.body);
+      if (step.kind == TF_STEP_BRANCH) visit(step.other_body);
+    }
+  }
+
+  void add(const std::vector<Sized>& numbers) {
+    for (const Sized& number : numbers) {
+      for (size_t i = 0; i < number.code.size(); ++i) {
+        if (number.code[i] == TF_CODE_DIM) used_[static_cast<size_t>(number.code[i + 1])] = true;
+        if (number.code[i] == TF_CODE_DIM || number.code[i] == TF_CODE_NUMBER) ++i;
+      }
+    }
+  }
+
+  const ModelDescription& model_;
+  std::vector<bool> used_, seen_;
+};
+
+// Once all codes are known to be valid.
+absl::Status check_variant_formulas(const ModelDescription& model) {
+  for (const ModelVariant& variant : model.variants) {
+    UsedDims used(model);
+    for (size_t i = 0; i < model.dims.size(); ++i) {
+      if (variant.values[i] != TF_ANY_VALUE && used.of(variant.program)[i])
+        return absl::InvalidArgumentError(absl::StrCat("the variant of program ", variant.program, " fixes ",
+                                                       model.dims[i].name, " and varies with it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<ModelVariant> most_fixed_first(std::vector<ModelVariant> variants) {
+  std::ranges::stable_sort(variants, {},
+                           [](const ModelVariant& v) { return std::ranges::count(v.values, TF_ANY_VALUE); });
+  return variants;
+}
+
 absl::Status check_dims(const ModelDescription& model) {
   for (const ModelDim& dim : model.dims) {
     if (dim.low < 0 || dim.low > dim.high)
@@ -133,7 +197,8 @@ absl::Status check_dims(const ModelDescription& model) {
     bool valid = variant.program > 0 && variant.program <= model.bodies.size() &&
                  variant.values.size() == model.dims.size();
     for (size_t i = 0; valid && i < model.dims.size(); ++i)
-      valid = variant.values[i] >= model.dims[i].low && variant.values[i] <= model.dims[i].high;
+      valid = variant.values[i] == TF_ANY_VALUE ||
+              (variant.values[i] >= model.dims[i].low && variant.values[i] <= model.dims[i].high);
     if (!valid)
       return absl::InvalidArgumentError(absl::StrCat("the variant of program ", variant.program,
                                                      " has no such program or values out of range"));
@@ -224,7 +289,8 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
   for (const ModelDim& dim : model.dims)
     dims.push_back({strings.add(dim.name), dim.made_by, dim.low, dim.high});
   std::vector<tf_model_variant> variants;
-  for (const ModelVariant& variant : model.variants) {
+  TF_RETURN_IF_ERROR(check_variant_formulas(model));
+  for (const ModelVariant& variant : most_fixed_first(model.variants)) {
     variants.push_back({variant.program, static_cast<uint32_t>(numbers.size())});
     numbers.insert(numbers.end(), variant.values.begin(), variant.values.end());
   }

@@ -79,19 +79,21 @@ struct ModelDim {
 
 struct ModelVariant {
   uint32_t program = 0;         // by number, as in ModelStep
-  std::vector<int64_t> values;  // of each dimension
+  std::vector<int64_t> values;  // of each dimension, or TF_ANY_VALUE
 };
 
 struct ModelDescription : ModelProgram {
   std::vector<ModelProgram> bodies;  // and variants; a body stands after the program that runs it
   std::vector<ModelDim> dims;
-  std::vector<ModelVariant> variants;
+  std::vector<ModelVariant>
+      variants;               // in any order; of those with as many fixed values the first is preferred
   uint64_t kernel_count = 0;  // length of tf_model_kernels; steps may share a kernel
   uint64_t weights_bytes = 0;
 };
 
 // The bytes of tf_model_blob. INVALID_ARGUMENT, naming the step, if a buffer lies outside its space, is
-// misaligned, or a kernel does not exist; and if a code, a dimension or a variant is not well formed.
+// misaligned, or a kernel does not exist; and if a code, a dimension or a variant is not well formed, or the program of
+// a variant, or one of its bodies, varies with a dimension that the variant fixes.
 absl::StatusOr<std::string> encode_model(const ModelDescription& model);
 
 }  // namespace tf::runtime

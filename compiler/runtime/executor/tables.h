@@ -13,8 +13,8 @@ const T* tf_table_at(const tf_model_header* header, const tf_model_table& table)
 bool tf_tables_valid(const tf_model_header* header);
 
 /* Whether extents, sizes and places that are not the tables' own lie within those that the tables give: extents and
- * tensors are no larger, buffers lie in their spaces, and what bodies are given has room for what they take. Of tables
- * that are valid. */
+ * tensors are no larger, buffers lie in their spaces, and what bodies are given has room for what they take. The inputs
+ * and outputs of the first program and of variants have the bytes of their extents. Of tables that are valid. */
 bool tf_sizes_valid(const tf_model_header* header, const int64_t* numbers, const tf_model_tensor* tensors,
                     const tf_model_buffer* places);
 

@@ -101,6 +101,14 @@ bool dims_valid(const tf_model_header* header) {
   return header->dims.count <= INT32_MAX;
 }
 
+// Whether numbers[index] of a variant, whose value for the dimension this is, is that dimension's extent, of which `most`
+// is the greatest.
+bool has_value(const tf_model_header* header, uint64_t index, int32_t dim, int64_t value, int64_t most) {
+  const int64_t extent = tf_table_at<int64_t>(header, header->numbers)[index];
+  if (value == TF_ANY_VALUE) return tf_dim_of(header, index) == dim && extent == most;
+  return formula_of(header, TF_FORMULA_NUMBER, index) == nullptr && extent == value;
+}
+
 // A variant's tensors are those of the model at its values: inputs have the sizes that the caller gives, and outputs
 // fit the memory of the greatest.
 bool variant_valid(const tf_model_header* header, const tf_model_variant& variant) {
@@ -110,12 +118,13 @@ bool variant_valid(const tf_model_header* header, const tf_model_variant& varian
     return false;
   }
   const int64_t* values = numbers + variant.first_value;
-  for (uint64_t i = 0; i < header->dims.count; ++i)
-    if (values[i] < dim_at(header, i).low || values[i] > dim_at(header, i).high) return false;
+  for (uint64_t i = 0; i < header->dims.count; ++i) {
+    const tf_model_dimension& dim = dim_at(header, i);
+    if (values[i] != TF_ANY_VALUE && (values[i] < dim.low || values[i] > dim.high)) return false;
+  }
   const tf_model_program &general = program_at(header, 0), &own = program_at(header, variant.program);
   if (own.input_count != general.input_count || own.output_count != general.output_count) return false;
   const tf_model_tensor* tensors = tf_table_at<tf_model_tensor>(header, header->tensors);
-  if (!tf_tensor_bytes_valid(own, numbers, tensors)) return false;
   for (uint64_t i = 0; i < uint64_t{own.input_count} + own.output_count; ++i) {
     const tf_model_tensor &tensor = tensors[own.first_tensor + i],
                           &greatest = tensors[general.first_tensor + i];
@@ -124,10 +133,13 @@ bool variant_valid(const tf_model_header* header, const tf_model_variant& varian
       return false;
     }
     for (uint64_t k = 0; k < tensor.rank; ++k) {
-      const int64_t extent = numbers[tensor.first_extent + k], most = numbers[greatest.first_extent + k];
+      const uint64_t index = tensor.first_extent + k;
+      const int64_t most = numbers[greatest.first_extent + k];
       const int32_t dim = tf_dim_of(header, greatest.first_extent + k);
-      const bool is_right = dim >= 0 ? extent == values[dim] : i >= own.input_count || extent == most;
-      if (!is_right || extent > most) return false;
+      if (numbers[index] > most) return false;
+      if (dim >= 0 ? !has_value(header, index, dim, values[dim], most)
+                   : i < own.input_count && !has_value(header, index, dim, most, most))
+        return false;
     }
   }
   return true;

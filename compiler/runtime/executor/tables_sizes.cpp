@@ -121,6 +121,13 @@ bool tf_sizes_valid(const tf_model_header* header, const int64_t* numbers, const
   const Sizes sizes = {header, numbers, tensors, places};
   const tf_model_program* programs = tf_table_at<tf_model_program>(header, header->programs);
   if (!tensors_fit(sizes) || !tf_tensor_bytes_valid(programs[0], numbers, tensors)) return false;
+  const tf_model_variant* variants = tf_table_at<tf_model_variant>(header, header->variants);
+  for (uint64_t i = 0; i < header->variants.count; ++i) {
+    if (variants[i].program >= header->programs.count ||
+        !tf_tensor_bytes_valid(programs[variants[i].program], numbers, tensors)) {
+      return false;
+    }
+  }
   for (uint64_t i = 0; i < header->programs.count; ++i)
     if (!program_fits(sizes, programs[i])) return false;
   return true;

@@ -127,6 +127,52 @@ TEST(RunSizes, RunsAVariantForJustItsValues) {
   }
 }
 
+TEST(RunSizes, RunsTheMatchingVariantWithTheMostFixedValues) {
+  const Library library(*encode_model(partly_fixed_model()), kSized);
+  const Model model(library, 2);
+  for (const int64_t shift : {0, 1}) {
+    for (int64_t batch = 1; batch <= kMostBatch; ++batch) {
+      for (int64_t length = 0; length <= kMostLength; ++length) {
+        const float mark = batch == 2 && length == 4 ? 3 * kMark
+                           : batch == 2              ? kMark
+                           : length == 4             ? 2 * kMark
+                                                     : 0;
+        expect_right(model, batch, length, mark, shift);
+      }
+    }
+  }
+}
+
+TEST(RunSizes, RunsTheFirstOfVariantsWithAsManyFixedValues) {
+  ModelDescription description = partly_fixed_model();
+  description.variants.pop_back();
+  for (const float mark : {kMark, 2 * kMark}) {
+    const Library library(*encode_model(description), kSized);
+    const Model model(library);
+    expect_right(model, 2, 4, mark);
+    expect_right(model, 2, 5, kMark);
+    expect_right(model, 3, 4, 2 * kMark);
+    expect_right(model, 2, 4, mark);
+    std::swap(description.variants[0], description.variants[1]);
+  }
+}
+
+TEST(RunSizes, RunAtTheGreatestSizesTakesAPartlyFixedVariant) {
+  ModelDescription description = partly_fixed_model();
+  description.bodies = {pairs_program(varying_extents(kMostBatch, TF_ANY_VALUE), kMark)};
+  description.variants = {{1, {kMostBatch, TF_ANY_VALUE}}};
+  const Library library(*encode_model(description), kSized);
+  const Model model(library);
+  expect_right(model, kMostBatch, 3, kMark);
+  Pairs pairs(kMostBatch, kMostLength);
+  alignas(TF_ALIGNMENT) float y[64], s[4];
+  const void* inputs[] = {pairs.x, pairs.bias};
+  void* outputs[] = {y, s};
+  ASSERT_EQ(GET(library, tf_model_run)(model.get(), inputs, outputs), TF_MODEL_OK);
+  EXPECT_EQ(std::vector<float>(y, y + 64), pairs.y());
+  EXPECT_EQ(std::vector<float>(s, s + 4), pairs.s(kMark));
+}
+
 TEST(RunSizes, TakesAnEmptyInputWithoutData) {
   const Library library(*encode_model(pairs_model()), kSized);
   const Model model(library);

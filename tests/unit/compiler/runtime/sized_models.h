@@ -46,17 +46,26 @@ inline Extents extents_at(int64_t batch, int64_t length) {
           4 * batch, all_bytes, 2 * all_bytes, (all_bytes + 63) / 64 * 64};
 }
 
-inline Extents varying_extents() {
-  Extents extents = extents_at(kMostBatch, kMostLength);
-  const Code all_bytes = number(4) * dim(0) * dim(1);
-  extents.batch.code = dim(0);
-  extents.length.code = dim(1);
-  extents.length_2.code = number(2) * dim(1);
-  extents.row_bytes.code = number(4) * dim(1);
-  extents.batch_bytes.code = number(4) * dim(0);
-  extents.all_bytes.code = all_bytes;
-  extents.all_2_bytes.code = number(2) * all_bytes;
-  extents.offset_bytes.code = aligned(all_bytes);
+// The same, where TF_ANY_VALUE stands for the dimension.
+inline Extents varying_extents(int64_t batch = TF_ANY_VALUE, int64_t length = TF_ANY_VALUE) {
+  const bool batch_varies = batch == TF_ANY_VALUE, length_varies = length == TF_ANY_VALUE;
+  Extents extents = extents_at(batch_varies ? kMostBatch : batch, length_varies ? kMostLength : length);
+  const Code rows = batch_varies ? dim(0) : number(batch), columns = length_varies ? dim(1) : number(length);
+  const Code all_bytes = number(4) * rows * columns;
+  if (batch_varies) {
+    extents.batch.code = rows;
+    extents.batch_bytes.code = number(4) * rows;
+  }
+  if (length_varies) {
+    extents.length.code = columns;
+    extents.length_2.code = number(2) * columns;
+    extents.row_bytes.code = number(4) * columns;
+  }
+  if (batch_varies || length_varies) {
+    extents.all_bytes.code = all_bytes;
+    extents.all_2_bytes.code = number(2) * all_bytes;
+    extents.offset_bytes.code = aligned(all_bytes);
+  }
   return extents;
 }
 
@@ -96,6 +105,16 @@ inline ModelDescription pairs_model() {
                 {.name = "length", .low = 0, .high = kMostLength}};
   model.variants = {{1, {2, 4}}, {2, {kMostBatch, kMostLength}}};
   model.kernel_count = 5;
+  return model;
+}
+
+// With variants for batch 2, for length 4 and for (2, 4), which mark sums with 1000, 2000 and 3000.
+inline ModelDescription partly_fixed_model() {
+  ModelDescription model = pairs_model();
+  model.bodies = {pairs_program(varying_extents(2, TF_ANY_VALUE), kMark),
+                  pairs_program(varying_extents(TF_ANY_VALUE, 4), 2 * kMark),
+                  pairs_program(extents_at(2, 4), 3 * kMark)};
+  model.variants = {{1, {2, TF_ANY_VALUE}}, {2, {TF_ANY_VALUE, 4}}, {3, {2, 4}}};
   return model;
 }
 

@@ -114,6 +114,41 @@ TEST(ModelTables, WithAVariantThatIsNotTheModelAtItsValuesAreRefused) {
                                 });
 }
 
+// Where the table of variants, which encode_model sorts, has that of program `number`.
+const tf_model_variant& variant_of(Tables& t, uint32_t number) {
+  const tf_model_variant* variant = t.variants();
+  while (variant->program != number) ++variant;
+  return *variant;
+}
+
+TEST(ModelTables, WithAPartlyFixedVariantThatIsNotTheModelAtItsValuesAreRefused) {
+  // Program 1 is for batch 2; its inputs are tensors 4 and 5, its outputs 6 and 7.
+  expect_refused(partly_fixed_model(),
+                 {
+                     [](Tables& t) { t.numbers()[variant_of(t, 1).first_value] = TF_ANY_VALUE; },
+                     [](Tables& t) { t.numbers()[variant_of(t, 1).first_value] = 3; },
+                     [](Tables& t) { t.numbers()[variant_of(t, 1).first_value] = -2; },
+                     [](Tables& t) { t.numbers()[variant_of(t, 1).first_value + 1] = kMostLength; },
+                     [](Tables& t) { t.numbers()[t.tensors()[4].first_extent] = 1; },
+                     [](Tables& t) { t.numbers()[t.tensors()[5].first_extent] -= 1; },
+                 });
+  using Change = void (*)(ModelProgram & variant);
+  const Change changes[] = {
+      [](ModelProgram& v) { v.inputs[0].extents[1].code = dim(0); },
+      [](ModelProgram& v) { v.inputs[0].extents[1].code = dim(1) + number(0); },
+      [](ModelProgram& v) { v.inputs[0].extents[1].code.clear(); },
+      [](ModelProgram& v) { v.inputs[0].extents[0].code = number(2); },
+      [](ModelProgram& v) { v.outputs[1].extents[0].code = number(2); },
+      [](ModelProgram& v) { v.outputs[1].extents[0] = Sized(1); },
+  };
+  for (size_t i = 0; i < std::size(changes); ++i) {
+    ModelDescription model = partly_fixed_model();
+    changes[i](model.bodies[0]);
+    const absl::StatusOr<std::string> blob = encode_model(model);
+    EXPECT_TRUE(!blob.ok() || !Tables(model).valid()) << "change " << i;
+  }
+}
+
 TEST(ModelTables, WithAFormulaOutOfRangeAreRefused) {
   expect_refused(pairs_model(),
                  {
@@ -168,7 +203,7 @@ TEST(ModelTables, WhereABodyIsGivenTooLittleAreRefused) {
 }
 
 TEST(ModelTables, AreRefusedOrKeepAllPlacesInBoundsWhicheverByteIsDamaged) {
-  for (const ModelDescription& model : {pairs_model(), rows_model()}) {
+  for (const ModelDescription& model : {pairs_model(), partly_fixed_model(), rows_model()}) {
     const uint64_t blob_bytes = Tables(model).header().blob_bytes;
     int accepted = 0;
     for (uint64_t i = 0; i < blob_bytes; ++i) {
@@ -217,6 +252,17 @@ TEST(Sizes, AreThoseOfTheDimensionsAndLeaveTheTablesAlone) {
   EXPECT_EQ(tables.buffers()[7].offset_bytes, 128u);
 }
 
+TEST(Sizes, OfAPartlyFixedVariantHaveTheBytesOfTheirExtents) {
+  ModelDescription model = partly_fixed_model();
+  model.bodies[0].inputs[0].size_bytes.code = number(32) + number(4) * dim(1);
+  Tables tables(model);
+  ASSERT_TRUE(tables.valid());
+  SizesOfRun run(tables);
+  EXPECT_EQ(run.set({4, 8}), TF_MODEL_OK);
+  EXPECT_EQ(run.set({2, 8}), TF_MODEL_OK);
+  EXPECT_EQ(run.set({2, 7}), TF_MODEL_BAD_SIZE);
+}
+
 TEST(Sizes, AreSetAnewOnceAStepHasMadeADimension) {
   ModelDescription model = pairs_model();
   model.variants.clear();
@@ -246,6 +292,15 @@ TEST(ModelBlob, RefusesCodesRangesAndVariantsThatAreNotWellFormed) {
       {[](ModelDescription& m) { m.variants[0].program = 3; }, "variant of program 3"},
       {[](ModelDescription& m) { m.variants[0].values.pop_back(); }, "variant of program 1"},
       {[](ModelDescription& m) { m.variants[1].values[0] = 5; }, "variant of program 2"},
+      {[](ModelDescription& m) { m.variants[1].values[0] = -2; }, "variant of program 2"},
+      {[](ModelDescription& m) { m.bodies[0].steps[1].dims[0].code = dim(0); },
+       "variant of program 1 fixes batch and varies with it"},
+      {[](ModelDescription& m) {
+         m.bodies[1].steps[0].kind = TF_STEP_BRANCH;
+         m.bodies[1].steps[0].body = m.bodies[1].steps[0].other_body = 3;
+         m.bodies.push_back(pairs_program(varying_extents(kMostBatch, TF_ANY_VALUE), 0));
+       },
+       "variant of program 2 fixes length and varies with it"},
   };
   for (const auto& [change, text] : changes) {
     ModelDescription model = pairs_model();
