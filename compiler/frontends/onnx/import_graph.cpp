@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -164,10 +165,33 @@ absl::StatusOr<std::vector<Value>> outputs_of(const GraphProto& proto, ImportSta
   return outputs;
 }
 
-absl::Status check_input_count(const GraphProto& proto, size_t given) {
+// Loops in loops could be unrolled without end.
+absl::Status check_inner_graph(const GraphProto& proto, size_t given, ImportShared& shared) {
+  constexpr int64_t kMostNodes = 1 << 20;
+  shared.inner_nodes += 1 + proto.node_size();
+  if (shared.inner_nodes > kMostNodes)
+    return absl::ResourceExhaustedError("the graphs of branches and unrolled loops have too many nodes");
   if (static_cast<size_t>(proto.input_size()) == given) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("graph '", printable(proto.name()), "' has ",
                                                  proto.input_size(), " inputs, but ", given, " are given"));
+}
+
+// The names to which a graph gives values.
+std::set<std::string> names_made(const GraphProto& proto) {
+  std::set<std::string> names;
+  for (const auto& input : proto.input()) names.insert(input.name());
+  for (const auto& tensor : proto.initializer()) names.insert(tensor.name());
+  for (const NodeProto& node : proto.node()) names.insert(node.output().begin(), node.output().end());
+  return names;
+}
+
+// What the map has of these names, taken off it.
+template <typename T>
+std::map<std::string, T> taken(std::map<std::string, T>& from, const std::set<std::string>& names) {
+  std::map<std::string, T> some;
+  for (const std::string& name : names)
+    if (auto node = from.extract(name)) some.insert(std::move(node));
+  return some;
 }
 
 }  // namespace
@@ -214,7 +238,7 @@ absl::Status import_nodes(const GraphProto& proto, ImportState& state) {
 
 absl::StatusOr<ImportedRegion> import_region(const GraphProto& proto, ImportState& around,
                                              const std::vector<RegionInput>& inputs) {
-  TF_RETURN_IF_ERROR(check_input_count(proto, inputs.size()));
+  TF_RETURN_IF_ERROR(check_inner_graph(proto, inputs.size(), around.shared));
   ImportState state(around);
   state.graph.name = printable(proto.name());
   for (int i = 0; i < proto.input_size(); ++i) {
@@ -240,14 +264,13 @@ absl::StatusOr<ImportedRegion> import_region(const GraphProto& proto, ImportStat
 
 absl::StatusOr<std::vector<Value>> import_inline(const GraphProto& proto, ImportState& state,
                                                  const std::vector<Value>& inputs) {
-  TF_RETURN_IF_ERROR(check_input_count(proto, inputs.size()));
-  const std::map<std::string, NodeId> values = state.values;
-  const std::map<std::string, ValueList> lists = state.lists;
+  TF_RETURN_IF_ERROR(check_inner_graph(proto, inputs.size(), state.shared));
+  const std::set<std::string> names = names_made(proto);
+  const auto values = taken(state.values, names);
+  const auto lists = taken(state.lists, names);
   for (int i = 0; i < proto.input_size(); ++i) {
     const std::string& name = proto.input(i).name();
     const Value& input = inputs[static_cast<size_t>(i)];
-    state.values.erase(name);
-    state.lists.erase(name);
     if (const auto* id = std::get_if<NodeId>(&input))
       state.values[name] = *id;
     else
@@ -255,8 +278,10 @@ absl::StatusOr<std::vector<Value>> import_inline(const GraphProto& proto, Import
   }
   TF_RETURN_IF_ERROR(import_nodes(proto, state));
   absl::StatusOr<std::vector<Value>> outputs = outputs_of(proto, state);
-  state.values = values;
-  state.lists = lists;
+  taken(state.values, names);
+  taken(state.lists, names);
+  state.values.insert(values.begin(), values.end());
+  state.lists.insert(lists.begin(), lists.end());
   return outputs;
 }
 

@@ -48,6 +48,7 @@ struct ImportShared {
   int opset = 0;
   ExternalData external;
   int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
+  int64_t inner_nodes = 0;     // that were read of graphs within nodes, again for each iteration that is unrolled
 };
 
 // A graph while it is read: the model's, or a region's, whose nodes may read what graphs around give.

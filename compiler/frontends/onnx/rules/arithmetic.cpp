@@ -113,6 +113,14 @@ tensor::Element power_element(NodeReader& node, NodeId base, NodeId exponent) {
   return whole ? tensor::Element::kInt64 : tensor::Element::kFloat64;
 }
 
+// An exponent of u64 as one that i64 holds: powers modulo 2^64 repeat after 2^62 from the 64th on.
+Result within_signed(NodeReader& node, NodeId exponent) {
+  constexpr double kPeriod = 0x1p62;
+  Formula f(node);
+  const Term e = f.term(exponent);
+  return f.result(min(e, e - (e / kPeriod) * kPeriod + kPeriod));
+}
+
 // The result has the base's type, whatever the exponent's.
 Result pow(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(Pair pair, operands(node));
@@ -120,6 +128,9 @@ Result pow(NodeReader& node) {
   if (given == tensor::Element::kBool || node.type(pair.b).element == tensor::Element::kBool)
     return node.invalid("it needs numbers, not bool");
   const tensor::Element element = power_element(node, pair.a, pair.b);
+  if (element == tensor::Element::kInt64 && node.type(pair.b).element == tensor::Element::kUInt64) {
+    TF_ASSIGN_OR_RETURN(pair.b, within_signed(node, pair.b));
+  }
   TF_ASSIGN_OR_RETURN(pair.a, node.cast_to(element, pair.a));
   TF_ASSIGN_OR_RETURN(pair.b, node.cast_to(element, pair.b));
   TF_ASSIGN_OR_RETURN(const NodeId power, node.emit(Binary{BinaryKind::kPow}, {pair.a, pair.b}));

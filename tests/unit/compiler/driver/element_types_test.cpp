@@ -88,6 +88,19 @@ TEST_F(ElementTypes, RaisesWholeNumbersToWholePowersExactlyAndWraps) {
   }
 }
 
+TEST_F(ElementTypes, RaisesWholeNumbersToAnyPowerWithoutSign) {
+  ModelWriter model(15);
+  model.input("x", {6}, kInt64);
+  model.input("e", {6}, 13);
+  model.node("Pow", {"x", "e"}, "y");
+  model.output("y");
+  const int64_t most = -1;  // of u64
+  const HostTensor exponents = whole(Element::kUInt64, {most, most, most, INT64_MIN, INT64_MIN, 3});
+  // 3^(2^64 - 1) is 1 / 3 modulo 2^64, as 3^(2^62) is 1.
+  EXPECT_EQ(integers(model, {whole(Element::kInt64, {-1, 3, 2, -1, 3, -5}), exponents}),
+            (Ints{-1, static_cast<int64_t>(0xaaaaaaaaaaaaaaab), 0, 1, 1, -125}));
+}
+
 // By repeated multiplication modulo 2^64.
 int64_t product(int64_t base, int64_t times) {
   uint64_t result = 1;

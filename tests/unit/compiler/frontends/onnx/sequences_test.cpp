@@ -134,6 +134,38 @@ TEST(Sequences, OfAnInputAreInputsOfTheirOwn) {
   EXPECT_THAT(why_refused(model, {.dims = {{"s", 5000}}}), HasSubstr("is outside [0, 4096]"));
 }
 
+TEST(Sequences, OfGraphsInGraphsHaveAnEnd) {
+  ModelWriter model(17);
+  model.input("x", {4096});
+  model.node("SplitToSequence", {"x"}, "s");
+  // The body that a node maps the sequence by.
+  const auto body_of = [](::onnx::NodeProto& node, const char* result) -> ::onnx::GraphProto& {
+    node.set_op_type("SequenceMap");
+    node.add_input("s");
+    auto& body = *node.add_attribute();
+    body.set_name("body");
+    body.set_type(::onnx::AttributeProto::GRAPH);
+    body.mutable_g()->add_input()->set_name(std::string(result) + "_of");
+    body.mutable_g()->add_output()->set_name(result);
+    return *body.mutable_g();
+  };
+  ::onnx::GraphProto& outer = body_of(model.node("SequenceMap", {}, "t"), "joined");
+  ::onnx::NodeProto& map = *outer.add_node();
+  map.add_output("all");
+  ::onnx::NodeProto& constant = *body_of(map, "one").add_node();
+  constant.set_op_type("Shape");
+  constant.add_input("one_of");
+  constant.add_output("one");
+  ::onnx::NodeProto& join = *outer.add_node();
+  join.set_op_type("SequenceAt");
+  join.add_input("all");
+  join.add_input("first");
+  join.add_output("joined");
+  model.ints("first", {0});
+  model.output("t");
+  EXPECT_THAT(why_refused(model), HasSubstr("have too many nodes"));
+}
+
 TEST(Optionals, HoldWhatTheirInputHolds) {
   for (const bool holds : {true, false}) {
     ModelWriter model(18);
