@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/passes/optimize.h"
@@ -56,13 +58,16 @@ std::optional<Floats> exact_reciprocals(const Graph& graph, NodeId id) {
 
 class AffineFolder {
  public:
-  explicit AffineFolder(const Graph& graph)
-      : graph_(graph), rewriter_(graph), users_(users(graph)), outputs_(is_output(graph)) {}
+  explicit AffineFolder(Graph graph)
+      : graph_(std::move(graph)), rewriter_(graph_), users_(users(graph_)), outputs_(is_output(graph_)) {}
 
   Graph run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const NodeId id = NodeId(i);
-      if (!fold(id)) rewriter_.map(id, rewriter_.copy(id));
+      if (fold(id)) continue;
+      const NodeId copied = rewriter_.copy(id);
+      origins_[copied] = id;
+      rewriter_.map(id, copied);
     }
     return std::move(rewriter_).finish();
   }
@@ -107,6 +112,7 @@ class AffineFolder {
       const TensorType type = to.type(conv.inputs[1]);
       const std::string name = to.node(conv.inputs[1]).name;
       inputs[1] = add_floats(rewriter_, type, w, name);
+      drop(conv.inputs[1]);
     } else {
       for (size_t c = 0; c < shift.size(); ++c) shift[c] += (*factor)[c];
     }
@@ -133,12 +139,25 @@ class AffineFolder {
     const TensorType type = to.type(product.inputs[1]);
     const std::string name = to.node(product.inputs[1]).name;
     const NodeId scaled = add_floats(rewriter_, type, w, name);
+    drop(product.inputs[1]);
     rewriter_.map(id, rewriter_.add(product.op, {product.inputs[0], scaled}, product.name));
     return true;
   }
 
-  const Graph& graph_;
+  // Gives up the data of weights, which scaled ones replace, if nothing else reads them: so that a network
+  // has its weights in memory once.
+  void drop(NodeId weights) {
+    if (const auto origin = origins_.find(weights); origin != origins_.end()) {
+      const int old = index(origin->second);
+      if (users_[old].size() != 1 || outputs_[old]) return;
+      graph_.nodes[old].op = Constant{};
+    }
+    rewriter_.to().nodes[index(weights)].op = Constant{};
+  }
+
+  Graph graph_;
   Rewriter rewriter_;
+  std::map<NodeId, NodeId> origins_;  // of the new graph's copies
   const std::vector<std::vector<NodeId>> users_;
   const std::vector<bool> outputs_;
 };
@@ -192,8 +211,8 @@ Graph multiply_by_reciprocals(const Graph& graph) {
   return std::move(rewriter).finish();
 }
 
-Graph fold_affine(const Graph& graph) {
-  return AffineFolder(graph).run();
+Graph fold_affine(Graph graph) {
+  return AffineFolder(std::move(graph)).run();
 }
 
 }  // namespace tf::graph

@@ -1,6 +1,7 @@
 #include "compiler/graph/passes/optimize.h"
 
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "compiler/graph/passes/fold.h"
@@ -10,15 +11,20 @@
 namespace tf::graph {
 namespace {
 
+template <Graph (*pass)(const Graph&)>
+Graph reading(Graph graph) {
+  return pass(graph);
+}
+
 constexpr std::array kPasses = {
-    Pass{"remove_dead_code", remove_dead_code},
-    Pass{"fold_constants", fold_constants},
-    Pass{"remove_identities", remove_identities},
-    Pass{"share_concats", share_concats},
+    Pass{"remove_dead_code", reading<remove_dead_code>},
+    Pass{"fold_constants", reading<fold_constants>},
+    Pass{"remove_identities", reading<remove_identities>},
+    Pass{"share_concats", reading<share_concats>},
     // Batch norms become scales and shifts whose factors fold, and these then fold into weights.
-    Pass{"expand_batch_norms", expand_batch_norms},
-    Pass{"fold_batch_norm_factors", fold_constants},
-    Pass{"multiply_by_reciprocals", multiply_by_reciprocals},
+    Pass{"expand_batch_norms", reading<expand_batch_norms>},
+    Pass{"fold_batch_norm_factors", reading<fold_constants>},
+    Pass{"multiply_by_reciprocals", reading<multiply_by_reciprocals>},
     Pass{"fold_affine", fold_affine},
 };
 
@@ -50,7 +56,7 @@ void optimize_regions(Graph& graph) {
 
 Graph optimize(Graph graph, const OptimizeOptions& options) {
   for (const Pass& pass : kPasses) {
-    graph = pass.run(graph);
+    graph = pass.run(std::move(graph));
     if (options.verify_each) {
       const absl::Status status = verify(graph);
       TF_CHECK(status.ok()) << "after " << pass.name << ": " << status.message();

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the passes that every network goes through before it is cut into kernels, and their table. Does not know:
-// folding of constants (fold.h), dead code (rewrite.h).
+// Owns: the passes that every network goes through before it is cut into kernels, and their table. Does not
+// know: folding of constants (fold.h), dead code (rewrite.h).
 
 #include <functional>
 #include <span>
@@ -32,18 +32,18 @@ Graph multiply_by_reciprocals(const Graph& graph);
 //   mul(conv(x, w, b), s), s constant, one value or one a channel → conv(x, w * s, b * s)
 //   add(conv(x, w, b), t), t likewise                             → conv(x, w, b + t)
 //   mul(matmul(x, w), s), s constant, one value or one a column   → matmul(x, w * s)
-// Weights are rounded to their element type once.
-Graph fold_affine(const Graph& graph);
+// Weights are rounded to their element type once. It takes the graph's weights as it goes.
+Graph fold_affine(Graph graph);
 
-// Pass. If the first operands of a concatenation are already joined by another one, it takes that one's result in
-// their place. Each operand is then part of one concatenation and can be made in place there. Dense blocks need
-// this: every layer reads all layers before it.
+// Pass. If the first operands of a concatenation are already joined by another one, it takes that one's
+// result in their place. Each operand is then part of one concatenation and can be made in place there. Dense
+// blocks need this: every layer reads all layers before it.
 //   c = concat(a, b), d = concat(a, b, x)   →   c = concat(a, b), d = concat(c, x)
 Graph share_concats(const Graph& graph);
 
 struct Pass {
   const char* name;
-  Graph (*run)(const Graph&);
+  Graph (*run)(Graph);
 };
 std::span<const Pass> passes();
 
