@@ -55,6 +55,10 @@ struct Frontend {
   // that is wanted); UNIMPLEMENTED for an operator or a form of it that we do not have (with its name).
   absl::StatusOr<graph::Graph> (*import_model)(std::string_view bytes, const DataFolders& folders,
                                                const ImportOptions& options);
+  // The same for an open regular file, which it accepts by its beginning: reads all of it, and holds each
+  // weight once.
+  absl::StatusOr<graph::Graph> (*import_file)(int fd, const DataFolders& folders,
+                                              const ImportOptions& options);
   // Whether these are values for the dimensions that the model names, all of them and no others, whatever its
   // operators are.
   absl::Status (*check_dims)(std::string_view bytes, const tensor::Binding& dims);

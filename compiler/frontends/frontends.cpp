@@ -1,12 +1,19 @@
 #include "compiler/frontends/frontends.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/files/file.h"
+#include "base/files/owned_fd.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/import.h"
 #include "compiler/frontends/other_formats.h"
@@ -45,6 +52,25 @@ absl::StatusOr<graph::Graph> import_from(std::string_view bytes, const DataFolde
   return frontend->import_model(bytes, folders, options);
 }
 
+// What tells formats apart stands at a file's beginning, but for odd files.
+constexpr int64_t kBeginningBytes = 1 << 16;
+
+// From the open file alone, if it is one whose format its beginning tells.
+absl::StatusOr<std::optional<graph::Graph>> import_in_parts(const std::string& path,
+                                                            const DataFolders& folders,
+                                                            const ImportOptions& options) {
+  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat there;
+  if (file.get() < 0 || ::fstat(file.get(), &there) != 0 || !S_ISREG(there.st_mode)) return std::nullopt;
+  std::string beginning(static_cast<size_t>(std::min<int64_t>(there.st_size, kBeginningBytes)), '\0');
+  if (::pread(file.get(), beginning.data(), beginning.size(), 0) != std::ssize(beginning))
+    return std::nullopt;
+  const absl::StatusOr<const Frontend*> frontend = frontend_of(beginning);
+  if (!frontend.ok()) return std::nullopt;
+  TF_ASSIGN_OR_RETURN(graph::Graph graph, (*frontend)->import_file(file.get(), folders, options));
+  return graph;
+}
+
 // The file that was meant by the folder: model.onnx, or the only one that is called so.
 std::string model_in(const std::string& folder) {
   const auto has_suffix = [](const fs::path& file) {
@@ -72,11 +98,16 @@ absl::StatusOr<graph::Graph> import_model(std::string_view bytes, const ImportOp
 }
 
 absl::StatusOr<graph::Graph> import_file(const std::string& path, const ImportOptions& options) {
+  const DataFolders folders = options.reads_external_data ? data_folders(path) : DataFolders();
+  const auto with_path = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  };
+  absl::StatusOr<std::optional<graph::Graph>> in_parts = import_in_parts(path, folders, options);
+  if (!in_parts.ok()) return with_path(in_parts.status());
+  if (*in_parts) return **std::move(in_parts);
   TF_ASSIGN_OR_RETURN(const std::string bytes, read_model_file(path));
-  absl::StatusOr<graph::Graph> graph =
-      import_from(bytes, options.reads_external_data ? data_folders(path) : DataFolders(), options);
-  if (!graph.ok())
-    return absl::Status(graph.status().code(), absl::StrCat(path, ": ", graph.status().message()));
+  absl::StatusOr<graph::Graph> graph = import_from(bytes, folders, options);
+  if (!graph.ok()) return with_path(graph.status());
   return graph;
 }
 

@@ -1,6 +1,8 @@
 #include "compiler/frontends/onnx/import.h"
 
+#include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <onnx/onnx_pb.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <optional>
@@ -36,9 +38,10 @@ class Importer {
     shared_.makeable_bytes = options.most_made_bytes;
   }
 
-  absl::StatusOr<graph::Graph> run(const ModelProto& model) {
+  // Takes the weights from the model.
+  absl::StatusOr<graph::Graph> run(ModelProto model) {
     TF_RETURN_IF_ERROR(check_header(model));
-    const GraphProto& proto = model.graph();
+    GraphProto& proto = *model.mutable_graph();
     state_.graph.name = printable(proto.name());
     std::set<std::string> initializers;
     for (const ::onnx::TensorProto& tensor : proto.initializer()) initializers.insert(tensor.name());
@@ -54,7 +57,7 @@ class Importer {
     }
     TF_RETURN_IF_ERROR(check_given(proto));
     TF_RETURN_IF_ERROR(check_dims());
-    TF_RETURN_IF_ERROR(with_all_that_is_missing(import_nodes(proto, state_), proto));
+    TF_RETURN_IF_ERROR(with_all_that_is_missing(import_graph(proto, state_), proto));
     for (const ValueInfoProto& output : proto.output()) TF_RETURN_IF_ERROR(this->output(output));
     TF_RETURN_IF_ERROR(add_outputs());
     TF_RETURN_IF_ERROR(graph::verify(state_.graph));
@@ -316,15 +319,41 @@ class Importer {
   std::set<std::string> used_;
 };
 
-absl::StatusOr<ModelProto> parse(std::string_view bytes) {
-  ModelProto model;
-  if (bytes.size() > INT32_MAX)
-    return absl::InvalidArgumentError("the file is over 2 GiB, ONNX's limit: keep weights as external data");
-  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+absl::Status check_size(int64_t bytes) {
+  if (bytes <= INT32_MAX) return absl::OkStatus();
+  return absl::InvalidArgumentError("the file is over 2 GiB, ONNX's limit: keep weights as external data");
+}
+
+absl::Status check_whole(bool is_parsed, const ModelProto& model) {
+  if (!is_parsed)
     return absl::InvalidArgumentError("not a whole ONNX model: truncated, or in another format");
   if (!model.has_graph() || model.graph().output_size() == 0)
     return absl::InvalidArgumentError("not a whole ONNX model: it has no graph with outputs");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModelProto> parse(std::string_view bytes) {
+  ModelProto model;
+  TF_RETURN_IF_ERROR(check_size(std::ssize(bytes)));
+  const bool is_parsed = model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  TF_RETURN_IF_ERROR(check_whole(is_parsed, model));
   return model;
+}
+
+absl::StatusOr<ModelProto> parse_file(int fd) {
+  ModelProto model;
+  struct stat there;
+  if (::fstat(fd, &there) != 0) return absl::ErrnoToStatus(errno, "cannot read the file");
+  TF_RETURN_IF_ERROR(check_size(there.st_size));
+  google::protobuf::io::FileInputStream stream(fd, 1 << 20);
+  TF_RETURN_IF_ERROR(check_whole(model.ParseFromZeroCopyStream(&stream), model));
+  return model;
+}
+
+absl::StatusOr<graph::Graph> import(ModelProto model, const DataFolders& folders,
+                                    const ImportOptions& options) {
+  TF_RETURN_IF_ERROR(expand_functions(model));
+  return Importer(folders, options).run(std::move(model));
 }
 
 // A varint of protobuf, taken off the bytes; nullopt where they end before it does.
@@ -345,6 +374,7 @@ const frontends::Frontend kFrontend = {.name = "ONNX",
                                        .suffix = ".onnx",
                                        .accepts = is_model,
                                        .import_model = import_model,
+                                       .import_file = import_file,
                                        .check_dims = check_dims,
                                        .with_data_inside = with_data_inside,
                                        .check_data_inside = check_data_inside};
@@ -372,8 +402,12 @@ bool is_model(std::string_view bytes) {
 absl::StatusOr<graph::Graph> import_model(std::string_view bytes, const DataFolders& folders,
                                           const ImportOptions& options) {
   TF_ASSIGN_OR_RETURN(ModelProto model, parse(bytes));
-  TF_RETURN_IF_ERROR(expand_functions(model));
-  return Importer(folders, options).run(model);
+  return import(std::move(model), folders, options);
+}
+
+absl::StatusOr<graph::Graph> import_file(int fd, const DataFolders& folders, const ImportOptions& options) {
+  TF_ASSIGN_OR_RETURN(ModelProto model, parse_file(fd));
+  return import(std::move(model), folders, options);
 }
 
 absl::Status check_dims(std::string_view bytes, const tensor::Binding& dims) {

@@ -28,6 +28,9 @@ bool is_model(std::string_view bytes);
 absl::StatusOr<graph::Graph> import_model(std::string_view bytes, const DataFolders& folders,
                                           const ImportOptions& options);
 
+// The same for an open regular file.
+absl::StatusOr<graph::Graph> import_file(int fd, const DataFolders& folders, const ImportOptions& options);
+
 // Whether these are values for the dimensions that the model names, all of them and no others, whatever its
 // operators are: for who gives it to another program that may know more of these. Errors as import_model's,
 // of that and of a file that is not a whole ONNX model.

@@ -87,17 +87,15 @@ bool takes_list(const NodeReader& node) {
   return false;
 }
 
-absl::Status import_initializers(const GraphProto& proto, ImportState& state) {
-  for (const ::onnx::TensorProto& tensor : proto.initializer()) {
-    absl::StatusOr<graph::HostTensor> value = from_proto(tensor, state.shared.external);
-    if (!value.ok())
-      return absl::InvalidArgumentError(
-          absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
-    const NodeId id = state.graph.add_constant(graph::tensor_type(value->element, value->shape),
-                                               std::move(value->data), printable(tensor.name()));
-    if (is_four_bits(tensor.data_type())) state.four_bits.insert(id);
-    state.values[tensor.name()] = id;
-  }
+absl::Status add_initializer(const ::onnx::TensorProto& tensor, absl::StatusOr<graph::HostTensor> value,
+                             ImportState& state) {
+  if (!value.ok())
+    return absl::InvalidArgumentError(
+        absl::StrCat("initializer '", printable(tensor.name()), "': ", value.status().message()));
+  const NodeId id = state.graph.add_constant(graph::tensor_type(value->element, value->shape),
+                                             std::move(value->data), printable(tensor.name()));
+  if (is_four_bits(tensor.data_type())) state.four_bits.insert(id);
+  state.values[tensor.name()] = id;
   return absl::OkStatus();
 }
 
@@ -229,9 +227,23 @@ NodeId ImportState::capture(NodeId around, const std::string& name) {
   return id;
 }
 
+namespace {
+
+// Of a graph within a node, which may be imported again.
 absl::Status import_nodes(const GraphProto& proto, ImportState& state) {
   TF_ASSIGN_OR_RETURN(const std::vector<const NodeProto*> nodes, ordered_nodes(proto));
-  TF_RETURN_IF_ERROR(import_initializers(proto, state));
+  for (const ::onnx::TensorProto& tensor : proto.initializer())
+    TF_RETURN_IF_ERROR(add_initializer(tensor, from_proto(tensor, state.shared.external), state));
+  for (const NodeProto* node : nodes) TF_RETURN_IF_ERROR(import_node(*node, state));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status import_graph(GraphProto& proto, ImportState& state) {
+  TF_ASSIGN_OR_RETURN(const std::vector<const NodeProto*> nodes, ordered_nodes(proto));
+  for (::onnx::TensorProto& tensor : *proto.mutable_initializer())
+    TF_RETURN_IF_ERROR(add_initializer(tensor, take_from_proto(tensor, state.shared.external), state));
   for (const NodeProto* node : nodes) TF_RETURN_IF_ERROR(import_node(*node, state));
   return absl::OkStatus();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the nodes of one ONNX graph, whether it is the model's or within one of its nodes, as nodes of ours. Does not
-// know: what a model's inputs are.
+// Owns: the nodes of one ONNX graph, whether it is the model's or within one of its nodes, as nodes of ours.
+// Does not know: what a model's inputs are.
 
 #include <string>
 #include <vector>
@@ -13,8 +13,9 @@ class GraphProto;
 
 namespace tf::onnx {
 
-// Appends the graph's initializers and nodes; its inputs are values already. Errors name the node.
-absl::Status import_nodes(const ::onnx::GraphProto& proto, ImportState& state);
+// Appends the graph's initializers, whose data it takes, and nodes; its inputs are values already. Errors
+// name the node.
+absl::Status import_graph(::onnx::GraphProto& proto, ImportState& state);
 
 // A graph within a node, as a region of its own.
 absl::StatusOr<ImportedRegion> import_region(const ::onnx::GraphProto& proto, ImportState& around,
@@ -24,8 +25,8 @@ absl::StatusOr<ImportedRegion> import_region(const ::onnx::GraphProto& proto, Im
 absl::StatusOr<std::vector<Value>> import_inline(const ::onnx::GraphProto& proto, ImportState& state,
                                                  const std::vector<Value>& inputs);
 
-// "Foo (2 nodes), com.example.Bar": what the graph and those within it have that no rule is for, the most frequent first;
-// empty if there is nothing.
+// "Foo (2 nodes), com.example.Bar": what the graph and those within it have that no rule is for, the most
+// frequent first; empty if there is nothing.
 std::string operators_without_rules(const ::onnx::GraphProto& proto);
 
 // Names of the operators that rules exist for, sorted.

@@ -102,7 +102,11 @@ absl::StatusOr<Element> element_from_onnx(int32_t data_type) {
                                                  "bool, or an integer of 4, 8, 16, 32 or 64 bits"));
 }
 
-absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& external) {
+namespace {
+
+// With the raw data that `raw_data` gives, if the tensor has these.
+template <typename RawData>
+absl::StatusOr<HostTensor> read_proto(const TensorProto& proto, ExternalData& external, RawData raw_data) {
   HostTensor value{proto.name(), {}, {proto.dims().begin(), proto.dims().end()}, nullptr};
   TF_ASSIGN_OR_RETURN(value.element, element_from_onnx(proto.data_type()));
   TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(value.shape));
@@ -112,7 +116,7 @@ absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& ex
   if (proto.data_location() == TensorProto::EXTERNAL) {
     TF_ASSIGN_OR_RETURN(bytes, external.read(proto, want));
   } else {
-    bytes = proto.has_raw_data() ? proto.raw_data() : typed_data(proto, value.element);
+    bytes = proto.has_raw_data() ? raw_data() : typed_data(proto, value.element);
   }
   if (static_cast<int64_t>(bytes.size()) != want)
     return absl::InvalidArgumentError(
@@ -120,6 +124,16 @@ absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& ex
   if (is_packed) bytes = unpacked(bytes, elements, value.element == Element::kInt8);
   value.data = std::make_shared<const graph::Blob>(std::move(bytes));
   return value;
+}
+
+}  // namespace
+
+absl::StatusOr<HostTensor> from_proto(const TensorProto& proto, ExternalData& external) {
+  return read_proto(proto, external, [&] { return proto.raw_data(); });
+}
+
+absl::StatusOr<HostTensor> take_from_proto(TensorProto& proto, ExternalData& external) {
+  return read_proto(proto, external, [&] { return std::move(*proto.mutable_raw_data()); });
 }
 
 void to_proto(const HostTensor& value, TensorProto& proto) {

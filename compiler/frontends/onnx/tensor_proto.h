@@ -28,6 +28,8 @@ std::string tensor_proto_bytes(const graph::HostTensor& value);
 
 // `external`: of the tensor's model.
 absl::StatusOr<graph::HostTensor> from_proto(const ::onnx::TensorProto& proto, ExternalData& external);
+// The same; the tensor's data go to the result without a copy, where the file has them so.
+absl::StatusOr<graph::HostTensor> take_from_proto(::onnx::TensorProto& proto, ExternalData& external);
 void to_proto(const graph::HostTensor& value, ::onnx::TensorProto& proto);
 // TensorProto.DataType; INVALID_ARGUMENT for types that we do not have.
 absl::StatusOr<tensor::Element> element_from_onnx(int32_t data_type);
