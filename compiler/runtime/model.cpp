@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "compiler/runtime/cpu_features.h"
+#include "compiler/runtime/cpu_limit.h"
 #include "compiler/runtime/executor/executor.h"
 #include "compiler/runtime/executor/sizes.h"
 #include "compiler/runtime/executor/tables.h"
@@ -239,6 +240,7 @@ bool varies(const tf_model* model, uint32_t number) {
 
 // On what is given, at the dimensions' values.
 int32_t run_program(tf_model* model, uint32_t number) {
+  tf_runtime_check_fork(model->runtime);
   const tf_model_program& program = program_at(model, number);
   if (varies(model, number)) {
     if (int32_t error = tf_set_sizes(&model->run, model->values); error != TF_MODEL_OK) return error;
@@ -272,7 +274,8 @@ extern "C" {
 int32_t tf_model_open(int32_t threads, tf_model** out) {
   if (out == nullptr) return TF_MODEL_BAD_ARGUMENT;
   *out = nullptr;
-  if (threads < 1) return TF_MODEL_BAD_ARGUMENT;
+  if (threads < 0) return TF_MODEL_BAD_ARGUMENT;
+  if (threads == 0) threads = tf_usable_cpus();
   const tf_model_header* header = reinterpret_cast<const tf_model_header*>(tf_model_blob);
   if (!tf_tables_valid(header)) return TF_MODEL_BAD_LIBRARY;
   if (const int32_t error = tf_missing_feature(tf_model_features); error != TF_MODEL_OK) return error;

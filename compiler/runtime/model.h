@@ -17,7 +17,10 @@
  * some milliseconds for every 10 MB; the last close frees the copy. Each process that opens the model has a
  * copy of its own, which cannot be paged out to the library's file. No copy is made if it would take more than
  * a quarter of the available memory (of the machine or the container), or if large pages are turned off: then
- * all processes share the library's pages, which the system may drop and read again. */
+ * all processes share the library's pages, which the system may drop and read again.
+ *
+ * A process may fork while models are open, if no thread is just opening or closing one: the child may run
+ * them, for which it gets threads of its own, and close them, independently of its parent. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,9 +28,9 @@ extern "C" {
 
 typedef struct tf_model tf_model;
 
-/* Makes the arena and `threads` workers. *model is null on failure. Fails with TF_MODEL_MISSING_FEATURE or a
- * code after it on a machine without a CPU feature that the model was built for, before any code runs that
- * needs it. */
+/* Makes the arena and `threads` workers; 0: as many as there are CPUs for this process, by its affinity and its
+ * container's CPU quota. *model is null on failure. Fails with TF_MODEL_MISSING_FEATURE or a code after it on
+ * a machine without a CPU feature that the model was built for, before any code runs that needs it. */
 TF_MODEL_API int32_t tf_model_open(int32_t threads, tf_model** model);
 TF_MODEL_API void tf_model_close(tf_model* model);
 

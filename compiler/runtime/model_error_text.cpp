@@ -14,7 +14,7 @@ const char* tf_model_error_text(int32_t error) {
     case TF_KERNEL_SHORT_BUFFER:
       return "a kernel received a buffer that is too small";
     case TF_MODEL_BAD_ARGUMENT:
-      return "an argument is a null pointer, fewer than one thread, a CPU that this process may not use, or "
+      return "an argument is a null pointer, fewer than no threads, a CPU that this process may not use, or "
              "a model that another library opened";
     case TF_MODEL_OUT_OF_MEMORY:
       return "no memory for activations, or threads cannot be started";

@@ -17,7 +17,7 @@ extern "C" {
 
 enum {
   TF_MODEL_OK = 0,
-  TF_MODEL_BAD_ARGUMENT = 100,  /* a null pointer, fewer than one thread, a CPU that the process may not use,
+  TF_MODEL_BAD_ARGUMENT = 100,  /* a null pointer, fewer than no threads, a CPU that the process may not use,
                                    or a model that another library opened */
   TF_MODEL_OUT_OF_MEMORY = 101, /* no memory for the arena, or no thread */
   TF_MODEL_BAD_LIBRARY = 102,   /* the library's tables are of another version, or inconsistent */

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "compiler/runtime/clock.h"
+#include "compiler/runtime/cpu_limit.h"
 
 namespace {
 
@@ -73,6 +74,7 @@ struct Worker {
 struct Pool {
   tf_runtime base;
   std::atomic<int64_t> spin_ns;            // helpers read it while affinity is set
+  pid_t process;                           // that the helpers are threads of
   int32_t helpers;                         // threads that were made
   Worker* workers;                         // `threads` of them; 0 is the caller
   std::atomic<uint32_t> ready;             // helpers that have begun to wait
@@ -242,8 +244,8 @@ int32_t parallel_for(const tf_runtime* runtime, int64_t count, tf_parallel_task 
 }
 
 // With more threads than CPUs a spinning thread only keeps the one it waits for from running.
-void set_cpus(Pool* pool, const cpu_set_t& cpus) {
-  pool->spin_ns.store(pool->base.threads <= CPU_COUNT(&cpus) ? kSpinNs : 0, std::memory_order_relaxed);
+void set_cpus(Pool* pool, int32_t cpus) {
+  pool->spin_ns.store(pool->base.threads <= cpus ? kSpinNs : 0, std::memory_order_relaxed);
 }
 
 bool start_helpers(Pool* pool) {
@@ -279,9 +281,8 @@ tf_runtime* tf_runtime_create(int32_t threads) {
   Pool* pool = new (memory) Pool{};
   pool->base.threads = threads;
   pool->base.parallel_for = parallel_for;
-  pool->spin_ns.store(kSpinNs, std::memory_order_relaxed);
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) set_cpus(pool, cpus);
+  pool->process = getpid();
+  set_cpus(pool, tf_usable_cpus());
   if (posix_memalign(&memory, alignof(Worker), static_cast<size_t>(threads) * sizeof(Worker)) != 0) {
     free(pool);
     return nullptr;
@@ -295,9 +296,23 @@ tf_runtime* tf_runtime_create(int32_t threads) {
   return &pool->base;
 }
 
+void tf_runtime_check_fork(tf_runtime* runtime) {
+  Pool* pool = reinterpret_cast<Pool*>(runtime);
+  const pid_t process = getpid();
+  if (pool->process == process) return;
+  pool->process = process;
+  pool->helpers = 0;
+  // As of a new pool: a fork may have copied it in the middle of a call.
+  for (std::atomic<uint32_t>* word :
+       {&pool->ready, &pool->busy, &pool->state, &pool->sleepers, &pool->joining})
+    word->store(0);
+  start_helpers(pool);  // with fewer than all of them, those that there are do the work
+}
+
 int32_t tf_runtime_set_affinity(tf_runtime* runtime, const int32_t* cpus, int32_t count) {
   Pool* pool = reinterpret_cast<Pool*>(runtime);
   if (count < 1) return 0;
+  tf_runtime_check_fork(runtime);
   cpu_set_t used;
   CPU_ZERO(&used);
   for (int32_t i = 0; i <= pool->helpers; ++i) {
@@ -305,7 +320,7 @@ int32_t tf_runtime_set_affinity(tf_runtime* runtime, const int32_t* cpus, int32_
     if (!set_cpu(thread, cpus[i % count])) return 0;
     CPU_SET(cpus[i % count], &used);
   }
-  set_cpus(pool, used);
+  set_cpus(pool, CPU_COUNT(&used));
   return 1;
 }
 
@@ -316,6 +331,7 @@ int32_t tf_runtime_shares_cpus(const tf_runtime* runtime) {
 void tf_runtime_destroy(tf_runtime* runtime) {
   if (runtime == nullptr) return;
   Pool* pool = reinterpret_cast<Pool*>(runtime);
+  if (pool->process != getpid()) pool->helpers = 0;  // a fork's copy: nobody to join
   pool->stop.store(true);
   next_fork(pool, 0);
   for (int32_t i = 1; i <= pool->helpers; ++i) pthread_join(pool->workers[i].handle, nullptr);

@@ -25,8 +25,13 @@ tf_runtime* tf_runtime_create(int32_t threads);
  * are then already placed. No call may be running. */
 int32_t tf_runtime_set_affinity(tf_runtime* runtime, const int32_t* cpus, int32_t count);
 
-/* 1 if there are fewer CPUs than workers: of those that the process might use when the runtime was made, or
- * of those that affinity was set to since. */
+/* To be called before the runtime is used where the process may be a fork of the one that made it: threads do
+ * not come along, so they are made anew, and the system places them. Does nothing in the process that made it.
+ * No call may be running in this process. */
+void tf_runtime_check_fork(tf_runtime* runtime);
+
+/* 1 if there are fewer CPUs than workers: of those that the process might use when the runtime was made
+ * (cpu_limit.h), or of those that affinity was set to since. */
 int32_t tf_runtime_shares_cpus(const tf_runtime* runtime);
 
 /* Joins the workers. No call may be running. Null is ignored. */

@@ -230,4 +230,76 @@ TEST(ThreadPool, KnowsWhetherItsThreadsShareCpusAfterTheyWerePlaced) {
   }).join();
 }
 
+// The exit code of `body` in a child process that has 20 s for it.
+int in_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(body());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(ThreadPool, OfAForkHasThreadsOfItsOwn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer has no threads after a fork";
+#endif
+  Pool pool(tf_runtime_create(3));
+  ASSERT_NE(pool, nullptr);
+  // Each iteration waits for the others, so that it ends only with as many threads.
+  const auto all_at_once = [&] {
+    std::atomic<int> inside = 0;
+    return parallel_for(pool, 3, [&](int64_t, int32_t) {
+      for (++inside; inside < 3;) std::this_thread::yield();
+      return 0;
+    });
+  };
+  EXPECT_EQ(all_at_once(), 0);
+  EXPECT_EQ(in_child([&] {
+              tf_runtime_check_fork(pool.get());
+              const int failed = all_at_once() + in_child([&] {
+                                   tf_runtime_check_fork(pool.get());
+                                   return all_at_once();
+                                 });
+              pool.reset();
+              return failed;
+            }),
+            0);
+  EXPECT_EQ(in_child([&] {
+              pool.reset();
+              return 0;
+            }),
+            0)
+      << "a child may close it without having used it";
+  EXPECT_EQ(all_at_once(), 0) << "the parent's goes on";
+}
+
+TEST(ThreadPool, OfAForkInTheMiddleOfACallIsAsNew) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer has no threads after a fork";
+#endif
+  Pool pool(tf_runtime_create(2));
+  std::atomic<bool> running = false, forked = false;
+  std::thread other([&] {
+    parallel_for(pool, 2, [&](int64_t, int32_t) {
+      running = true;
+      while (!forked) std::this_thread::yield();
+      return 0;
+    });
+  });
+  while (!running) std::this_thread::yield();
+  const int code = in_child([&] {
+    tf_runtime_check_fork(pool.get());
+    std::atomic<int> runs = 0;
+    parallel_for(pool, 10, [&](int64_t, int32_t) { return ++runs, 0; });
+    pool.reset();
+    return runs == 10 ? 0 : 1;
+  });
+  forked = true;
+  other.join();
+  EXPECT_EQ(code, 0);
+}
+
 }  // namespace
