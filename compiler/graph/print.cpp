@@ -56,38 +56,53 @@ std::string constant(const TensorType& type, const BlobRef& data) {
   return text;
 }
 
-// A graph within a graph stands as it would alone, further to the right.
-std::string graph_text(const Graph& graph, const std::string& indent);
+// Calls `visit` with the name and value of each attribute: of regions a Region, of others their text.
+template <typename Visit>
+void for_each_attribute(const Node& node, const Visit& visit) {
+  std::visit(
+      [&](const auto& op) {
+        visit_attributes(op, [&](const char* name, const auto& v) {
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, Region>)
+            visit(name, v);
+          else
+            visit(name, value(v));
+        });
+      },
+      node.op);
+}
 
-std::string node_text(const Node& node, const std::string& indent) {
+enum class Names { kAll, kOfTheInterface };
+
+// A graph within a graph stands as it would alone, further to the right.
+std::string graph_text(const Graph& graph, const std::string& indent, Names names);
+
+std::string node_text(const Node& node, const std::string& indent, Names names) {
   std::string text = op_name(node.op) + "(";
   for (size_t i = 0; i < node.inputs.size(); ++i)
     absl::StrAppend(&text, i ? ", " : "", "n", index(node.inputs[i]));
   if (auto* known = as<Constant>(node)) text += constant(node.type, known->data);
   const char* separator = "; ";
-  std::visit(
-      [&](const auto& op) {
-        visit_attributes(op, [&](const char* name, const auto& v) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, Region>)
-            absl::StrAppend(&text, separator, name, "=", graph_text(*v, indent));
-          else
-            absl::StrAppend(&text, separator, name, "=", value(v));
-          separator = ", ";
-        });
-      },
-      node.op);
-  absl::StrAppend(&text, ") ", in_quotes(node.name), " : ", to_string(node.type));
+  for_each_attribute(node, [&](const char* name, const auto& v) {
+    absl::StrAppend(&text, separator, name, "=");
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, Region>)
+      text += graph_text(*v, indent, names);
+    else
+      text += v;
+    separator = ", ";
+  });
+  const bool named = names == Names::kAll || as<Input>(node) != nullptr;
+  absl::StrAppend(&text, ") ", in_quotes(named ? node.name : ""), " : ", to_string(node.type));
   for (const TensorType& type : node.more_types) absl::StrAppend(&text, ", ", to_string(type));
   return text;
 }
 
-std::string graph_text(const Graph& graph, const std::string& indent) {
-  std::string text = absl::StrCat("graph ", in_quotes(graph.name), " {\n");
+std::string graph_text(const Graph& graph, const std::string& indent, Names names) {
+  std::string text = absl::StrCat("graph ", in_quotes(names == Names::kAll ? graph.name : ""), " {\n");
   for (const tensor::Dimension& dim : graph.dims)
     absl::StrAppend(&text, indent, "  dim ", dim.var->name, " = ", graph.binding.at(dim.var->name), " in [",
                     dim.low, ", ", dim.high, "]\n");
   for (size_t i = 0; i < graph.nodes.size(); ++i)
-    absl::StrAppend(&text, indent, "  n", i, " = ", node_text(graph.nodes[i], indent + "  "), "\n");
+    absl::StrAppend(&text, indent, "  n", i, " = ", node_text(graph.nodes[i], indent + "  ", names), "\n");
   for (const Output& output : graph.outputs)
     absl::StrAppend(&text, indent, "  output ", in_quotes(output.name), " = n", index(output.node), "\n");
   return absl::StrCat(text, indent, "}");
@@ -96,7 +111,27 @@ std::string graph_text(const Graph& graph, const std::string& indent) {
 }  // namespace
 
 std::string to_string(const Graph& graph) {
-  return graph_text(graph, "") + "\n";
+  return graph_text(graph, "", Names::kAll) + "\n";
+}
+
+Digest structure_digest(const Graph& graph) {
+  return sha256(graph_text(graph, "", Names::kOfTheInterface));
+}
+
+std::vector<AttributeText> attribute_texts(const Node& node) {
+  std::vector<AttributeText> texts;
+  for_each_attribute(node, [&](const char* name, const auto& v) {
+    if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(v)>, Region>) texts.push_back({name, v});
+  });
+  return texts;
+}
+
+std::vector<NamedRegion> regions_of(const Node& node) {
+  std::vector<NamedRegion> regions;
+  for_each_attribute(node, [&](const char* name, const auto& v) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, Region>) regions.push_back({name, v});
+  });
+  return regions;
 }
 
 }  // namespace tf::graph

@@ -10,19 +10,37 @@
 //     output "y" = n3
 //   }
 //
-// Several results have a type each, separated by commas: n4 = topk(n3; axis=1, k=2, largest=true) "best" : f32[batch, 2],
-// i64[batch, 2]. A region is a graph as an attribute's value.
+// Several results have a type each, separated by commas: n4 = topk(n3; axis=1, k=2, largest=true) "best" :
+// f32[batch, 2], i64[batch, 2]. A region is a graph as an attribute's value.
 
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/digest.h"
 #include "compiler/graph/graph.h"
 
 namespace tf::graph {
 
 std::string to_string(const Graph& graph);
+
+// SHA-256 of the text without the graph's and the nodes' names: equal for graphs that differ in nothing else,
+// so for the same nodes in the same order with the same attributes, types and constants, and the same names
+// of inputs, outputs and dimensions.
+Digest structure_digest(const Graph& graph);
+
+// The attributes of a node as the text has them, but for regions; and its regions.
+struct AttributeText {
+  std::string name, value;
+};
+std::vector<AttributeText> attribute_texts(const Node& node);
+struct NamedRegion {
+  std::string name;
+  Region region;
+};
+std::vector<NamedRegion> regions_of(const Node& node);
 
 // Gives the bytes behind a digest, or null if it does not have them.
 using BlobSource = std::function<BlobRef(const Digest&)>;
