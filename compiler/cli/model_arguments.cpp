@@ -41,6 +41,23 @@ void add_sizes_option(CLI::App& command, tensor::Binding& sizes, const std::stri
       ->allow_extra_args(false);
 }
 
+std::vector<CLI::Option*> add_graph_options(CLI::App& command, ModelArguments& arguments) {
+  return {command
+              .add_option("--dim", arguments.dims,
+                          "NAME=N: value of a named dimension of the network, or, where a library for all "
+                          "sizes is built, "
+                          "NAME=LEAST..MOST; repeatable")
+              ->allow_extra_args(false),
+          command
+              .add_option("--input", arguments.inputs,
+                          "NAME=VALUE, as in rate=16000 or axes=0,2: fix an input of the network; repeatable")
+              ->allow_extra_args(false),
+          command
+              .add_option("--expose", arguments.exposed,
+                          "Name of a value inside the network that becomes one more output; repeatable")
+              ->allow_extra_args(false)};
+}
+
 void add_model_options(CLI::App& command, ModelArguments& arguments) {
   command
       .add_option("model", arguments.model,
@@ -48,20 +65,7 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
       ->required();
   command.add_option("--target", arguments.target, "Target to compile for: host, x86_64:cpu=znver4, …")
       ->capture_default_str();
-  command
-      .add_option(
-          "--dim", arguments.dims,
-          "NAME=N: value of a named dimension of the network, or, where a library for all sizes is built, "
-          "NAME=LEAST..MOST; repeatable")
-      ->allow_extra_args(false);
-  command
-      .add_option("--input", arguments.inputs,
-                  "NAME=VALUE, as in rate=16000 or axes=0,2: fix an input of the network; repeatable")
-      ->allow_extra_args(false);
-  command
-      .add_option("--expose", arguments.exposed,
-                  "Name of a value inside the network that becomes one more output; repeatable")
-      ->allow_extra_args(false);
+  add_graph_options(command, arguments);
 }
 
 void add_anchor_option(CLI::App& command, ModelArguments& arguments) {

@@ -11,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace tf::compiler_cli {
 
@@ -30,6 +31,8 @@ struct ModelArguments {
   std::vector<std::string> exposed;  // values inside that become outputs
 };
 void add_model_options(CLI::App& command, ModelArguments& arguments);
+// Those of its options that change the graph: --dim, --input, --expose.
+std::vector<CLI::Option*> add_graph_options(CLI::App& command, ModelArguments& arguments);
 
 // --at, of commands that take dimensions as ranges.
 void add_anchor_option(CLI::App& command, ModelArguments& arguments);

@@ -21,8 +21,10 @@
 #include "base/text/printable.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/print_after.h"
+#include "compiler/cli/show_graph.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/wire.h"
+#include "compiler/frontends/frontends.h"
 #include "compiler/passes/lower.h"
 #include "compiler/records/records_source.h"
 #include "compiler/schedule/numerics.h"
@@ -44,6 +46,7 @@ using records::mixed_devices_warning;
 struct ShowArguments {
   std::string key, database, tls, device, allow, print_after;
   bool ir = false, assembly = false, schedule = false, workload = false, json = false;
+  ShowGraphArguments graph;
 };
 
 // The record that a build takes for each problem of the workload, in order of the problems' first measurement.
@@ -133,6 +136,9 @@ std::string kernel_options(const tensor::KernelKey& problem) {
 }
 
 absl::StatusOr<int> run(const ShowArguments& arguments) {
+  if (!arguments.graph.model.model.empty()) return show_graph(arguments.graph, arguments.json);
+  if (arguments.key.empty() || arguments.database.empty())
+    return absl::InvalidArgumentError("give a workload's key and --db, or --graph MODEL");
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(const auto records,
                       database::open_records(arguments.database, {.tls_folder = arguments.tls}));
@@ -205,12 +211,11 @@ absl::StatusOr<int> run(const ShowArguments& arguments) {
 
 void add_show_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* command =
-      app.add_subcommand("show", "Print the record of a workload that a build uses: text, schedule, code");
-  command->add_option("key", arguments->key, "The workload's key, or at least its first 6 digits")
-      ->required();
-  command->add_option("--db", arguments->database, absl::StrCat("Database: ", database::store_forms()))
-      ->required();
+  CLI::App* command = app.add_subcommand(
+      "show", "Print the record of a workload that a build uses: text, schedule, code; or a network's graph");
+  auto* key =
+      command->add_option("key", arguments->key, "The workload's key, or at least its first 6 digits");
+  command->add_option("--db", arguments->database, absl::StrCat("Database: ", database::store_forms()));
   command->add_option("--tls", arguments->tls,
                       "Folder of your certificate (`tuner join`), for a secured tuner");
   command->add_option("--device", arguments->device, "Only records of this device class [any]");
@@ -222,8 +227,20 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--workload", arguments->workload, "Print the workload, as `compiler kernel` reads it");
   command->add_flag("--schedule", arguments->schedule,
                     "Print the schedule, as `compiler kernel --with` reads it");
+  auto* graph = command
+                    ->add_option("--graph", arguments->graph.model.model,
+                                 absl::StrCat("Print the graph of this network instead, an ",
+                                              frontends::format_names(), " file"))
+                    ->excludes(key);
+  for (CLI::Option* option : add_graph_options(*command, arguments->graph.model)) option->needs(graph);
+  command
+      ->add_option("--svg", arguments->graph.svg,
+                   "Draw the graph to this file, by Graphviz's dot, instead of printing it")
+      ->needs(graph);
   command->add_flag("--json", arguments->json, "Print the result as JSON");
-  command->footer("Example: compiler show fb0d19c09b24 --db tuning.db --asm");
+  command->footer(
+      "Example: compiler show fb0d19c09b24 --db tuning.db --asm\n"
+      "         compiler show --graph squeezenet.onnx --svg squeezenet.svg");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }
 
