@@ -39,6 +39,8 @@ struct Code {
   std::vector<Phase> phases;
 };
 
+enum class LibraryForm : uint8_t { kShared, kArchive };
+
 // The parts of a model library. The weights have a place in it and stay with the caller.
 struct ModelLink {
   std::vector<std::string> objects;  // of the kernels, as compile() makes them for a model
@@ -48,6 +50,7 @@ struct ModelLink {
   std::string blob;    // bytes of tf_model_blob
   uint64_t weights_bytes = 0;   // of tf_model_weights
   std::string runtime_archive;  // bytes of libtf_runtime_model.a, built for the target
+  LibraryForm form = LibraryForm::kShared;
 };
 
 // The library is `before`, then the weights, then `after`.

@@ -27,6 +27,7 @@
 #include "compiler/driver/loaded_model.h"
 #include "compiler/driver/turns.h"
 #include "compiler/graph/graph.h"
+#include "compiler/runtime/cpu_limit.h"
 #include "compiler/runtime/peak.h"
 #include "compiler/target/target.h"
 
@@ -142,7 +143,7 @@ void warn_of_busy_machine(const std::vector<double>& samples_ms) {
 
 int cpus_of(const BenchArguments& arguments) {
   const std::vector<int>& cpus = arguments.affinity;
-  if (cpus.empty()) return target::host_cores();
+  if (cpus.empty()) return tf_usable_cpus();
   const auto used = std::min(static_cast<int>(cpus.size()), arguments.threads);
   return static_cast<int>(std::set<int>(cpus.begin(), cpus.begin() + used).size());
 }

@@ -31,6 +31,7 @@
 #include "compiler/records/other_records.h"
 #include "compiler/records/plan.h"
 #include "compiler/records/records_source.h"
+#include "compiler/runtime/cpu_limit.h"
 #include "database/stores/open_store.h"
 
 namespace tf::compiler_cli {
@@ -53,6 +54,7 @@ struct BuildArguments {
   enum class Records { kBest, kLocked } records = Records::kBest;
   enum class Missing { kUseDefault, kRefuse } missing = Missing::kUseDefault;
   bool json = false, wide = false;
+  bool with_archive = false;
 };
 
 std::string lock_path(const BuildArguments& arguments) {
@@ -269,8 +271,9 @@ void print(const BuildArguments& arguments, const Plan& plan, const driver::Mode
   std::printf("%s: %zu tuned, %zu untuned, %zu default (without a record)\n",
               counted(std::ssize(report.tasks), "kernel").c_str(), tuned, untuned,
               report.tasks.size() - tuned - untuned);
-  std::printf("weights %s (%s in the network), activations %s\n", size_text(report.weights_bytes).c_str(),
-              size_text(report.constant_bytes).c_str(), size_text(report.arena_bytes).c_str());
+  std::printf("weights %s (%s in the network), activations %s, workspace %s\n",
+              size_text(report.weights_bytes).c_str(), size_text(report.constant_bytes).c_str(),
+              size_text(report.arena_bytes).c_str(), size_text(report.workspace_bytes).c_str());
   if (!plan.layouts.empty())
     std::printf("layouts chosen by %s; by estimates where there is none\n",
                 counted(std::ssize(plan.layouts), "measured time").c_str());
@@ -315,7 +318,8 @@ void print_json(const BuildArguments& arguments, const Plan& plan, const driver:
                                                {"verdict", verdict_json(plan)},
                                                {"weights_bytes", report.weights_bytes},
                                                {"constant_bytes", report.constant_bytes},
-                                               {"arena_bytes", report.arena_bytes}},
+                                               {"arena_bytes", report.arena_bytes},
+                                               {"workspace_bytes", report.workspace_bytes}},
                                 1)
                           .c_str());
 }
@@ -346,7 +350,9 @@ absl::Status check_outputs(const BuildArguments& arguments) {
   std::vector<std::string> inputs = {arguments.model.model};
   for (std::string& file : database::local_files(arguments.database)) inputs.push_back(std::move(file));
   std::vector<std::string> outputs = {arguments.output + "/model.so", arguments.output + "/model.h",
-                                      absl::StrCat(arguments.output, "/lib", arguments.name, ".so")};
+                                      absl::StrCat(arguments.output, "/lib", arguments.name, ".so"),
+                                      absl::StrCat(arguments.output, "/", arguments.name, "-config.cmake")};
+  if (arguments.with_archive) outputs.push_back(absl::StrCat(arguments.output, "/lib", arguments.name, ".a"));
   if (arguments.records != BuildArguments::Records::kLocked) outputs.push_back(lock_path(arguments));
   for (const std::string& output : outputs) TF_RETURN_IF_ERROR(check_is_no_input(output, "-o", inputs));
   return absl::OkStatus();
@@ -368,7 +374,7 @@ absl::StatusOr<int> run(BuildArguments arguments) {
     return kExitUntuned;
   }
   TF_ASSIGN_OR_RETURN(const OutputFolder folder, OutputFolder::make(arguments.output));
-  const int jobs = arguments.jobs > 0 ? arguments.jobs : target::host_cores();
+  const int jobs = arguments.jobs > 0 ? arguments.jobs : tf_usable_cpus();
   TF_ASSIGN_OR_RETURN(const auto pool, driver::BuildPool::create({.workers = jobs}));
   const OnInterrupt cancel([&pool = *pool] { pool.cancel(); });
   const absl::StatusOr<driver::ModelReport> built = driver::build_model(
@@ -378,7 +384,8 @@ absl::StatusOr<int> run(BuildArguments arguments) {
        .allowed_numerics = arguments.allowed,
        .on_failed_choice = locked ? driver::OnFailedChoice::kFail : driver::OnFailedChoice::kUseDefault,
        .folder = arguments.output,
-       .name = arguments.name});
+       .name = arguments.name,
+       .with_archive = arguments.with_archive});
   if (absl::IsCancelled(built.status())) return absl::CancelledError("interrupted; nothing was written");
   TF_RETURN_IF_ERROR(built.status());
   const driver::ModelReport& report = *built;
@@ -416,7 +423,11 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--allow", arguments->allow,
                       absl::StrCat("Reduced-precision methods to allow, in records and default schedules: ",
                                    schedule::kAllowHelp));
-  command->add_option("--jobs", arguments->jobs, "Number of build workers; 0: one per core")
+  command->add_flag("--static", arguments->with_archive,
+                    "Write the static archive libNAME.a, too, for programs that need no shared library");
+  command
+      ->add_option("--jobs", arguments->jobs,
+                   "Number of build workers; 0: as many as there are CPUs for this process")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   auto* strict = command->add_flag_callback(

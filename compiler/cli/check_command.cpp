@@ -24,6 +24,7 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/program/evaluate.h"
+#include "compiler/runtime/cpu_limit.h"
 
 namespace tf::compiler_cli {
 namespace {
@@ -159,7 +160,7 @@ absl::StatusOr<int> run(CheckArguments arguments) {
   nlohmann::json all = nlohmann::json::array();
   std::unique_ptr<driver::BuildPool> pool;
   if (!arguments.interpret) {
-    TF_ASSIGN_OR_RETURN(pool, driver::BuildPool::create({.workers = target::host_cores()}));
+    TF_ASSIGN_OR_RETURN(pool, driver::BuildPool::create({.workers = tf_usable_cpus()}));
   }
   for (const std::string& folder : arguments.folders) {
     const absl::Status status = check(folder, arguments, pool.get());

@@ -1,12 +1,13 @@
 
 #include "compiler/driver/build_model.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -16,9 +17,12 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/files/file.h"
+#include "base/files/owned_fd.h"
 #include "base/files/temporary_folder.h"
+#include "base/files/write_all.h"
 #include "base/status.h"
 #include "compiler/driver/builder.h"
+#include "compiler/driver/library/cmake_package.h"
 #include "compiler/driver/model_header.h"
 #include "compiler/driver/model_name.h"
 #include "compiler/driver/model_tables.h"
@@ -33,6 +37,8 @@ namespace {
 
 namespace proto = tunefarm::kernel::v1;
 namespace fs = std::filesystem;
+
+constexpr char kLibrary[] = "model.so", kArchive[] = "model.a";  // the archive only in the scratch folder
 
 // "k3_conv2d_bias_relu": unique by its number, readable in a profiler.
 std::string entry_name(size_t task, const std::string& label) {
@@ -182,23 +188,23 @@ absl::StatusOr<std::string> default_runtime_archive(const target::Target& target
   return runtime_archive_of(target, target::host_target().arch, own.string());
 }
 
-// Writes the library, with `weights_bytes` of weights from their file.
-absl::Status write_library(const proto::LinkedModel& model, const std::string& weights_path,
-                           uint64_t weights_bytes, const std::string& path) {
-  errno = 0;
-  std::ofstream library(path, std::ios::binary);
-  library.write(model.before().data(), static_cast<std::streamsize>(model.before().size()));
-  std::ifstream weights(weights_path, std::ios::binary);
-  if (weights.peek() != std::ifstream::traits_type::eof()) library << weights.rdbuf();
-  library.write(model.after().data(), static_cast<std::streamsize>(model.after().size()));
-  const uint64_t wanted_bytes = model.before().size() + weights_bytes + model.after().size();
-  const bool is_whole = library && static_cast<uint64_t>(library.tellp()) == wanted_bytes;
-  library.close();
-  if (is_whole && library) return absl::OkStatus();
-  const std::string what = absl::StrCat("cannot write ", path);
-  if (errno != 0) return absl::ErrnoToStatus(errno, what);
-  return absl::InternalError(
-      absl::StrCat(what, ": its weights do not have the ", weights_bytes, " bytes of its tables"));
+absl::Status write_library(const proto::LinkedModel& model, const Weights& weights, const std::string& path) {
+  const OwnedFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  TF_RETURN_IF_ERROR(write_all(file.get(), model.before(), path));
+  TF_RETURN_IF_ERROR(weights.write(file.get(), path));
+  return write_all(file.get(), model.after(), path);
+}
+
+absl::Status link_into(const std::string& path, const proto::BuildRequest& request, const Weights& weights,
+                       Builder& builder) {
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, builder.build(request));
+  if (reply.code() != 0)
+    return absl::Status(reply.code() == static_cast<int>(absl::StatusCode::kInvalidArgument)
+                            ? absl::StatusCode::kInvalidArgument
+                            : absl::StatusCode::kInternal,
+                        absl::StrCat("cannot link the model: ", reply.message()));
+  return write_library(reply.model(), weights, path);
 }
 
 absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const std::string& runtime_archive,
@@ -212,14 +218,14 @@ absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const
   }
   for (const std::string& function : tables.host_functions) link.add_kernels()->set_entry(function);
   link.set_blob(tables.blob);
-  link.set_weights_bytes(tables.weights_bytes);
+  link.set_weights_bytes(tables.weights.bytes());
   TF_ASSIGN_OR_RETURN(*link.mutable_runtime_archive(), read_file(runtime_archive));
   link.set_target(options.target.text());
   link.set_prefix(options.name);
-  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, builder.build(request));
-  if (reply.code() != 0) return absl::InternalError(absl::StrCat("cannot link the model: ", reply.message()));
-  return write_library(reply.model(), scratch.file("weights.bin"), tables.weights_bytes,
-                       scratch.file("model.so"));
+  TF_RETURN_IF_ERROR(link_into(scratch.file(kLibrary), request, tables.weights, builder));
+  if (!options.with_archive) return absl::OkStatus();
+  link.set_archive(true);
+  return link_into(scratch.file(kArchive), request, tables.weights, builder);
 }
 
 // Of what kernels read, each constant once.
@@ -250,29 +256,48 @@ std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kerne
 // `soname` in the folder as another name of model.so: a copy where the file system has no links.
 std::error_code add_soname(const TemporaryFolder& scratch, const fs::path& folder, const fs::path& soname) {
   std::error_code error, no_link;
-  fs::create_symlink("model.so", scratch.file("link"), no_link);
-  if (no_link) fs::copy_file(folder / "model.so", scratch.file("link"), error);
+  fs::create_symlink(kLibrary, scratch.file("link"), no_link);
+  if (no_link) fs::copy_file(folder / kLibrary, scratch.file("link"), error);
   if (!error) fs::rename(scratch.file("link"), folder / soname, error);
   return error;
 }
 
-// Puts what is ready in the scratch folder into the model's: its header, model.so, and the name by which
-// programs that were linked with it find it.
-absl::Status publish(const TemporaryFolder& scratch, const fs::path& folder, const std::string& name,
-                     const std::string& header) {
-  const std::string header_path = (folder / "model.h").string();
-  // The link of an earlier build by another name, whose functions are gone; other links are not ours.
-  std::error_code error, ignored;
-  const std::string earlier = model_name_in(read_file(header_path).value_or(""));
+fs::path archive_in(const fs::path& folder, const std::string& name) {
+  return folder / ("lib" + name + ".a");
+}
+fs::path package_in(const fs::path& folder, const std::string& name) {
+  return folder / (name + "-config.cmake");
+}
+
+// What an earlier build left that this one does not replace: its names, by which its functions are no longer
+// found, and its archive. Links that are not ours stay.
+void remove_earlier(const fs::path& folder, const BuildModelOptions& options) {
+  std::error_code ignored;
+  const std::string earlier = model_name_in(read_file((folder / "model.h").string()).value_or(""));
+  if (!check_model_name(earlier).ok()) return;
+  if (earlier != options.name || !options.with_archive) fs::remove(archive_in(folder, earlier), ignored);
+  if (earlier == options.name) return;
   const fs::path link = folder / ("lib" + earlier + ".so");
-  if (check_model_name(earlier).ok() && fs::read_symlink(link, ignored) == "model.so")
-    fs::remove(link, ignored);
-  TF_RETURN_IF_ERROR(write_file(header_path, header));
-  fs::rename(scratch.file("model.so"), folder / "model.so", error);
-  if (!error) error = add_soname(scratch, folder, "lib" + name + ".so");
+  if (fs::read_symlink(link, ignored) == kLibrary) fs::remove(link, ignored);
+  fs::remove(package_in(folder, earlier), ignored);
+}
+
+// Puts what is ready in the scratch folder into the model's: its header and CMake package, model.so, the name
+// by which programs that were linked with it find it, and its archive.
+absl::Status publish(const TemporaryFolder& scratch, const BuildModelOptions& options,
+                     const std::string& header) {
+  const fs::path folder = options.folder;
+  remove_earlier(folder, options);
+  TF_RETURN_IF_ERROR(write_file((folder / "model.h").string(), header));
+  TF_RETURN_IF_ERROR(write_file(package_in(folder, options.name).string(), cmake_package(options.name)));
+  std::error_code error;
+  fs::rename(scratch.file(kLibrary), folder / kLibrary, error);
+  if (!error) error = add_soname(scratch, folder, "lib" + options.name + ".so");
+  if (!error && options.with_archive)
+    fs::rename(scratch.file(kArchive), archive_in(folder, options.name), error);
   if (!error) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat("cannot write ", folder.string(), "/model.so: ", error.message()));
+      absl::StrCat("cannot write ", (folder / kLibrary).string(), ": ", error.message()));
 }
 
 }  // namespace
@@ -311,18 +336,21 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
   ModelReport report;
   TF_ASSIGN_OR_RETURN(std::vector<Kernel> kernels,
                       KernelBuilder(program, choices, builder, options).run(report));
+  for (const Kernel& kernel : kernels)
+    report.workspace_bytes =
+        std::max(report.workspace_bytes,
+                 kernel.manifest.workspace_bytes() +
+                     static_cast<uint64_t>(options.threads) * kernel.manifest.workspace_per_thread_bytes());
   graph::reuse_operands(program, in_place_operands(kernels));
   const graph::MemoryPlan memory = graph::plan_memory(program);
   TF_RETURN_IF_ERROR(graph::check_memory(program, memory));
-  TF_ASSIGN_OR_RETURN(const ModelTables tables,
-                      make_tables(program, memory, kernels, scratch.file("weights.bin")));
+  TF_ASSIGN_OR_RETURN(const ModelTables tables, make_tables(program, memory, kernels));
   TF_RETURN_IF_ERROR(link(kernels, tables, runtime_archive, scratch, builder, options));
   const Digest identity = sha256(tables.blob);
   uint64_t number = 0;
   std::memcpy(&number, identity.bytes.data(), sizeof number);
-  TF_RETURN_IF_ERROR(
-      publish(scratch, options.folder, options.name, model_header(program, options.name, number)));
-  report.weights_bytes = tables.weights_bytes;
+  TF_RETURN_IF_ERROR(publish(scratch, options, model_header(program, options.name, number)));
+  report.weights_bytes = tables.weights.bytes();
   report.constant_bytes = constant_bytes(program);
   report.arena_bytes = memory.arena_bytes;
   return report;

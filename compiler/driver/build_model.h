@@ -20,8 +20,8 @@ struct ScheduleChoice {
   std::string schedule;  // canonical text
   std::string record;    // digest of the record, hexadecimal
   double median_ns = 0;  // as measured
-  // It was measured as this network runs the kernel (tensor::KernelKey::reuse_distance_bytes). If not, it vouches
-  // for the schedule, but its time compares with no other.
+  // It was measured as this network runs the kernel (tensor::KernelKey::reuse_distance_bytes). If not, it
+  // vouches for the schedule, but its time compares with no other.
   bool is_of_network = true;
   bool is_untuned = false;  // it is the one of a build without tuning, as of who measured it
   size_t at_size = 0;       // of a kernel for all sizes: for which of graph::Task::at_sizes it was measured
@@ -51,6 +51,7 @@ struct BuildModelOptions {
   std::string folder;                // made if it is not there
   std::string name = "model";        // as check_model_name wants it
   std::string runtime_archive_path;  // libtf_runtime_model.a for the target; empty: that of this build
+  bool with_archive = false;         // the static archive libNAME.a, too
 };
 
 struct TaskReport {
@@ -69,11 +70,13 @@ struct ModelReport {
   uint64_t weights_bytes = 0;     // as kernels want them
   uint64_t constant_bytes = 0;    // as the network defines them
   uint64_t arena_bytes = 0;
+  uint64_t workspace_bytes = 0;  // that kernels share, with the options' threads
 };
 
 // Builds every kernel by the builder, packs constants into the layouts that the kernels ask for, plans memory
 // (results over dead operands where the kernels bear it) and links FOLDER/model.so; writes FOLDER/model.h,
-// and FOLDER/libNAME.so as a link to model.so: programs that were linked with it look for that name. A task
+// FOLDER/libNAME.so as a link to model.so: programs that were linked with it look for that name; and
+// FOLDER/NAME-config.cmake. A task
 // without a choice gets the default schedule, as does one whose chosen schedule cannot be built (it does not
 // compile, or not in the builder's time), unless the options make that an error: FAILED_PRECONDITION with the
 // task and why, and FOLDER's model stays as it was. The same program and choices give the same bytes. Other

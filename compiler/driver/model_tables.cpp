@@ -1,11 +1,7 @@
 #include "compiler/driver/model_tables.h"
 
 #include <algorithm>
-#include <fstream>
-#include <functional>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -16,13 +12,8 @@
 #include "compiler/driver/size_code.h"
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/graph/program/host_calls.h"
-#include "compiler/runtime/axis_map.h"
-#include "compiler/runtime/axis_sum.h"
 #include "compiler/runtime/blob/model_blob.h"
-#include "compiler/runtime/layout.h"
 #include "compiler/runtime/model.h"
-#include "compiler/runtime/narrow.h"
-#include "compiler/schedule/numerics.h"
 
 namespace tf::driver {
 namespace {
@@ -30,183 +21,6 @@ namespace {
 namespace kernel = tunefarm::kernel::v1;
 using graph::NodeId;
 using kernel::Port;
-
-// As what a constant of f32 is stored, if it is.
-std::optional<tensor::Element> narrowed(const Port& port) {
-  if (port.stored_element() == kernel::ELEMENT_TYPE_FLOAT16) return tensor::Element::kFloat16;
-  if (port.stored_element() == kernel::ELEMENT_TYPE_BFLOAT16) return tensor::Element::kBFloat16;
-  return std::nullopt;
-}
-
-// What tells the stored forms of one constant apart.
-std::string storage_text(const Port& port) {
-  std::string text = port.layout();
-  if (const auto element = narrowed(port))
-    absl::StrAppend(&text, " ", std::string(tensor::element_name(*element)));
-  if (port.has_sums()) absl::StrAppend(&text, " sums ", absl::StrJoin(port.sums().axes(), ","));
-  for (const kernel::AxisMap& map : port.maps())
-    absl::StrAppend(&text, " ", map.axis(), ":", map.rows(), ":", absl::StrJoin(map.matrix(), ","));
-  return text;
-}
-
-// Of one constant: 64 GiB of floats, as the device agent allows.
-constexpr int64_t kMostElements = int64_t{1} << 34;
-
-// What a kernel says of its buffers comes from another process and is believed of nothing: where it cannot be
-// true, the model is not built.
-absl::Status wrong_port(std::string_view what) {
-  return absl::InternalError(
-      absl::StrCat("a build worker returned a kernel that ", absl::string_view(what.data(), what.size())));
-}
-
-// The f32 values after the port's maps; `shape` becomes what they give.
-absl::StatusOr<std::string> mapped(const Port& port, std::string_view plain, std::vector<int64_t>& shape) {
-  std::vector<tf_axis_map> maps;
-  const auto rank = static_cast<int32_t>(shape.size());
-  std::vector<int64_t> fitted = shape;
-  for (const kernel::AxisMap& map : port.maps()) {
-    maps.push_back({map.axis(), map.rows(), map.matrix().data()});
-    if (tf_fit_axis_map(&maps.back(), map.matrix_size(), fitted.data(), rank, kMostElements) == 0)
-      return wrong_port(absl::StrCat("maps axis ", map.axis(), " of the constant [",
-                                     absl::StrJoin(shape, ", "), "] by a matrix of ", map.rows(),
-                                     " rows and ", map.matrix_size(), " elements"));
-  }
-  const auto count = static_cast<int32_t>(maps.size());
-  std::vector<float> first(tf_map_axes_elements(maps.data(), count, shape.data(), rank)),
-      second(first.size());
-  const float* result =
-      tf_map_axes(maps.data(), count, shape.data(), rank, reinterpret_cast<const float*>(plain.data()),
-                  first.data(), second.data());
-  const int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-  return std::string(reinterpret_cast<const char*>(result), static_cast<size_t>(elements) * sizeof(float));
-}
-
-// f32 values as 16-bit floats. FAILED_PRECONDITION if one is too large for them.
-absl::StatusOr<std::string> narrow(tensor::Element element, std::string_view plain,
-                                   const std::string& constant) {
-  const size_t count = plain.size() / sizeof(float);
-  std::string out(2 * count, '\0');
-  const int64_t overflowed =
-      tf_narrow(element_number(element), static_cast<int64_t>(count),
-                reinterpret_cast<const float*>(plain.data()), reinterpret_cast<uint16_t*>(out.data()));
-  if (overflowed == 0) return out;
-  return absl::FailedPreconditionError(
-      absl::StrCat("constant '", constant, "' has ", overflowed, " values beyond the largest ",
-                   std::string(tensor::element_name(element)), ": build without --allow ",
-                   element == tensor::Element::kFloat16 ? schedule::kFp16 : schedule::kBf16));
-}
-
-// The sums of a constant of bytes; `shape` becomes theirs.
-absl::StatusOr<std::string> summed(const kernel::ConstantSums& sums, tensor::Element element,
-                                   std::string_view plain, std::vector<int64_t>& shape) {
-  if (element != tensor::Element::kInt8 && element != tensor::Element::kUInt8)
-    return wrong_port("sums a constant that is not of bytes");
-  uint32_t axes = 0;
-  std::vector<int64_t> summed_shape = shape;
-  for (const uint32_t axis : sums.axes()) {
-    if (axis >= shape.size())
-      return wrong_port(
-          absl::StrCat("sums axis ", axis, " of the constant [", absl::StrJoin(shape, ", "), "]"));
-    axes |= 1u << axis;
-    summed_shape[axis] = 1;
-  }
-  const int64_t count =
-      std::accumulate(summed_shape.begin(), summed_shape.end(), int64_t{1}, std::multiplies<>());
-  std::string out(static_cast<size_t>(count) * sizeof(int32_t), '\0');
-  tf_sum_axes(element == tensor::Element::kInt8, axes, shape.data(), static_cast<int32_t>(shape.size()),
-              plain.data(), reinterpret_cast<int32_t*>(out.data()));
-  shape = std::move(summed_shape);
-  return out;
-}
-
-// Packs constants one after another into a file, aligned, each stored form of a node once.
-class WeightsWriter {
- public:
-  explicit WeightsWriter(const std::string& path)
-      : path_(path), out_(path, std::ios::binary | std::ios::trunc) {}
-
-  absl::StatusOr<uint64_t> offset_of(const graph::Graph& graph, NodeId node, const Port& port) {
-    auto* constant = graph::as<graph::Constant>(graph.node(node));
-    TF_CHECK(constant != nullptr) << "weights that are not constant";
-    const std::string form = absl::StrCat(graph::to_string(graph.type(node)), " ", storage_text(port));
-    auto [known, missing] = offsets_.try_emplace({constant->data.get(), form}, bytes_);
-    if (missing) TF_RETURN_IF_ERROR(append(graph, node, *constant, port));
-    return known->second;
-  }
-
-  // As the graph holds it: for host functions and control flow.
-  absl::StatusOr<uint64_t> offset_of(const graph::Graph& graph, NodeId node) {
-    Port port;
-    port.set_size_bytes(graph::as<graph::Constant>(graph.node(node))->data->bytes().size());
-    return offset_of(graph, node, port);
-  }
-
-  absl::StatusOr<uint64_t> finish() {
-    out_.close();
-    if (out_.fail()) return absl::InternalError(absl::StrCat("cannot write ", path_, ": is the disk full?"));
-    return bytes_;
-  }
-
- private:
-  absl::Status append(const graph::Graph& graph, NodeId node, const graph::Constant& constant,
-                      const Port& port) {
-    std::vector<int64_t> shape = graph.shape(node);
-    std::string buffer;
-    std::string_view plain = constant.data->bytes();
-    const std::optional<tensor::Element> narrow_to = narrowed(port);
-    const bool changes = !port.maps().empty() || narrow_to;
-    if (changes && graph.type(node).element != tensor::Element::kFloat32)
-      return wrong_port("maps or narrows a constant that is not of f32");
-    if (port.has_sums()) {
-      TF_ASSIGN_OR_RETURN(buffer, summed(port.sums(), graph.type(node).element, plain, shape));
-      plain = buffer;
-      if (!port.layout().empty()) return wrong_port("packs sums");
-    }
-    if (!port.maps().empty()) {
-      TF_ASSIGN_OR_RETURN(buffer, mapped(port, plain, shape));
-      plain = buffer;
-    }
-    if (narrow_to) {
-      TF_ASSIGN_OR_RETURN(buffer, narrow(*narrow_to, plain, graph.node(node).name));
-      plain = buffer;
-    }
-    if (port.layout().empty()) {
-      if (plain.size() != port.size_bytes())
-        return wrong_port(
-            absl::StrCat("wants ", port.size_bytes(), " bytes of a constant of ", plain.size()));
-      write(plain);
-      return absl::OkStatus();
-    }
-    const auto rank = static_cast<int32_t>(shape.size());
-    tf_layout layout;
-    if (tf_layout_parse(port.layout().c_str(), rank, &layout) != 0)
-      return wrong_port(absl::StrCat("wants a constant of rank ", rank, " as '", port.layout(), "'"));
-    const int element_bytes = tensor::element_bytes(narrow_to.value_or(graph.type(node).element));
-    const int64_t elements = tf_layout_elements(&layout, shape.data(), rank);
-    if (elements < 0 || elements > kMostElements ||
-        static_cast<uint64_t>(elements) * static_cast<uint64_t>(element_bytes) != port.size_bytes())
-      return wrong_port(absl::StrCat("wants ", port.size_bytes(), " bytes of the constant [",
-                                     absl::StrJoin(shape, ", "), "] as '", port.layout(), "', which has ",
-                                     elements, " elements"));
-    std::string packed(port.size_bytes(), '\0');
-    tf_layout_pack(&layout, shape.data(), rank, element_bytes, plain.data(), packed.data());
-    write(packed);
-    return absl::OkStatus();
-  }
-
-  void write(std::string_view bytes) {
-    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    bytes_ += bytes.size();
-    const uint64_t gap = (TF_ALIGNMENT - bytes_ % TF_ALIGNMENT) % TF_ALIGNMENT;
-    out_ << std::string(gap, '\0');
-    bytes_ += gap;
-  }
-
-  const std::string path_;
-  std::ofstream out_;
-  std::map<std::pair<const graph::Blob*, std::string>, uint64_t> offsets_;  // by data and stored form
-  uint64_t bytes_ = 0;
-};
 
 runtime::ModelBuffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
   const uint32_t space = place.space == graph::Space::kInput    ? TF_SPACE_INPUT
@@ -266,7 +80,7 @@ runtime::ModelIndices indices_of(const graph::Program& program, const graph::Cal
 class StepMaker {
  public:
   StepMaker(const graph::Program& model, const std::vector<Kernel>& kernels,
-            const std::vector<std::string>& host_functions, WeightsWriter& weights)
+            const std::vector<std::string>& host_functions, Weights& weights)
       : tasks_(model.tasks),
         dims_(model.dims),
         kernels_(kernels),
@@ -398,7 +212,7 @@ class StepMaker {
   const std::vector<tensor::Dimension>& dims_;
   const std::vector<Kernel>& kernels_;
   const std::vector<std::string>& host_functions_;
-  WeightsWriter& weights_;
+  Weights& weights_;
 };
 
 // The programs of a model, each body after the program that runs it.
@@ -445,8 +259,8 @@ std::vector<std::string> host_functions(const graph::Program& program) {
 }  // namespace
 
 absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
-                                        const std::vector<Kernel>& kernels, const std::string& weights_path) {
-  WeightsWriter weights(weights_path);
+                                        const std::vector<Kernel>& kernels) {
+  Weights weights;
   const std::vector<std::string> functions = host_functions(program);
   StepMaker maker(program, kernels, functions, weights);
   Flattened all;
@@ -463,11 +277,10 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
     made.arena_bytes = all.memories[i]->arena_bytes;
     TF_ASSIGN_OR_RETURN(made.steps, maker.steps(*all.programs[i], *all.memories[i], all.bodies[i]));
   }
-  TF_ASSIGN_OR_RETURN(const uint64_t weights_bytes, weights.finish());
   model.kernel_count = kernels.size() + functions.size();
-  model.weights_bytes = weights_bytes;
+  model.weights_bytes = weights.bytes();
   TF_ASSIGN_OR_RETURN(std::string blob, runtime::encode_model(model));
-  return ModelTables{std::move(blob), weights_bytes, functions};
+  return ModelTables{std::move(blob), std::move(weights), functions};
 }
 
 }  // namespace tf::driver

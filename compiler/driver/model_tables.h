@@ -1,11 +1,12 @@
 #pragma once
-// Owns: what a model's code is linked with: the tables of compiler/runtime/model_abi.h and the packed
-// weights. Does not know: linking.
+// Owns: what a model's code is linked with: the tables of compiler/runtime/model_abi.h and the weights.
+// Does not know: linking.
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/driver/library/weights.h"
 #include "compiler/graph/program/memory_plan.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
@@ -23,14 +24,12 @@ struct Kernel {
 
 struct ModelTables {
   std::string blob;  // bytes of tf_model_blob
-  uint64_t weights_bytes = 0;
+  Weights weights;
   std::vector<std::string> host_functions;  // of the runtime, after the kernels in tf_model_kernels
 };
 
-// Writes the constants, each once for every layout that kernels want it in and after the maps that come
-// before it, to `weights_path`. One kernel a task of the program. INTERNAL if what a kernel says of its ports
-// does not fit its calls.
+// One kernel a task of the program. INTERNAL if what a kernel says of its ports does not fit its calls.
 absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
-                                        const std::vector<Kernel>& kernels, const std::string& weights_path);
+                                        const std::vector<Kernel>& kernels);
 
 }  // namespace tf::driver

@@ -16,13 +16,13 @@
 #include "base/files/write_all.h"
 #include "base/machine/child_process.h"
 #include "base/status.h"
+#include "compiler/backends/llvm/library/static_archive.h"
+#include "compiler/backends/llvm/library/weights_segment.h"
 #include "compiler/backends/llvm/machine.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/model_abi.h"
 #include "lld/Common/Driver.h"
 #include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -108,8 +108,8 @@ absl::Status status_of(const LldRun& run) {
   return absl::InternalError(absl::StrCat("lld: ", absl::StrReplaceAll(run.errors, {{"\n", "; "}})));
 }
 
-// The options of every link: one thread, and nothing in the output that differs from run to run.
-absl::StatusOr<std::vector<std::string>> common_options(const target::Target& target) {
+// One thread, and nothing in the output that differs from run to run.
+absl::StatusOr<std::vector<std::string>> shared_options(const target::Target& target) {
   TF_ASSIGN_OR_RETURN(std::string format, emulation(target));
   return std::vector<std::string>{"ld.lld",
                                   "-m",
@@ -127,6 +127,12 @@ absl::StatusOr<std::vector<std::string>> common_options(const target::Target& ta
                                   "relro"};
 }
 
+// Objects into one. Groups, of which a program's linker keeps one of each name, would mix two models.
+absl::StatusOr<std::vector<std::string>> object_options(const target::Target& target) {
+  TF_ASSIGN_OR_RETURN(std::string format, emulation(target));
+  return std::vector<std::string>{"ld.lld", "-m", format, "-r", "--threads=1", "--force-group-allocation"};
+}
+
 // The functions of model.h, by what follows their prefix.
 #define TF_NAME(name) #name,
 constexpr std::string_view kModelFunctions[] = {TF_MODEL_FUNCTIONS(TF_NAME)};
@@ -141,21 +147,45 @@ std::vector<std::string> used_features(const llvm::TargetMachine& machine, const
   return used;
 }
 
-constexpr std::string_view kWeights = "tf_model_weights";
+// Puts the weights after all else: code then reaches all else, however large they are.
+constexpr std::string_view kWeightsLast =
+    "SECTIONS { .tf_model_weights : { *(.tf_model_weights) } } INSERT AFTER .bss;";
 
-// Assembly that defines the model's tables. The weights' bytes are zero.
+// A 32-bit process has no room for more, beside its code and activations.
+constexpr uint64_t kMost32BitWeightsBytes = uint64_t{1} << 30;
+
+// A program's linker puts them among its code and data, which reach 2 GiB.
+constexpr uint64_t kMostArchivedBytes = uint64_t{1} << 30;
+
+absl::Status check_weights(const ModelLink& link, const target::Target& target) {
+  const auto too_many = [&](uint64_t most, const char* what) {
+    return absl::InvalidArgumentError(absl::StrCat("the model has ", link.weights_bytes >> 20,
+                                                   " MiB of weights; ", what, " at most ", most >> 20));
+  };
+  if (target.arch == target::Arch::kArmV7 && link.weights_bytes > kMost32BitWeightsBytes)
+    return too_many(kMost32BitWeightsBytes, "a 32-bit processor takes");
+  if (link.form == LibraryForm::kArchive && link.weights_bytes > kMostArchivedBytes)
+    return too_many(kMostArchivedBytes, "a static archive takes");
+  return absl::OkStatus();
+}
+
+// Assembly that defines the model's tables. The weights take no room.
 std::string tables_assembly(const ModelLink& link, const std::string& blob_path,
                             const llvm::TargetMachine& machine, const target::Target& target) {
   auto quoted = [](const std::string& path) {
     return absl::StrCat("\"", absl::StrReplaceAll(path, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
   };
-  auto begin = [](std::string_view section, std::string_view flags, std::string_view name, int align) {
+  auto begin = [](std::string_view section, std::string_view flags, std::string_view name, int align,
+                  std::string_view type = "progbits") {
     std::string symbol(name);
-    return absl::StrCat(".section ", std::string(section), ",\"", std::string(flags),
-                        "\",%progbits\n.balign ", align, "\n.globl ", symbol, "\n.hidden ", symbol, "\n",
-                        symbol, ":\n");
+    return absl::StrCat(".section ", std::string(section), ",\"", std::string(flags), "\",%",
+                        std::string(type), "\n.balign ", align, "\n.globl ", symbol, "\n.hidden ", symbol,
+                        "\n", symbol, ":\n");
   };
-  std::string text = begin(".rodata.tf_model_weights", "a", std::string(kWeights), 4096);
+  // In a program's read-only data, by the name that its linker knows.
+  const std::string section =
+      absl::StrCat(link.form == LibraryForm::kArchive ? ".rodata" : "", kWeightsSection);
+  std::string text = begin(section, "a", "tf_model_weights", 4096, "nobits");
   absl::StrAppend(&text, ".zero ", std::max<uint64_t>(1, link.weights_bytes), "\n",
                   begin(".rodata.tf_model_blob", "a", "tf_model_blob", TF_ALIGNMENT), ".incbin ",
                   quoted(blob_path), "\n",
@@ -183,40 +213,6 @@ absl::StatusOr<std::string> tables_object(const ModelLink& link, const std::stri
   return to_machine_code(module, *machine, false);
 }
 
-// Where a symbol's bytes are in a library's file.
-absl::StatusOr<uint64_t> file_offset_of(std::string_view symbol_name,
-                                        const llvm::object::ELFObjectFileBase& library) {
-  for (const llvm::object::ELFSymbolRef symbol : library.symbols()) {
-    llvm::Expected<llvm::StringRef> name = symbol.getName();
-    llvm::Expected<uint64_t> address = symbol.getAddress();
-    llvm::Expected<llvm::object::section_iterator> section = symbol.getSection();
-    const bool found = name && address && section && *section != library.section_end() &&
-                       std::string_view(*name) == symbol_name;
-    if (found) {
-      const llvm::object::ELFSectionRef place(**section);
-      return place.getOffset() + (*address - place.getAddress());
-    }
-    if (!name) llvm::consumeError(name.takeError());
-    if (!address) llvm::consumeError(address.takeError());
-    if (!section) llvm::consumeError(section.takeError());
-  }
-  return absl::InternalError(absl::StrCat("the linked library has no symbol ", std::string(symbol_name)));
-}
-
-// The library around the place of its weights.
-absl::StatusOr<LinkedModel> without_weights(const std::string& path, uint64_t weights_bytes) {
-  auto file = llvm::MemoryBuffer::getFile(path, false, false);
-  if (!file)
-    return absl::InternalError(absl::StrCat("cannot read the linked library: ", file.getError().message()));
-  const llvm::StringRef bytes = (*file)->getBuffer();
-  if (weights_bytes == 0) return LinkedModel{bytes.str(), ""};
-  auto library = llvm::object::ObjectFile::createELFObjectFile((*file)->getMemBufferRef());
-  if (!library) return absl::InternalError(llvm::toString(library.takeError()));
-  TF_ASSIGN_OR_RETURN(const uint64_t offset,
-                      file_offset_of(kWeights, llvm::cast<llvm::object::ELFObjectFileBase>(**library)));
-  return LinkedModel{bytes.substr(0, offset).str(), bytes.substr(offset + weights_bytes).str()};
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> link_shared(std::string_view object, const target::Target& target) {
@@ -225,7 +221,7 @@ absl::StatusOr<std::string> link_shared(std::string_view object, const target::T
   std::string in = folder.file("kernel.o");
   std::string out = folder.file("kernel.so");
   TF_RETURN_IF_ERROR(write_file(in, object));
-  TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, common_options(target));
+  TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, shared_options(target));
   arguments.insert(arguments.end(), {"-o", out, in});
   TF_RETURN_IF_ERROR(status_of(run_lld(arguments)));
   return read_file(out);
@@ -233,24 +229,35 @@ absl::StatusOr<std::string> link_shared(std::string_view object, const target::T
 
 absl::StatusOr<LinkedModel> link_model(const ModelLink& link, const target::Target& target) {
   TF_CHECK(link.objects.size() <= link.kernels.size());
-  TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments, common_options(target));
+  TF_RETURN_IF_ERROR(check_weights(link, target));
+  const bool shared = link.form == LibraryForm::kShared;
+  TF_ASSIGN_OR_RETURN(std::vector<std::string> arguments,
+                      shared ? shared_options(target) : object_options(target));
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, folder_for_linking());
-  const std::string blob = folder.file("model.blob"), runtime = folder.file("runtime.a");
+  const std::string blob = folder.file("model.blob"), runtime = folder.file("runtime.a"),
+                    linked = folder.file("model");
   TF_RETURN_IF_ERROR(write_file(blob, link.blob));
   TF_RETURN_IF_ERROR(write_file(runtime, link.runtime_archive));
   TF_ASSIGN_OR_RETURN(std::string tables, tables_object(link, blob, target));
   TF_RETURN_IF_ERROR(write_file(folder.file("tables.o"), tables));
-  // Local symbols cannot be replaced by those of another model in the same program.
-  std::string exports = "{ global: tf_model_prefix; ";
-  for (const std::string_view name : kModelFunctions) {
-    const std::string function(name), exported = link.prefix + "_" + function;
-    arguments.push_back("--defsym=" + exported + "=tf_model_" + function);
-    absl::StrAppend(&exports, exported, "; ");
+  std::vector<Exported> exported;
+  for (const std::string_view name : kModelFunctions)
+    exported.emplace_back(absl::StrCat("tf_model_", std::string(name)),
+                          absl::StrCat(link.prefix, "_", std::string(name)));
+  if (shared) {
+    // Local symbols cannot be replaced by those of another model in the same program.
+    std::string exports = "{ global: tf_model_prefix; ";
+    for (const auto& [from, to] : exported) {
+      arguments.push_back(absl::StrCat("--defsym=", to, "=", from));
+      absl::StrAppend(&exports, to, "; ");
+    }
+    TF_RETURN_IF_ERROR(write_file(folder.file("exports"), exports + "local: *; };\n"));
+    TF_RETURN_IF_ERROR(write_file(folder.file("sections"), kWeightsLast));
+    arguments.insert(arguments.end(),
+                     {"-soname=lib" + link.prefix + ".so", "--version-script=" + folder.file("exports"),
+                      "--script=" + folder.file("sections")});
   }
-  TF_RETURN_IF_ERROR(write_file(folder.file("exports"), exports + "local: *; };\n"));
-  arguments.insert(arguments.end(),
-                   {"-soname=lib" + link.prefix + ".so", "--version-script=" + folder.file("exports"), "-o",
-                    folder.file("model.so"), folder.file("tables.o")});
+  arguments.insert(arguments.end(), {"-o", linked, folder.file("tables.o")});
   for (size_t i = 0; i < link.objects.size(); ++i) {
     arguments.push_back(folder.file(absl::StrCat(i, ".", link.kernels[i], ".o")));
     TF_RETURN_IF_ERROR(write_file(arguments.back(), link.objects[i]));
@@ -258,7 +265,12 @@ absl::StatusOr<LinkedModel> link_model(const ModelLink& link, const target::Targ
   arguments.insert(arguments.end(), {"--whole-archive", runtime, "--no-whole-archive"});
   TF_ASSIGN_OR_RETURN(const LldRun run, run_lld_apart(arguments));
   TF_RETURN_IF_ERROR(status_of(run));
-  return without_weights(folder.file("model.so"), link.weights_bytes);
+  TF_ASSIGN_OR_RETURN(std::string library, read_file(linked));
+  if (!shared) return static_archive(library, exported, link.weights_bytes);
+  if (link.weights_bytes > 0) {
+    TF_ASSIGN_OR_RETURN(library, before_weights(std::move(library), link.weights_bytes));
+  }
+  return LinkedModel{std::move(library), ""};
 }
 
 }  // namespace tf::backends

@@ -259,6 +259,7 @@ absl::Status link_into(const proto::LinkModelRequest& request, proto::BuildReply
   link.blob = request.blob();
   link.weights_bytes = request.weights_bytes();
   link.runtime_archive = request.runtime_archive();
+  if (request.archive()) link.form = backends::LibraryForm::kArchive;
   TF_ASSIGN_OR_RETURN(backends::LinkedModel model, backend->link(link, target));
   reply.mutable_model()->set_before(std::move(model.before));
   reply.mutable_model()->set_after(std::move(model.after));

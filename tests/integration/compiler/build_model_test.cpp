@@ -202,7 +202,8 @@ TEST_F(BuildModel, GivesTheSameBytesForTheSameNetwork) {
   ASSERT_TRUE(build(*program, "b").ok());
   EXPECT_EQ(*read_file(folder("a") + "/model.so"), *read_file(folder("b") + "/model.so"));
   for (const auto& entry : std::filesystem::directory_iterator(folder("a")))
-    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("model.so", "model.h", "libmodel.so"));
+    EXPECT_THAT(entry.path().filename().string(),
+                testing::AnyOf("model.so", "model.h", "libmodel.so", "model-config.cmake"));
 }
 
 TEST_F(BuildModel, DoesNotTakeARecordsWordForItsNumerics) {

@@ -99,6 +99,114 @@ TEST_F(LinkedModels, OneIsUsedByPlainNamesInCAndCxx) {
   }
 }
 
+TEST_F(LinkedModels, AsArchivesAreOneProgramThatNeedsNoLibrary) {
+  ASSERT_NO_FATAL_FAILURE(build("first", 1, "--static"));
+  ASSERT_NO_FATAL_FAILURE(build("second", 2, "--static"));
+  std::ofstream(file("app.c")) << kTwoModels;
+  for (const std::string options : {"", "-pie ", "-static "}) {
+    const Answer answer = shell(std::string(kC) + options +
+                                "app.c -I . first/libfirst.a second/libsecond.a -pthread -o app && ./app");
+    EXPECT_EQ(answer.out, "1 2 100\n") << options;
+  }
+  EXPECT_EQ(shell("nm --defined-only -g --format=posix first/libfirst.a | grep -cv '^first_'").out, "1\n")
+      << "all but the line that names the object";
+  EXPECT_THAT(shell("readelf -lW app | grep GNU_STACK").out, HasSubstr(" RW "));
+  ASSERT_NO_FATAL_FAILURE(build("first", 3));
+  EXPECT_FALSE(std::filesystem::exists(file("first/libfirst.a"))) << "it would be of the model before";
+}
+
+TEST_F(LinkedModels, AreFoundByCMakeInTheirFolders) {
+  ASSERT_NO_FATAL_FAILURE(build("first", 1));
+  ASSERT_NO_FATAL_FAILURE(build("second", 2, "--static"));
+  std::filesystem::create_directories(file("project"));
+  std::ofstream(file("project/app.c")) << kTwoModels;
+  std::ofstream(file("project/CMakeLists.txt")) << R"(cmake_minimum_required(VERSION 3.16)
+project(app LANGUAGES C)
+find_package(first REQUIRED PATHS ${CMAKE_SOURCE_DIR}/../first NO_DEFAULT_PATH)
+find_package(second REQUIRED PATHS ${CMAKE_SOURCE_DIR}/../second NO_DEFAULT_PATH)
+add_executable(app app.c)
+target_include_directories(app PRIVATE ${CMAKE_SOURCE_DIR}/..)
+target_link_libraries(app PRIVATE first::first second::static)
+if(TARGET first::static)
+  message(FATAL_ERROR "first has no archive")
+endif()
+)";
+  const Answer answer =
+      shell("cmake -S project -B out >log 2>&1 && cmake --build out >>log 2>&1 && out/app || cat log");
+  EXPECT_EQ(answer.out, "1 2 100\n");
+  EXPECT_THAT(shell("readelf -d out/app").out,
+              AllOf(HasSubstr("libfirst.so"), testing::Not(HasSubstr("libsecond.so"))));
+  ASSERT_NO_FATAL_FAILURE(build("first", 1, "--name other"));
+  EXPECT_FALSE(std::filesystem::exists(file("first/first-config.cmake")))
+      << "it would name a library that is gone";
+}
+
+// Threads of both models run, then a child runs and closes them, as its parent goes on.
+constexpr const char* kThreadsAndChild = R"(
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "first/model.h"
+#include "second/model.h"
+static void* run_first(void* failed) {
+  first_model* model;
+  float x[4] = {1, 2, 3, 4}, y[4];
+  const void* inputs[] = {x};
+  void* outputs[] = {y};
+  if (first_open(0, &model) != TF_MODEL_OK) *(int*)failed = 1;
+  for (int i = 0; i < 1000; ++i)
+    if (first_run(model, inputs, outputs) != TF_MODEL_OK || y[3] != 5) *(int*)failed = 1;
+  first_close(model);
+  return 0;
+}
+static int answers(first_model* first, second_model* second) {
+  float x[4] = {0}, y[4] = {0}, z[4] = {0};
+  const void* inputs[] = {x};
+  void* y_outputs[] = {y};
+  void* z_outputs[] = {z};
+  first_run(first, inputs, y_outputs);
+  second_run(second, inputs, z_outputs);
+  return y[0] == 1 && z[3] == 2;
+}
+int main(void) {
+  first_model* first;
+  second_model* second;
+  pthread_t threads[4];
+  int failed[4] = {0}, status = 1;
+  alarm(60);
+  if (first_open(3, &first) != TF_MODEL_OK || second_open(2, &second) != TF_MODEL_OK) return 1;
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, run_first, &failed[i]);
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
+  printf("%d %d
+", failed[0] + failed[1] + failed[2] + failed[3], answers(first, second));
+  fflush(stdout);
+  if (fork() == 0) {
+    alarm(20);
+    const int right = answers(first, second);
+    first_close(first);
+    second_close(second);
+    _exit(right ? 0 : 2);
+  }
+  wait(&status);
+  printf("%d %d
+", status, answers(first, second));
+  first_close(first);
+  second_close(second);
+  return 0;
+}
+)";
+
+TEST_F(LinkedModels, AreRunByManyThreadsAtOnceAndByAChildOfTheirProcess) {
+  ASSERT_NO_FATAL_FAILURE(build("first", 1));
+  ASSERT_NO_FATAL_FAILURE(build("second", 2));
+  std::ofstream(file("app.c")) << "#define _DEFAULT_SOURCE\n" << kThreadsAndChild;
+  EXPECT_EQ(shell(std::string(kC) + "-pthread app.c -I . " + linked_with("first") + linked_with("second") +
+                  "-o app && ./app")
+                .out,
+            "0 1\n0 1\n");
+}
+
 TEST_F(LinkedModels, OneIsFoundByTheNameOfItsFileToo) {
   ASSERT_NO_FATAL_FAILURE(build("net", 5));
   std::ofstream(file("app.c")) << kOneModel;

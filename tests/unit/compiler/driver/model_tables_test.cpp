@@ -2,14 +2,15 @@
 
 #include "compiler/driver/model_tables.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 #include <functional>
 
 #include "base/files/file.h"
+#include "base/files/owned_fd.h"
 #include "base/files/temporary_folder.h"
 #include "compiler/graph/element_values.h"
 
@@ -25,6 +26,17 @@ Kernel kernel_with(const std::vector<uint64_t>& sizes_bytes) {
 }
 
 using tunefarm::kernel::v1::Manifest;
+
+// What a library would hold of them.
+std::string written(const Weights& weights) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::string path = folder.file("weights.bin");
+  const OwnedFd file(::open(path.c_str(), O_WRONLY | O_CREAT, 0600));
+  EXPECT_TRUE(weights.write(file.get(), path).ok());
+  std::string bytes = *read_file(path);
+  EXPECT_EQ(bytes.size(), weights.bytes());
+  return bytes;
+}
 
 void set_maps(tunefarm::kernel::v1::Port& port, const std::vector<schedule::AxisMap>& maps) {
   for (const schedule::AxisMap& map : maps) {
@@ -53,11 +65,10 @@ class ModelTablesOfAProduct : public testing::Test {
     ASSERT_EQ(program_.tasks.size(), 1u);
   }
 
-  std::string weights_path() const { return folder_.file("weights.bin"); }
   absl::StatusOr<ModelTables> tables(const std::function<void(Manifest&)>& change) const {
     Kernel kernel = kernel_with({24, 48, 32});
     change(kernel.manifest);
-    return make_tables(program_, graph::plan_memory(program_), {kernel}, weights_path());
+    return make_tables(program_, graph::plan_memory(program_), {kernel});
   }
   std::string mistake(const std::function<void(Manifest&)>& change) const {
     const absl::Status status = tables(change).status();
@@ -66,7 +77,6 @@ class ModelTablesOfAProduct : public testing::Test {
   }
 
   const std::vector<float> values_ = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  const TemporaryFolder folder_ = *TemporaryFolder::make();
   graph::Program program_;
 };
 
@@ -77,7 +87,7 @@ TEST_F(ModelTablesOfAProduct, HoldTheConstantAfterItsMapsInItsLayout) {
     set_maps(*m.mutable_ports(1), {{0, 2, {1, 1, 1, 1, 0, -1}}});  // sums and differences of rows
   });
   ASSERT_TRUE(made.ok()) << made.status();
-  const std::string bytes = *read_file(weights_path());
+  const std::string bytes = written(made->weights);
   std::vector<float> stored(8);
   ASSERT_GE(bytes.size(), 32u);
   std::memcpy(stored.data(), bytes.data(), 32);
@@ -95,17 +105,16 @@ TEST(ModelTables, HoldSumsOfAConstantBesideIt) {
       std::make_shared<const graph::Blob>(graph::write_integers(tensor::Element::kInt8, values)), "w");
   graph.outputs = {{"y", *graph.add(graph::MatMul{}, {x, w}, "y")}};
   const graph::Program program = *graph::plan_program(std::move(graph), {});
-  const std::string path = testing::TempDir() + "/model_tables_sums.bin";
   const auto tables = [&](const schedule::ConstantSums& sums, uint64_t size_bytes) {
     Kernel kernel = kernel_with({6, 12, size_bytes, 32});
     kernel.manifest.mutable_ports(2)->mutable_sums()->set_port(static_cast<uint32_t>(sums.input));
     kernel.manifest.mutable_ports(2)->mutable_sums()->mutable_axes()->Assign(sums.axes.begin(),
                                                                              sums.axes.end());
-    return make_tables(program, graph::plan_memory(program), {kernel}, path);
+    return make_tables(program, graph::plan_memory(program), {kernel});
   };
   const auto made = tables({1, {0}}, 16);
   ASSERT_TRUE(made.ok()) << made.status();
-  const std::string bytes = *read_file(path);
+  const std::string bytes = written(made->weights);
   std::vector<int32_t> sums(4);
   ASSERT_GE(bytes.size(), 16u);
   // Each stored form of a constant starts at a multiple of the alignment.
@@ -119,7 +128,6 @@ TEST(ModelTables, HoldSumsOfAConstantBesideIt) {
   EXPECT_THAT(message({7, {0}}, 16), HasSubstr("that is not a constant"));
   EXPECT_THAT(message({1, {2}}, 16), HasSubstr("sums axis 2 of the constant [3, 4]"));
   EXPECT_THAT(message({1, {0}}, 12), HasSubstr("wants 12 bytes of a constant of 16"));
-  std::filesystem::remove(path);
 }
 
 TEST_F(ModelTablesOfAProduct, AreRefusedToAKernelWhosePortsCannotBeTrue) {
