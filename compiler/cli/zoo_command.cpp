@@ -86,8 +86,11 @@ void add_zoo_command(CLI::App& app, Invocation& invocation) {
       ->excludes(batch);
   command
       ->add_option("--sequence", arguments->options.sequence,
-                   "Sequence length in tokens (text networks only)")
+                   "Sequence length in tokens or frames (of networks that read sequences)")
       ->capture_default_str();
+  command->add_flag("--named-lengths", arguments->options.named_lengths,
+                    "Make lengths of sequences named dimensions; builds then need --dim sequence=N, and of "
+                    "gpt2_small --dim past=N");
   command->add_option("--seed", arguments->options.seed, "Seed of the random weights")->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler zoo squeezenet -o squeezenet.onnx");

@@ -42,17 +42,22 @@ void set_window(NodeProto& node, int64_t kernel, int64_t stride, int64_t pad) {
   set_ints(node, "pads", {pad, pad, pad, pad});
 }
 
-void set_type(::onnx::ValueInfoProto& info, ::onnx::TensorProto::DataType element, const Options& options,
-              const std::vector<int64_t>& shape_after_batch) {
+void set_type(::onnx::ValueInfoProto& info, const std::string& name, ::onnx::TensorProto::DataType element,
+              const std::vector<Extent>& shape) {
+  info.set_name(name);
   auto& type = *info.mutable_type()->mutable_tensor_type();
   type.set_elem_type(element);
-  ::onnx::TensorShapeProto& shape = *type.mutable_shape();
-  if (options.batch_name.empty()) {
-    shape.add_dim()->set_dim_value(options.batch);
-  } else {
-    shape.add_dim()->set_dim_param(options.batch_name);
+  for (const Extent& extent : shape) {
+    auto& dim = *type.mutable_shape()->add_dim();
+    extent.name.empty() ? dim.set_dim_value(extent.value) : dim.set_dim_param(extent.name);
   }
-  for (int64_t extent : shape_after_batch) shape.add_dim()->set_dim_value(extent);
+  type.mutable_shape();
+}
+
+std::vector<Extent> after_batch(const Extent& batch, const std::vector<int64_t>& shape) {
+  std::vector<Extent> all = {batch};
+  for (int64_t extent : shape) all.push_back({extent, ""});
+  return all;
 }
 
 }  // namespace
@@ -66,16 +71,17 @@ NetworkWriter::NetworkWriter(const std::string& name, const Options& options, in
 }
 
 Feature NetworkWriter::input(const std::vector<int64_t>& shape_after_batch) {
-  auto& info = *model_.mutable_graph()->add_input();
-  info.set_name("input");
-  set_type(info, ::onnx::TensorProto::FLOAT, options_, shape_after_batch);
-  return {"input", shape_after_batch[0]};
+  return {input("input", ::onnx::TensorProto::FLOAT, after_batch(batch(), shape_after_batch)),
+          shape_after_batch[0]};
 }
 
 std::string NetworkWriter::token_input(const std::string& name) {
-  auto& info = *model_.mutable_graph()->add_input();
-  info.set_name(name);
-  set_type(info, ::onnx::TensorProto::INT64, options_, {options_.sequence});
+  return input(name, ::onnx::TensorProto::INT64, {batch(), sequence()});
+}
+
+std::string NetworkWriter::input(const std::string& name, ::onnx::TensorProto::DataType element,
+                                 const std::vector<Extent>& shape) {
+  set_type(*model_.mutable_graph()->add_input(), name, element, shape);
   return name;
 }
 
@@ -119,14 +125,18 @@ std::vector<float> NetworkWriter::normal(int64_t count, double mean, double devi
 }
 
 Feature NetworkWriter::conv(const std::string& name, const Feature& x, const ConvShape& shape) {
-  const int64_t depth = x.channels / shape.groups, k = shape.kernel;
-  const double deviation = shape.gain * std::sqrt(2.0 / static_cast<double>(depth * k * k));
+  const int64_t depth = x.channels / shape.groups, k = shape.kernel,
+                wide = shape.wide_kernel > 0 ? shape.wide_kernel : k,
+                wide_pad = shape.wide_kernel > 0 ? shape.wide_pad : shape.pad;
+  const double deviation = shape.gain * std::sqrt(2.0 / static_cast<double>(depth * k * wide));
   std::vector<std::string> inputs = {x.value};
-  inputs.push_back(tensor(name + ".weight", {shape.channels, depth, k, k},
-                          normal(shape.channels * depth * k * k, 0, deviation)));
+  inputs.push_back(tensor(name + ".weight", {shape.channels, depth, k, wide},
+                          normal(shape.channels * depth * k * wide, 0, deviation)));
   if (shape.bias) inputs.push_back(tensor(name + ".bias", {shape.channels}, normal(shape.channels, 0, 0.1)));
   NodeProto& n = node("Conv", name, inputs);
-  set_window(n, k, shape.stride, shape.pad);
+  set_ints(n, "kernel_shape", {k, wide});
+  set_ints(n, "strides", {shape.stride, shape.stride});
+  set_ints(n, "pads", {shape.pad, wide_pad, shape.pad, wide_pad});
   set_int(n, "group", shape.groups);
   return {name, shape.channels};
 }
@@ -145,10 +155,38 @@ Feature NetworkWriter::batch_norm(const std::string& name, const Feature& x, dou
   return {name, n};
 }
 
-Feature NetworkWriter::relu(const Feature& x) {
-  const std::string name = unnamed("relu");
-  node("Relu", name, {x.value});
+Feature NetworkWriter::unary(const char* op, const Feature& x) {
+  const std::string name = unnamed(op);
+  node(op, name, {x.value});
   return {name, x.channels};
+}
+
+Feature NetworkWriter::relu(const Feature& x) {
+  return unary("Relu", x);
+}
+
+Feature NetworkWriter::sigmoid(const Feature& x) {
+  return unary("Sigmoid", x);
+}
+
+Feature NetworkWriter::silu(const Feature& x) {
+  return mul(x, sigmoid(x));
+}
+
+Feature NetworkWriter::hard_sigmoid(const Feature& x) {
+  const Feature result = unary("HardSigmoid", x);
+  set_float(*model_.mutable_graph()->mutable_node()->rbegin(), "alpha", 1.0 / 6);
+  return result;
+}
+
+Feature NetworkWriter::hard_swish(const Feature& x) {
+  return unary("HardSwish", x);
+}
+
+Feature NetworkWriter::mul(const Feature& a, const Feature& b) {
+  const std::string name = unnamed("mul");
+  node("Mul", name, {a.value, b.value});
+  return {name, a.channels};
 }
 
 Feature NetworkWriter::relu6(const Feature& x) {
@@ -244,9 +282,18 @@ std::string NetworkWriter::finish(const std::string& value,
   for (NodeProto& n : *model_.mutable_graph()->mutable_node()) {
     if (n.output(0) == value) n.set_output(0, "output");
   }
-  auto& info = *model_.mutable_graph()->add_output();
-  info.set_name("output");
-  set_type(info, ::onnx::TensorProto::FLOAT, options_, shape_after_batch);
+  set_type(*model_.mutable_graph()->add_output(), "output", ::onnx::TensorProto::FLOAT,
+           after_batch(batch(), shape_after_batch));
+  return model_.SerializeAsString();
+}
+
+void NetworkWriter::output(const std::string& name, const std::string& value,
+                           ::onnx::TensorProto::DataType element, const std::vector<Extent>& shape) {
+  node("Identity", name, {value});
+  set_type(*model_.mutable_graph()->add_output(), name, element, shape);
+}
+
+std::string NetworkWriter::bytes() && {
   return model_.SerializeAsString();
 }
 

@@ -22,6 +22,7 @@ struct Feature {
 struct ConvShape {
   int64_t channels = 0;  // of the result
   int64_t kernel = 1, stride = 1, pad = 0, groups = 1;
+  int64_t wide_kernel = 0, wide_pad = 0;  // along the width, where it has others; 0: as along the height
   bool bias = true;
   double gain = 1;  // of the weights' standard deviation over He's
 };
@@ -31,20 +32,37 @@ struct PoolShape {
   bool ceil = false;  // a last, partial window counts
 };
 
+// A number, or a named dimension.
+struct Extent {
+  int64_t value = 0;
+  std::string name;  // empty: the number
+};
+
 class NetworkWriter {
  public:
   NetworkWriter(const std::string& name, const Options& options, int opset = 13);
 
   // A feature map or vector, called "input".
   Feature input(const std::vector<int64_t>& shape_after_batch);
-  // [batch, options.sequence] of i64.
+  // [batch, sequence] of i64.
   std::string token_input(const std::string& name);
+  std::string input(const std::string& name, ::onnx::TensorProto::DataType element,
+                    const std::vector<Extent>& shape);
+  // Of the options: the batch, the tokens of a text, and those that were read before.
+  Extent batch() const { return {options_.batch, options_.batch_name}; }
+  Extent sequence() const { return {options_.sequence, options_.named_lengths ? "sequence" : ""}; }
+  Extent past() const { return {options_.sequence, options_.named_lengths ? "past" : ""}; }
   Feature conv(const std::string& name, const Feature& x, const ConvShape& shape);
   // Statistics near those that the layer before really has, so that the result has about unit scale times
   // `gain`.
   Feature batch_norm(const std::string& name, const Feature& x, double gain = 1);
   Feature relu(const Feature& x);
   Feature relu6(const Feature& x);
+  Feature sigmoid(const Feature& x);
+  Feature silu(const Feature& x);          // x * sigmoid(x)
+  Feature hard_sigmoid(const Feature& x);  // max(0, min(1, x / 6 + 1 / 2))
+  Feature hard_swish(const Feature& x);    // from operator set 14 on
+  Feature mul(const Feature& a, const Feature& b);
   Feature max_pool(const Feature& x, const PoolShape& shape);
   Feature average_pool(const Feature& x, const PoolShape& shape);
   Feature global_average_pool(const Feature& x);
@@ -59,6 +77,10 @@ class NetworkWriter {
   std::string finish(const Feature& logits) &&;
   // Ends the network with this value, [batch, shape_after_batch…], called "output".
   std::string finish(const std::string& value, const std::vector<int64_t>& shape_after_batch) &&;
+  // One of several outputs; the network's bytes.
+  void output(const std::string& name, const std::string& value, ::onnx::TensorProto::DataType element,
+              const std::vector<Extent>& shape);
+  std::string bytes() &&;
 
   // --- The pieces that layers are made of. Names are unique; a node's result is called as the node.
   ::onnx::NodeProto& node(const std::string& op_type, const std::string& name,
@@ -72,6 +94,7 @@ class NetworkWriter {
  private:
   double uniform();  // [0, 1)
   Feature pool(const char* op, const std::string& name, const Feature& x, const PoolShape& shape);
+  Feature unary(const char* op, const Feature& x);
 
   ::onnx::ModelProto model_;
   const Options options_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "compiler/frontends/zoo/bert.h"
 #include "compiler/frontends/zoo/network_writer.h"
+#include "compiler/frontends/zoo/networks.h"
 
 namespace tf::zoo {
 namespace {
@@ -128,16 +129,15 @@ std::string inception_v1(const Options& options) {
   return std::move(net).finish(net.gemm("fc", net.flatten(x), 1000, 0.7));
 }
 
-// Huang et al., "Densely Connected Convolutional Networks", 2017: the blocks of densenet121 (growth 32,
-// bottlenecks of 128, halving transitions), half as many of them. A layer reads all before it in its block.
-std::string densenet63(const Options& options) {
-  NetworkWriter net("densenet63", options);
+// Huang et al., "Densely Connected Convolutional Networks", 2017: growth 32, bottlenecks of 128, halving
+// transitions. A layer reads all before it in its block.
+std::string densenet(const std::string& name, const Options& options, const std::array<int, 4>& layers) {
+  NetworkWriter net(name, options);
   constexpr int64_t kGrowth = 32;
-  auto bn_relu = [&](const std::string& name, const Feature& x) { return net.relu(net.batch_norm(name, x)); };
+  auto bn_relu = [&](const std::string& norm, const Feature& y) { return net.relu(net.batch_norm(norm, y)); };
   Feature x = net.input({3, 224, 224});
   x = net.relu(conv_bn(net, "conv1", x, {.channels = 64, .kernel = 7, .stride = 2, .pad = 3}, 1));
   x = net.max_pool(x, {.pad = 1});
-  const std::array layers = {3, 6, 12, 8};
   for (size_t i = 0; i < layers.size(); ++i) {
     const std::string block = absl::StrCat("block", i + 1);
     std::vector<Feature> all = {x};
@@ -154,6 +154,13 @@ std::string densenet63(const Options& options) {
     x = net.average_pool(x, {.kernel = 2, .stride = 2});
   }
   return std::move(net).finish(net.gemm("classifier", net.flatten(net.global_average_pool(x)), 1000, 0.5));
+}
+
+std::string densenet63(const Options& options) {
+  return densenet("densenet63", options, {3, 6, 12, 8});
+}
+std::string densenet121(const Options& options) {
+  return densenet("densenet121", options, {6, 12, 24, 16});
 }
 
 // Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", 2018.
@@ -208,29 +215,49 @@ struct Entry {
   const char* name;
   const char* description;
   std::string (*make)(const Options&);
+  std::vector<std::string> lengths = {};
 };
-constexpr std::array kEntries = {
-    Entry{"bert_base", "BERT of 12 layers 768 wide, 128 tokens, 108.6 M weights", bert_base},
-    Entry{"bert_mini", "BERT of 4 layers 256 wide, 128 tokens, 11.0 M weights", bert_mini},
-    Entry{"densenet63", "dense blocks of 3, 6, 12 and 8 layers, 224 x 224, 2.9 M weights", densenet63},
-    Entry{"inception_v1", "GoogLeNet, 224 x 224, 7.0 M weights", inception_v1},
-    Entry{"mlp", "four dense layers, 784 inputs, 10 classes", mlp},
-    Entry{"mobilenet_v2", "inverted residuals, depthwise, 224 x 224, 3.5 M weights", mobilenet_v2},
-    Entry{"resnet18", "residual network of 18 layers, 224 x 224, 11.7 M weights", resnet18},
-    Entry{"resnet50", "residual network of 50 layers, 224 x 224, 25.6 M weights", resnet50},
-    Entry{"squeezenet", "SqueezeNet 1.1, 224 x 224, 1.2 M weights", squeezenet}};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<std::string> kSequence = {"sequence"};
+  static const std::vector<Entry> kEntries = {
+      {"bert_base", "BERT of 12 layers 768 wide, 108.6 M weights", bert_base, kSequence},
+      {"bert_mini", "BERT of 4 layers 256 wide, 11.0 M weights", bert_mini, kSequence},
+      {"conformer", "two blocks 144 wide, for speech, 1.0 M weights", conformer, kSequence},
+      {"densenet121", "dense blocks of 6, 12, 24, 16 layers, 224 x 224, 8.0 M weights", densenet121},
+      {"densenet63", "dense blocks of 3, 6, 12 and 8 layers, 224 x 224, 2.9 M weights", densenet63},
+      {"efficientnet_b0", "inverted residuals, SiLU, 224 x 224, 5.3 M weights", efficientnet_b0},
+      {"gpt2_small",
+       "GPT-2 of 12 layers 768 wide, key-value cache, 124.4 M weights",
+       gpt2_small,
+       {"sequence", "past"}},
+      {"inception_v1", "GoogLeNet, 224 x 224, 7.0 M weights", inception_v1},
+      {"inception_v3", "Inception v3, 299 x 299, 23.8 M weights", inception_v3},
+      {"lstm_tagger", "two bidirectional LSTMs of 128 units, 17 tags, 2.6 M weights", lstm_tagger, kSequence},
+      {"mlp", "four dense layers, 784 inputs, 10 classes", mlp},
+      {"mlp_mixer", "S/16 of 8 layers 512 wide, 224 x 224, 18.5 M weights", mlp_mixer},
+      {"mobilenet_v2", "inverted residuals, depthwise, 224 x 224, 3.5 M weights", mobilenet_v2},
+      {"mobilenet_v3", "the large one, hard-swish, 224 x 224, 5.5 M weights", mobilenet_v3},
+      {"resnet18", "residual network of 18 layers, 224 x 224, 11.7 M weights", resnet18},
+      {"resnet50", "residual network of 50 layers, 224 x 224, 25.6 M weights", resnet50},
+      {"squeezenet", "SqueezeNet 1.1, 224 x 224, 1.2 M weights", squeezenet},
+      {"unet", "U-Net of 5 levels, 32 channels wide, 256 x 256, 7.8 M weights", unet},
+      {"vit_small", "ViT-S/16 of 12 layers 384 wide, 224 x 224, 22.0 M weights", vit_small},
+      {"yolo_small", "detector of three levels, 256 x 256, 1.5 M weights", yolo_small}};
+  return kEntries;
+}
 
 }  // namespace
 
 std::vector<Network> networks() {
   std::vector<Network> all;
-  for (const Entry& entry : kEntries) all.push_back({entry.name, entry.description});
+  for (const Entry& entry : entries()) all.push_back({entry.name, entry.description, entry.lengths});
   return all;
 }
 
 absl::StatusOr<std::string> model(std::string_view name, const Options& options) {
   std::vector<std::string> names;
-  for (const Entry& entry : kEntries) {
+  for (const Entry& entry : entries()) {
     if (name == entry.name) {
       if (options.batch < 1 || options.batch > 1 << 20)
         return absl::InvalidArgumentError(

@@ -83,8 +83,8 @@ TEST_F(Commands, TasksFitTheTerminalUnlessAllOfThemIsAskedFor) {
 
 TEST_F(Commands, ZooListFits80ColumnsWithoutACut) {
   const std::string list = run("zoo list").out;
-  EXPECT_THAT(list, testing::StartsWith("network       description\n"));
-  EXPECT_THAT(list, HasSubstr("\nmlp           four dense layers"));
+  EXPECT_THAT(list, testing::StartsWith("network          description\n"));
+  EXPECT_THAT(list, HasSubstr("\nmlp              four dense layers"));
   EXPECT_LE(longest_line(list), 80u) << list;
 }
 

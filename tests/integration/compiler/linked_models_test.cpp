@@ -178,8 +178,7 @@ int main(void) {
   if (first_open(3, &first) != TF_MODEL_OK || second_open(2, &second) != TF_MODEL_OK) return 1;
   for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, run_first, &failed[i]);
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
-  printf("%d %d
-", failed[0] + failed[1] + failed[2] + failed[3], answers(first, second));
+  printf("%d %d\n", failed[0] + failed[1] + failed[2] + failed[3], answers(first, second));
   fflush(stdout);
   if (fork() == 0) {
     alarm(20);
@@ -189,8 +188,7 @@ int main(void) {
     _exit(right ? 0 : 2);
   }
   wait(&status);
-  printf("%d %d
-", status, answers(first, second));
+  printf("%d %d\n", status, answers(first, second));
   first_close(first);
   second_close(second);
   return 0;
