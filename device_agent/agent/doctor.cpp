@@ -17,6 +17,7 @@
 #include "base/machine/cpu_list.h"
 #include "base/machine/machine_files.h"
 #include "base/status.h"
+#include "compiler/runtime/cpu_limit.h"
 #include "device_agent/agent/golden/golden_kernel.h"
 #include "device_agent/agent/machine/facts.h"
 #include "device_agent/agent/trials/worker_executor.h"
@@ -180,6 +181,13 @@ Check examine_cpus(const std::vector<Offer>& offers) {
     for (const uint32_t cpu : slots[i]) slot_of[cpu] = i;
   }
   Check check{.what = "CPUs", .detail = absl::StrCat("slots: ", slots_text(slots))};
+  if (const double quota = tf_cpu_quota(""); quota > 0 && quota < static_cast<double>(slot_of.size())) {
+    check.health = Health::kWeak;
+    absl::StrAppend(&check.detail, ", but the container's CPU quota gives the time of ", quota,
+                    " CPUs, so trials are throttled");
+    check.remedy = "give the container whole CPUs, as by docker run --cpuset-cpus, instead of a quota";
+    return check;
+  }
   for (const auto& [cpu, slot] : slot_of) {
     const auto siblings = parse_cpu_list(first_line(cpu_folder(cpu) + "/topology/thread_siblings_list"));
     if (!siblings.ok()) continue;

@@ -1,5 +1,9 @@
 // What `tuner doctor` says of a farm, a database and a port.
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "absl/time/clock.h"
@@ -15,6 +19,36 @@ namespace tf::integration_test {
 namespace {
 
 using testing::HasSubstr;
+
+// A control group of version 1 with half a CPU, which this process joins; a group that could not be made is empty.
+class HalfACpu {
+ public:
+  HalfACpu() : folder_("/sys/fs/cgroup/cpu/tunefarm-doctor-test-" + std::to_string(getpid())) {
+    is_made_ = ::mkdir(folder_.c_str(), 0755) == 0 && write("/cpu.cfs_period_us", "100000") &&
+               write("/cpu.cfs_quota_us", "50000") && write("/cgroup.procs", std::to_string(getpid()));
+  }
+  ~HalfACpu() {
+    std::ofstream("/sys/fs/cgroup/cpu/cgroup.procs") << getpid() << std::flush;
+    ::rmdir(folder_.c_str());
+  }
+  bool is_made() const { return is_made_; }
+
+ private:
+  bool write(const std::string& name, const std::string& text) const {
+    std::ofstream file(folder_ + name);
+    return static_cast<bool>(file << text << std::flush);
+  }
+  const std::string folder_;
+  bool is_made_ = false;
+};
+
+TEST_F(Tuning, TheDoctorTellsOfAContainersCpuQuota) {
+  const HalfACpu half;
+  if (!half.is_made()) GTEST_SKIP() << "control groups of version 1 cannot be made here";
+  const Result found = run("tuner", {"doctor"});
+  EXPECT_THAT(found.out, HasSubstr("the container's CPU quota gives the time of 0.5: 1 thread by default"));
+  EXPECT_THAT(found.out, HasSubstr("weak    target "));
+}
 
 TEST_F(ServedTuning, TheDoctorFindsEverythingInOrderWhereAJobWouldBe) {
   wait_for_agent();

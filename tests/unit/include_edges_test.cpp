@@ -77,8 +77,9 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
         "compiler/frontends", "compiler/driver", "tuner/measure", "tuner/session"}},
       {"tuner/cli",
        {"base", "proto", "rpc", "rpc/doctor", "database", "compiler/tensor", "compiler/target",
-        "compiler/schedule", "compiler/graph", "compiler/frontends", "compiler/driver", "tuner/space",
-        "tuner/model", "tuner/search", "tuner/measure", "tuner/session", "database/stores", "tuner/service"}},
+        "compiler/schedule", "compiler/graph", "compiler/frontends", "compiler/runtime", "compiler/driver",
+        "tuner/space", "tuner/model", "tuner/search", "tuner/measure", "tuner/session", "database/stores",
+        "tuner/service"}},
   };
   return edges;
 }

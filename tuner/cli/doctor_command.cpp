@@ -16,6 +16,7 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/runtime/cpu_limit.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/workload.h"
 #include "database/sqlite/examine.h"
@@ -43,9 +44,16 @@ using Finding = absl::StatusOr<std::string>;
 
 Check examine_target() {
   const target::Target host = target::host_target();
-  return {.what = "target",
-          .detail = absl::StrCat(host.text(), ", ", host.vector.bits, "-bit vectors, ",
-                                 counted(static_cast<int64_t>(allowed_cpus().size()), "CPU"))};
+  Check check{.what = "target",
+              .detail = absl::StrCat(host.text(), ", ", host.vector.bits, "-bit vectors, ",
+                                     counted(static_cast<int64_t>(allowed_cpus().size()), "CPU"))};
+  const double quota = tf_cpu_quota("");
+  if (quota <= 0 || quota >= static_cast<double>(allowed_cpus().size())) return check;
+  check.health = Health::kWeak;
+  absl::StrAppend(&check.detail, ", of which the container's CPU quota gives the time of ", quota, ": ",
+                  counted(tf_usable_cpus(), "thread"), " by default, and measurements are throttled");
+  check.remedy = "give the container whole CPUs, as by docker run --cpuset-cpus, instead of a quota";
+  return check;
 }
 
 // A whole build, of the smallest kernel there is.

@@ -13,7 +13,7 @@
 #include "base/cli/exit_code.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
-#include "compiler/target/target.h"
+#include "compiler/runtime/cpu_limit.h"
 #include "database/stores/open_store.h"
 #include "proto/config/v1/farm.pb.h"
 #include "rpc/connection/ports.h"
@@ -63,8 +63,7 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
       rpc::require_role(credentials, rpc::Role::kTuner, "`tuner serve` leases devices as a tuner"));
   TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
   TF_RETURN_IF_ERROR(rpc::check_ports({listen}, config.metrics()));
-  if (config.builders() == 0)
-    config.set_builders(static_cast<uint32_t>(std::max(1, target::host_cores() - 1)));
+  if (config.builders() == 0) config.set_builders(static_cast<uint32_t>(std::max(1, tf_usable_cpus() - 1)));
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders}));
   measure::TrialTally trials;
