@@ -37,6 +37,12 @@ TEST_F(Example, WithCMakeBuildsTheModelWithTheProject) {
   EXPECT_THAT(ended.output, ContainsRegex("class [0-9] of 10"));
 }
 
+TEST_F(Example, WithAStaticArchiveRunsWithoutALibrary) {
+  const Ended ended = run_example("static");
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_THAT(ended.output, ContainsRegex("class 9: 0\\.[0-9]+"));
+}
+
 TEST_F(Example, OfASchedulesByHandGivesRightAnswersInVectors) {
   const Ended ended = run_example("schedule");
   EXPECT_EQ(ended.code, 0) << ended.output;
@@ -77,7 +83,7 @@ TEST(Examples, EachHasAReadmeThatTheListNames) {
     EXPECT_EQ(run("grep -qF '(" + name + "/README.md)' " TF_SOURCE_DIR "/examples/README.md").code, 0)
         << name;
   }
-  EXPECT_GE(count, 4);
+  EXPECT_GE(count, 5);
 }
 
 }  // namespace
