@@ -24,7 +24,8 @@ async function run(model) {
   }
 }
 
-const megabytes = (bytes) => (bytes / 1e6).toFixed(2);
+// A block that fits into what the arena already has is not logged.
+const megabytes = (bytes) => (Number.isNaN(bytes) ? '-' : (bytes / 1e6).toFixed(2));
 
 function report(name, built, log) {
   const ours = JSON.parse(fs.readFileSync(built, 'utf8'));
