@@ -246,8 +246,7 @@ int32_t run_program(tf_model* model, uint32_t number) {
     if (int32_t error = tf_set_sizes(&model->run, model->values); error != TF_MODEL_OK) return error;
   }
   if (int32_t error = bind_tensors(model, program); error != TF_MODEL_OK) return error;
-  tf_bind_program(&model->run, number, model->arena.data);
-  return tf_run_program(&model->run, number);
+  return tf_run_program(&model->run, number, model->arena.data);
 }
 
 // One program may have several models, each with a library of its own.

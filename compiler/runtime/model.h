@@ -50,7 +50,8 @@ TF_MODEL_API const tf_tensor_info* tf_model_output(const tf_model* model, int32_
 
 /* Runs the network. TF_MODEL_BAD_ARGUMENT if the model was opened by another library. Buffers are row-major,
  * of the stated size, and do not overlap; those aligned to 64 bytes are used in place, others are copied.
- * Inputs are not written. A model with dimensions runs at the greatest value of each. */
+ * Inputs are not written. A model with dimensions runs at the greatest value of each. Outputs whose size a run finds are
+ * filled as far as they go; tf_model_run_sizes tells how far. */
 TF_MODEL_API int32_t tf_model_run(tf_model* model, const void* const* inputs, void* const* outputs);
 
 /* Runs the network at the sizes of its inputs, one tf_tensor for each. Their extents give the dimensions their values:

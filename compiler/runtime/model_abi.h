@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 5u
+#define TF_MODEL_VERSION 6u
 
 /* What model.h declares after the prefix tf_model_. */
 #define TF_MODEL_FUNCTIONS(each)                                                                            \
@@ -77,6 +77,9 @@ enum {
   TF_STEP_LOOP = 2,
 };
 
+/* For tf_model_step.made_dim. */
+#define TF_NO_DIMENSION UINT32_MAX
+
 /* One step; the order of a program's is the order of execution. */
 typedef struct tf_model_step {
   uint32_t kind; /* TF_STEP_* */
@@ -92,8 +95,12 @@ typedef struct tf_model_step {
   /* Indices, to be checked before the call: all elements of this buffer, signed integers of index_bytes (4 or
    * 8) each, lie in [-index_extent, index_extent). Without any, index_bytes is 0. */
   uint32_t index_bytes;
-  uint32_t reserved;
-  uint64_t index_buffer; /* from 0, of the step's own */
+  uint32_t index_buffer; /* from 0, of the step's own */
+  /* The dimension whose value the call leaves as an i64 at the start of the step's buffer made_buffer, or
+   * TF_NO_DIMENSION. Only calls in the first program and in variants make dimensions, each at most once. Formulas that
+   * use a made dimension are those of later steps of that program, and of its tensors; bodies have none. */
+  uint32_t made_dim;
+  uint32_t made_buffer;
   int64_t index_extent;
   uint64_t workspace_bytes;
   uint64_t workspace_per_thread_bytes;
@@ -119,7 +126,7 @@ typedef struct tf_model_program {
  * extents and sizes that they may give, for which memory is planned. */
 enum {
   TF_DIM_GIVEN = 0, /* by the extent of an input */
-  TF_DIM_MADE = 1,  /* by a host function, during a run; the greatest value until then */
+  TF_DIM_MADE = 1,  /* by a step (made_dim), during a run; the greatest value until then */
 };
 
 typedef struct tf_model_dimension {
@@ -129,7 +136,7 @@ typedef struct tf_model_dimension {
   int64_t high;     /* its greatest */
 } tf_model_dimension;
 
-/* In place of a variant's value: the variant is for every value of the dimension. */
+/* In place of a variant's value: the variant is for every value of the dimension, as for all that are made. */
 #define TF_ANY_VALUE (-1)
 
 /* A program that runs in place of the first one when the given dimensions have these values. Its formulas use only the

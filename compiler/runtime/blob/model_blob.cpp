@@ -115,6 +115,12 @@ absl::Status check_step(const ModelDescription& model, const ModelProgram& progr
     return absl::InvalidArgumentError(
         absl::StrCat("step ", step.name, " calls kernel ", step.kernel, " of ", model.kernel_count));
   }
+  if (step.made.dim != TF_NO_DIMENSION &&
+      (step.kind != TF_STEP_CALL || step.made.dim >= model.dims.size() ||
+       model.dims[step.made.dim].made_by != TF_DIM_MADE || step.made.buffer >= step.buffers.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("step ", step.name, " cannot make dimension ",
+                                                   step.made.dim, " from its buffer ", step.made.buffer));
+  }
   for (const ModelBuffer& buffer : step.buffers) {
     if (absl::Status status = check_buffer(model, program, buffer); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("step ", step.name, ": ", status.message()));
@@ -198,7 +204,8 @@ absl::Status check_dims(const ModelDescription& model) {
                  variant.values.size() == model.dims.size();
     for (size_t i = 0; valid && i < model.dims.size(); ++i)
       valid = variant.values[i] == TF_ANY_VALUE ||
-              (variant.values[i] >= model.dims[i].low && variant.values[i] <= model.dims[i].high);
+              (model.dims[i].made_by == TF_DIM_GIVEN && variant.values[i] >= model.dims[i].low &&
+               variant.values[i] <= model.dims[i].high);
     if (!valid)
       return absl::InvalidArgumentError(absl::StrCat("the variant of program ", variant.program,
                                                      " has no such program or values out of range"));
@@ -270,8 +277,9 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                        .first_dim = static_cast<uint32_t>(numbers.size()),
                        .dim_count = static_cast<uint32_t>(step.dims.size()),
                        .index_bytes = step.indices.element_bytes,
-                       .reserved = 0,
                        .index_buffer = step.indices.buffer,
+                       .made_dim = step.made.dim,
+                       .made_buffer = step.made.buffer,
                        .index_extent = step.indices.extent,
                        .workspace_bytes = step.workspace_bytes,
                        .workspace_per_thread_bytes = step.workspace_per_thread_bytes,

@@ -48,6 +48,12 @@ struct ModelIndices {
   int64_t extent = 0;
 };
 
+// A dimension, by number, whose value is an i64 in a step's buffer after its call.
+struct ModelMade {
+  uint32_t dim = TF_NO_DIMENSION;
+  uint32_t buffer = 0;
+};
+
 struct ModelStep {
   std::string name;  // of the graph's node
   uint32_t kind = TF_STEP_CALL;
@@ -62,6 +68,7 @@ struct ModelStep {
   double flops = 0;
   double bytes = 0;
   ModelIndices indices;
+  ModelMade made;
 };
 
 struct ModelProgram {

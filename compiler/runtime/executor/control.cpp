@@ -12,8 +12,7 @@ int32_t run_branch(tf_execution* run, const tf_model_step& step) {
   const tf_model_program& body = tf_table_at<tf_model_program>(run->header, run->header->programs)[number];
   const uint64_t tensors = uint64_t{body.input_count} + body.output_count;
   for (uint64_t i = 0; i < tensors; ++i) run->bound[body.first_tensor + i] = buffers[1 + i];
-  tf_bind_program(run, number, static_cast<uint8_t*>(buffers[1 + tensors]));
-  return tf_run_program(run, number);
+  return tf_run_program(run, number, static_cast<uint8_t*>(buffers[1 + tensors]));
 }
 
 bool is_aligned(const void* place) {
@@ -135,8 +134,7 @@ int32_t run_loop(tf_execution* run, const tf_model_step& step) {
   bool goes_on = loop.begins;
   for (int64_t trip = 0; trip < loop.trips && goes_on; ++trip) {
     loop.prepare(trip);
-    tf_bind_program(run, loop.number, loop.arena);
-    if (int32_t error = tf_run_program(run, loop.number); error != 0) return error;
+    if (int32_t error = tf_run_program(run, loop.number, loop.arena); error != 0) return error;
     loop.finish(trip);
     if (loop.conditional) goes_on = *loop.condition != 0;
   }

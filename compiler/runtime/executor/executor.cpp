@@ -4,6 +4,7 @@
 
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/executor/control.h"
+#include "compiler/runtime/executor/sizes.h"
 #include "compiler/runtime/executor/tables.h"
 #include "compiler/runtime/model_types.h"
 
@@ -40,10 +41,8 @@ int32_t run_call(const tf_execution* run, const tf_model_step& step) {
   return tf_model_kernels[step.kernel](&call);
 }
 
-}  // namespace
-
-void tf_bind_program(tf_execution* run, uint32_t number, uint8_t* arena) {
-  const tf_model_program& program = tf_table_at<tf_model_program>(run->header, run->header->programs)[number];
+// Where the program's buffers lie now.
+void bind_buffers(tf_execution* run, const tf_model_program& program, uint8_t* arena) {
   const tf_model_buffer* buffers = run->places + program.first_buffer;
   void** inputs = run->bound + program.first_tensor;
   void** outputs = inputs + program.input_count;
@@ -59,9 +58,21 @@ void tf_bind_program(tf_execution* run, uint32_t number, uint8_t* arena) {
   }
 }
 
-int32_t tf_run_program(tf_execution* run, uint32_t number) {
+// Of a step that has run.
+int32_t make_dimension(tf_execution* run, const tf_model_step& step) {
+  const int64_t value = *static_cast<const int64_t*>(run->buffers[step.first_buffer + step.made_buffer]);
+  const tf_model_dimension& dim =
+      tf_table_at<tf_model_dimension>(run->header, run->header->dims)[step.made_dim];
+  if (value < dim.low || value > dim.high) return TF_MODEL_BAD_SIZE;
+  return tf_set_size(run, step.made_dim, value);
+}
+
+}  // namespace
+
+int32_t tf_run_program(tf_execution* run, uint32_t number, uint8_t* arena) {
   const tf_model_program& program = tf_table_at<tf_model_program>(run->header, run->header->programs)[number];
   const tf_model_step* steps = tf_table_at<tf_model_step>(run->header, run->header->steps);
+  bind_buffers(run, program, arena);
   for (uint32_t i = program.first_step; i < program.first_step + program.step_count; ++i) {
     if (steps[i].kind != TF_STEP_CALL) {
       if (int32_t error = tf_run_control(run, steps[i]); error != 0) return error;
@@ -71,6 +82,9 @@ int32_t tf_run_program(tf_execution* run, uint32_t number) {
     if (int32_t error = run_call(run, steps[i]); error != 0) return error;
     if (run->profile)
       run->profile(run->profile_context, static_cast<int32_t>(i), start_ns, tf_monotonic_ns());
+    if (steps[i].made_dim == TF_NO_DIMENSION) continue;
+    if (int32_t error = make_dimension(run, steps[i]); error != 0) return error;
+    bind_buffers(run, program, arena);
   }
   return TF_MODEL_OK;
 }

@@ -30,11 +30,8 @@ typedef struct tf_execution {
   void* profile_context;
 } tf_execution;
 
-/* Where the program's buffers lie now: in its bound tensors and its arena. Inputs and outputs are bound already and
- * aligned to TF_ALIGNMENT. */
-void tf_bind_program(tf_execution* run, uint32_t program, uint8_t* arena);
-
-/* Runs the program's steps, whose buffers are bound. 0, or the error of a step. */
-int32_t tf_run_program(tf_execution* run, uint32_t program);
+/* Runs the program's steps on its bound tensors and its arena. Inputs and outputs are bound already and aligned to
+ * TF_ALIGNMENT. Sizes that a step makes are set for the steps after it (tf_set_size). 0, or the error of a step. */
+int32_t tf_run_program(tf_execution* run, uint32_t program, uint8_t* arena);
 
 #endif

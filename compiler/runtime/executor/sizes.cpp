@@ -32,7 +32,7 @@ void restore(tf_execution* run) {
 }
 
 // False if a formula gives what can be no size.
-bool evaluate(tf_execution* run, const int64_t* values) {
+bool evaluate(tf_execution* run) {
   const tf_model_header* header = run->header;
   // Codes are read of the tables, which no formula changes.
   const int64_t* numbers = tf_table_at<int64_t>(header, header->numbers);
@@ -40,7 +40,8 @@ bool evaluate(tf_execution* run, const int64_t* values) {
   for (uint64_t i = 0; i < header->formulas.count; ++i) {
     const tf_model_formula& formula = formulas[i];
     int64_t value = 0;
-    if (!tf_code_value(numbers + formula.first_code, formula.code_count, values, &value)) return false;
+    if (!tf_code_value(numbers + formula.first_code, formula.code_count, run->sizes.values, &value))
+      return false;
     if (formula.target == TF_FORMULA_NUMBER) {
       run->sizes.numbers[formula.index] = value;
       continue;
@@ -55,6 +56,14 @@ bool evaluate(tf_execution* run, const int64_t* values) {
       run->sizes.places[formula.index].offset_bytes = bytes;
   }
   return true;
+}
+
+int32_t update(tf_execution* run) {
+  run->sizes.evaluated =
+      evaluate(run) && tf_sizes_valid(run->header, run->numbers, run->tensors, run->places);
+  if (!run->sizes.evaluated) restore(run);
+  copy_sizes(run);
+  return run->sizes.evaluated ? TF_MODEL_OK : TF_MODEL_BAD_SIZE;
 }
 
 }  // namespace
@@ -91,12 +100,12 @@ int32_t tf_set_sizes(tf_execution* run, const int64_t* values) {
   const uint64_t values_bytes = run->header->dims.count * sizeof(int64_t);
   if (values_bytes == 0) return TF_MODEL_OK;
   if (sizes.evaluated && memcmp(sizes.values, values, values_bytes) == 0) return TF_MODEL_OK;
-  sizes.evaluated =
-      evaluate(run, values) && tf_sizes_valid(run->header, run->numbers, run->tensors, run->places);
-  if (sizes.evaluated)
-    memcpy(sizes.values, values, values_bytes);
-  else
-    restore(run);
-  copy_sizes(run);
-  return sizes.evaluated ? TF_MODEL_OK : TF_MODEL_BAD_SIZE;
+  memcpy(sizes.values, values, values_bytes);
+  return update(run);
+}
+
+int32_t tf_set_size(tf_execution* run, uint32_t dim, int64_t value) {
+  if (run->sizes.values[dim] == value) return TF_MODEL_OK;
+  run->sizes.values[dim] = value;
+  return update(run);
 }

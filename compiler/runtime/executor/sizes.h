@@ -8,9 +8,12 @@
 bool tf_make_sizes(tf_execution* run);
 void tf_free_sizes(tf_execution* run);
 
-/* Evaluates the formulas for a value of each dimension, unless these are those of the last time. It may be called
- * during a run, once a step has made a dimension: the caller then binds the programs that run anew (tf_bind_program).
- * TF_MODEL_BAD_SIZE if a size or an offset lies beyond what the tables allow: the sizes are then those of the tables. */
+/* Evaluates the formulas for a value of each dimension, unless these are those of the last time. TF_MODEL_BAD_SIZE if a
+ * size or an offset lies beyond what the tables allow: the sizes are then those of the tables. */
 int32_t tf_set_sizes(tf_execution* run, const int64_t* values);
+
+/* The same for a dimension that a step has made; the others keep their values. The caller then binds the buffers of the
+ * program that runs anew. After tf_set_sizes has succeeded. */
+int32_t tf_set_size(tf_execution* run, uint32_t dim, int64_t value);
 
 #endif

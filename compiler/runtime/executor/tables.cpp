@@ -65,6 +65,10 @@ bool step_valid(const tf_model_header* header, uint64_t number, const tf_model_s
       !tf_range_fits(step.first_dim, step.dim_count, header->numbers.count)) {
     return false;
   }
+  if (step.made_dim != TF_NO_DIMENSION && (step.kind != TF_STEP_CALL || step.made_dim >= header->dims.count ||
+                                           step.made_buffer >= step.buffer_count)) {
+    return false;
+  }
   if (step.kind == TF_STEP_BRANCH || step.kind == TF_STEP_LOOP) return control_valid(header, number, step);
   const bool has_indices = step.index_bytes == sizeof(int32_t) || step.index_bytes == sizeof(int64_t);
   return step.kind == TF_STEP_CALL && step.kernel < header->kernel_count &&
@@ -102,5 +106,5 @@ bool tf_tables_valid(const tf_model_header* header) {
          tf_sizes_valid(header, tf_table_at<int64_t>(header, header->numbers),
                         tf_table_at<tf_model_tensor>(header, header->tensors),
                         tf_table_at<tf_model_buffer>(header, header->buffers)) &&
-         tf_dims_valid(header);
+         tf_dims_valid(header) && tf_made_dims_valid(header);
 }

@@ -47,20 +47,13 @@ bool formulas_valid(const tf_model_header* header) {
   return true;
 }
 
-// The first formula that is not before the entry.
+// Null if the entry has none.
 const tf_model_formula* formula_of(const tf_model_header* header, uint32_t target, uint64_t index) {
   const tf_model_formula* formulas = tf_table_at<tf_model_formula>(header, header->formulas);
-  uint64_t begin = 0, end = header->formulas.count;
-  while (begin < end) {
-    const uint64_t middle = begin + (end - begin) / 2;
-    if (is_before(formulas[middle], target, index))
-      begin = middle + 1;
-    else
-      end = middle;
-  }
+  const uint64_t i = tf_first_formula(header, target, index);
   const bool is_there =
-      begin < header->formulas.count && formulas[begin].target == target && formulas[begin].index == index;
-  return is_there ? &formulas[begin] : nullptr;
+      i < header->formulas.count && formulas[i].target == target && formulas[i].index == index;
+  return is_there ? &formulas[i] : nullptr;
 }
 
 // Every extent of an input is fixed or a dimension that inputs give.
@@ -120,7 +113,8 @@ bool variant_valid(const tf_model_header* header, const tf_model_variant& varian
   const int64_t* values = numbers + variant.first_value;
   for (uint64_t i = 0; i < header->dims.count; ++i) {
     const tf_model_dimension& dim = dim_at(header, i);
-    if (values[i] != TF_ANY_VALUE && (values[i] < dim.low || values[i] > dim.high)) return false;
+    if (values[i] == TF_ANY_VALUE) continue;
+    if (dim.made_by == TF_DIM_MADE || values[i] < dim.low || values[i] > dim.high) return false;
   }
   const tf_model_program &general = program_at(header, 0), &own = program_at(header, variant.program);
   if (own.input_count != general.input_count || own.output_count != general.output_count) return false;
@@ -146,6 +140,19 @@ bool variant_valid(const tf_model_header* header, const tf_model_variant& varian
 }
 
 }  // namespace
+
+uint64_t tf_first_formula(const tf_model_header* header, uint32_t target, uint64_t index) {
+  const tf_model_formula* formulas = tf_table_at<tf_model_formula>(header, header->formulas);
+  uint64_t begin = 0, end = header->formulas.count;
+  while (begin < end) {
+    const uint64_t middle = begin + (end - begin) / 2;
+    if (is_before(formulas[middle], target, index))
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
 
 int32_t tf_dim_of(const tf_model_header* header, uint64_t index) {
   const tf_model_formula* formula = formula_of(header, TF_FORMULA_NUMBER, index);

@@ -16,6 +16,13 @@ bool tf_dims_valid(const tf_model_header* header);
 bool tf_tensor_bytes_valid(const tf_model_program& program, const int64_t* numbers,
                            const tf_model_tensor* tensors);
 
+/* Whether a dimension that is made is made once, before the steps whose formulas use it, in the first program and in
+ * each variant that uses it, and nowhere in bodies. Of a header whose dimensions are valid. */
+bool tf_made_dims_valid(const tf_model_header* header);
+
+/* The first formula that is not before that of this entry, by number. */
+uint64_t tf_first_formula(const tf_model_header* header, uint32_t target, uint64_t index);
+
 /* The dimension that numbers[index] is, or -1. */
 int32_t tf_dim_of(const tf_model_header* header, uint64_t index);
 

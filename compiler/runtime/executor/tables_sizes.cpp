@@ -42,6 +42,26 @@ bool buffer_fits(const Sizes& sizes, const tf_model_program& program, const tf_m
   return false;
 }
 
+// A step that makes a dimension writes before the output has its size: it may have room for the greatest. Such steps are
+// in no bodies, so the output's memory has it.
+bool made_output_fits(const Sizes& sizes, const tf_model_program& program, uint64_t index) {
+  const tf_model_buffer& buffer = sizes.places[index];
+  if (buffer.space != TF_SPACE_OUTPUT || buffer.index >= program.output_count) return false;
+  const tf_model_tensor& greatest = tf_table_at<tf_model_tensor>(
+      sizes.header, sizes.header->tensors)[program.first_tensor + program.input_count + buffer.index];
+  if (buffer.offset_bytes % TF_ALIGNMENT != 0 ||
+      !tf_range_fits(buffer.offset_bytes, buffer.size_bytes, greatest.size_bytes)) {
+    return false;
+  }
+  const tf_model_step* steps = tf_table_at<tf_model_step>(sizes.header, sizes.header->steps);
+  for (uint64_t i = program.first_step; i < uint64_t{program.first_step} + program.step_count; ++i) {
+    const bool is_own =
+        index >= steps[i].first_buffer && index - steps[i].first_buffer < steps[i].buffer_count;
+    if (is_own && steps[i].made_dim != TF_NO_DIMENSION) return true;
+  }
+  return false;
+}
+
 // A step's buffers one after another, each with room for what it is used as.
 class Room {
  public:
@@ -100,12 +120,16 @@ bool loop_fits(const Sizes& sizes, const tf_model_step& step, const tf_model_pro
 }
 
 bool program_fits(const Sizes& sizes, const tf_model_program& program) {
-  for (uint64_t i = 0; i < program.buffer_count; ++i)
-    if (!buffer_fits(sizes, program, sizes.places[program.first_buffer + i])) return false;
+  for (uint64_t i = program.first_buffer; i < uint64_t{program.first_buffer} + program.buffer_count; ++i) {
+    if (!buffer_fits(sizes, program, sizes.places[i]) && !made_output_fits(sizes, program, i)) return false;
+  }
   const tf_model_program* programs = tf_table_at<tf_model_program>(sizes.header, sizes.header->programs);
   const tf_model_step* steps = tf_table_at<tf_model_step>(sizes.header, sizes.header->steps);
   for (uint64_t i = 0; i < program.step_count; ++i) {
     const tf_model_step& step = steps[program.first_step + i];
+    if (step.made_dim != TF_NO_DIMENSION &&
+        sizes.places[step.first_buffer + step.made_buffer].size_bytes < sizeof(int64_t))
+      return false;
     if (step.kind == TF_STEP_LOOP && !loop_fits(sizes, step, programs[step.body])) return false;
     if (step.kind == TF_STEP_BRANCH && !(branch_fits(sizes, step, programs[step.body]) &&
                                          branch_fits(sizes, step, programs[step.other_body])))

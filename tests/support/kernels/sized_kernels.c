@@ -1,4 +1,5 @@
 /* The kernels of the models of sized_models.h. Each knows from its dims how large its buffers are, and refuses others. */
+#include "compiler/runtime/host/functions.h"
 #include "compiler/runtime/kernel_abi.h"
 
 enum { WRONG_SIZE = 77 };
@@ -60,4 +61,15 @@ static int32_t put_dim(const tf_call* call) {
   return TF_KERNEL_OK;
 }
 
-__attribute__((visibility("hidden"))) const tf_kernel tf_model_kernels[] = {add_bias, pair, sums, scale, put_dim};
+/* x [n], places i64 [m] -> y [m] := x at the places, minus the third dimension */
+static int32_t take(const tf_call* call) {
+  const int64_t n = call->dims[0], m = call->dims[1];
+  const int64_t* places = (const int64_t*)call->buffers[1];
+  if (wrong(call, 0, n) || wrong(call, 1, 2 * m) || wrong(call, 2, m)) return WRONG_SIZE;
+  for (int64_t i = 0; i < m; ++i)
+    ((float*)call->buffers[2])[i] = ((const float*)call->buffers[0])[places[i]] - (float)call->dims[2];
+  return TF_KERNEL_OK;
+}
+
+__attribute__((visibility("hidden")))
+const tf_kernel tf_model_kernels[] = {add_bias, pair, sums, scale, put_dim, tf_host_nonzero, take};

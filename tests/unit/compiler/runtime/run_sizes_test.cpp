@@ -372,17 +372,5 @@ TEST(RunSizes, FailsIfALoopHasMoreTripsThanSlices) {
   EXPECT_EQ(model.run({{x, x_extents}}, outputs), TF_MODEL_BAD_SIZE);
 }
 
-TEST(RunSizes, HaveTheGreatestValueOfADimensionThatIsMadeLater) {
-  ModelDescription description = pairs_model();
-  description.dims.push_back({.name = "made", .low = 1, .high = 7, .made_by = TF_DIM_MADE});
-  description.steps[2].dims[2] = Sized(7, dim(2));
-  description.variants[0].values.push_back(3);
-  description.variants[1].values.push_back(7);
-  const Library library(*encode_model(description), kSized);
-  const Model model(library);
-  expect_right(model, 3, 5, 7);
-  expect_right(model, 2, 4, kMark);
-}
-
 }  // namespace
 }  // namespace tf::runtime

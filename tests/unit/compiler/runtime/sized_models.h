@@ -156,4 +156,67 @@ inline ModelDescription rows_model() {
   return model;
 }
 
+inline constexpr int64_t kMostFound = 8;
+
+// x [n] -> places [1, found] of the elements that are not 0; y [found] := these elements - shift;
+// z [rest] := twice those of y that are not 0. Two steps make dimensions 1 and 2, found and rest.
+inline ModelProgram found_program(const Sized& n, const Sized& n_bytes, const Sized& n_place_bytes,
+                                  int64_t shift) {
+  const Sized found(kMostFound, dim(1)), found_bytes(4 * kMostFound, number(4) * dim(1)),
+      found_place_bytes(8 * kMostFound, number(8) * dim(1)), rest(kMostFound, dim(2)),
+      rest_bytes(4 * kMostFound, number(4) * dim(2)), rest_place_bytes(8 * kMostFound, number(8) * dim(2)),
+      w_offset_bytes(128 + 8 * kMostFound, number(128) + aligned(number(8) * dim(2)));
+  const ModelBuffer x = {TF_SPACE_INPUT, 0, 0, n_bytes}, y = {TF_SPACE_OUTPUT, 1, 0, found_bytes},
+                    w = {TF_SPACE_ARENA, 0, w_offset_bytes, rest_bytes};
+  const auto nonzero = [](const Sized& extent) -> std::vector<Sized> {
+    const int64_t f32 = TF_ELEMENT_FLOAT32, i64 = TF_ELEMENT_INT64;
+    return {0, f32, 1, extent, i64, 2, 1, extent, i64, 0};
+  };
+  ModelProgram program;
+  program.inputs = {{.name = "x", .element = TF_ELEMENT_FLOAT32, .extents = {n}, .size_bytes = n_bytes}};
+  program.outputs = {
+      {.name = "places", .element = TF_ELEMENT_INT64, .extents = {1, found}, .size_bytes = found_place_bytes},
+      {.name = "y", .element = TF_ELEMENT_FLOAT32, .extents = {found}, .size_bytes = found_bytes},
+      {.name = "z", .element = TF_ELEMENT_FLOAT32, .extents = {rest}, .size_bytes = rest_bytes}};
+  program.steps = {{.name = "find",
+                    .kernel = 5,
+                    .buffers = {x, {TF_SPACE_OUTPUT, 0, 0, n_place_bytes}, {TF_SPACE_ARENA, 0, 0, 8}},
+                    .dims = nonzero(n),
+                    .made = {1, 2}},
+                   {.name = "take",
+                    .kernel = 6,
+                    .buffers = {x, {TF_SPACE_OUTPUT, 0, 0, found_place_bytes}, y},
+                    .dims = {n, found, shift}},
+                   {.name = "find rest",
+                    .kernel = 5,
+                    .buffers = {y, {TF_SPACE_ARENA, 0, 128, found_place_bytes}, {TF_SPACE_ARENA, 0, 64, 8}},
+                    .dims = nonzero(found),
+                    .made = {2, 2}},
+                   {.name = "take rest",
+                    .kernel = 6,
+                    .buffers = {y, {TF_SPACE_ARENA, 0, 128, rest_place_bytes}, w},
+                    .dims = {found, rest, 0}},
+                   {.name = "double",
+                    .kernel = 3,
+                    .buffers = {w, {TF_SPACE_OUTPUT, 2, 0, rest_bytes}},
+                    .dims = {rest, 2}}};
+  program.arena_bytes = 256;
+  return program;
+}
+
+// With the shift 1, and a variant with the shift 3 for n = 4.
+inline ModelDescription found_model() {
+  ModelDescription model;
+  static_cast<ModelProgram&>(model) =
+      found_program(Sized(kMostFound, dim(0)), Sized(4 * kMostFound, number(4) * dim(0)),
+                    Sized(8 * kMostFound, number(8) * dim(0)), 1);
+  model.bodies = {found_program(4, 16, 32, 3)};
+  model.dims = {{.name = "n", .low = 0, .high = kMostFound},
+                {.name = "found", .low = 0, .high = kMostFound, .made_by = TF_DIM_MADE},
+                {.name = "rest", .low = 0, .high = kMostFound, .made_by = TF_DIM_MADE}};
+  model.variants = {{1, {4, TF_ANY_VALUE, TF_ANY_VALUE}}};
+  model.kernel_count = 7;
+  return model;
+}
+
 }  // namespace tf::runtime

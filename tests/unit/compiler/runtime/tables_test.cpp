@@ -34,6 +34,7 @@ class Tables {
   }
   int64_t* numbers() { return at<int64_t>(header().numbers); }
   tf_model_tensor* tensors() { return at<tf_model_tensor>(header().tensors); }
+  tf_model_step* steps() { return at<tf_model_step>(header().steps); }
   tf_model_buffer* buffers() { return at<tf_model_buffer>(header().buffers); }
   tf_model_program* programs() { return at<tf_model_program>(header().programs); }
   tf_model_dimension* dims() { return at<tf_model_dimension>(header().dims); }
@@ -58,6 +59,7 @@ class SizesOfRun {
   SizesOfRun(const SizesOfRun&) = delete;
   SizesOfRun& operator=(const SizesOfRun&) = delete;
 
+  int32_t make(uint32_t dim, int64_t value) { return tf_set_size(&run_, dim, value); }
   int32_t set(const std::vector<int64_t>& values) { return tf_set_sizes(&run_, values.data()); }
   const tf_execution* operator->() const { return &run_; }
 
@@ -172,6 +174,55 @@ TEST(ModelTables, WithAFormulaOutOfRangeAreRefused) {
                  });
 }
 
+TEST(ModelTables, WhereADimensionIsNotMadeOnceAreRefused) {
+  expect_refused(found_model(), {
+                                    [](Tables& t) { t.steps()[0].made_dim = TF_NO_DIMENSION; },
+                                    [](Tables& t) { t.steps()[0].made_dim = 0; },
+                                    [](Tables& t) { t.steps()[0].made_dim = 2; },
+                                    [](Tables& t) { t.steps()[0].made_dim = 3; },
+                                    [](Tables& t) { t.steps()[0].made_buffer = 3; },
+                                    [](Tables& t) { t.steps()[1].made_dim = 1; },
+                                    [](Tables& t) { t.steps()[2].made_dim = TF_NO_DIMENSION; },
+                                    [](Tables& t) { t.steps()[4].made_dim = 2; },
+                                    [](Tables& t) { std::swap(t.steps()[0], t.steps()[1]); },
+                                    [](Tables& t) { t.steps()[7].made_dim = TF_NO_DIMENSION; },
+                                    [](Tables& t) { t.buffers()[2].size_bytes = 7; },
+                                    [](Tables& t) { t.dims()[1].made_by = TF_DIM_GIVEN; },
+                                    [](Tables& t) { t.numbers()[t.variants()[0].first_value + 1] = 3; },
+                                });
+}
+
+TEST(ModelTables, WhereADimensionIsMadeAfterAUseAreRefused) {
+  using Change = void (*)(ModelDescription & model);
+  const Change changes[] = {
+      [](ModelDescription& m) { m.steps[0].dims[3] = Sized(8, dim(1)); },
+      [](ModelDescription& m) { m.steps[0].buffers[0].size_bytes.code = number(4) * dim(1); },
+      [](ModelDescription& m) { m.steps[1].buffers[0].offset_bytes = Sized(0, number(0) * dim(2)); },
+      [](ModelDescription& m) { m.bodies[0].steps[2].dims[3] = Sized(8, dim(2)); },
+  };
+  for (size_t i = 0; i < std::size(changes); ++i) {
+    ModelDescription model = found_model();
+    changes[i](model);
+    EXPECT_FALSE(Tables(model).valid()) << "change " << i;
+  }
+}
+
+TEST(ModelTables, WhereABodyMakesOrUsesAMadeDimensionAreRefused) {
+  ModelDescription model = rows_model();
+  model.dims.push_back({.name = "made", .low = 0, .high = 5, .made_by = TF_DIM_MADE});
+  model.steps[0].made = {2, 0};
+  model.steps[1].buffers[1].size_bytes.code = number(64) * dim(2);
+  EXPECT_TRUE(Tables(model).valid());
+  ModelDescription used = model;
+  used.bodies[0].steps[0].dims[1] = Sized(5, dim(2));
+  EXPECT_FALSE(Tables(used).valid());
+  ModelDescription made = rows_model();
+  made.dims = model.dims;
+  EXPECT_TRUE(Tables(made).valid());
+  made.bodies[0].steps[0].made = {2, 0};
+  EXPECT_FALSE(Tables(made).valid());
+}
+
 TEST(ModelTables, WhereAFormulaPlacesWeightsAreRefused) {
   ModelDescription model = pairs_model();
   model.weights_bytes = 64;
@@ -203,7 +254,7 @@ TEST(ModelTables, WhereABodyIsGivenTooLittleAreRefused) {
 }
 
 TEST(ModelTables, AreRefusedOrKeepAllPlacesInBoundsWhicheverByteIsDamaged) {
-  for (const ModelDescription& model : {pairs_model(), partly_fixed_model(), rows_model()}) {
+  for (const ModelDescription& model : {pairs_model(), partly_fixed_model(), rows_model(), found_model()}) {
     const uint64_t blob_bytes = Tables(model).header().blob_bytes;
     int accepted = 0;
     for (uint64_t i = 0; i < blob_bytes; ++i) {
@@ -215,7 +266,8 @@ TEST(ModelTables, AreRefusedOrKeepAllPlacesInBoundsWhicheverByteIsDamaged) {
         if (!tables.valid()) continue;
         ++accepted;
         SizesOfRun run(tables);
-        for (const std::vector<int64_t>& values : {std::vector<int64_t>{1, 1}, {3, 5}, {4, 8}}) {
+        for (const std::vector<int64_t>& values :
+             {std::vector<int64_t>{1, 1, 1, 1}, {3, 5, 2, 1}, {4, 8, 8, 8}}) {
           const int32_t error = run.set(values);
           ASSERT_TRUE(error == TF_MODEL_OK || error == TF_MODEL_BAD_SIZE) << error;
           ASSERT_TRUE(tf_sizes_valid(&tables.header(), run->numbers, run->tensors, run->places)) << i;
@@ -271,12 +323,13 @@ TEST(Sizes, AreSetAnewOnceAStepHasMadeADimension) {
   model.outputs[1].extents[0] = Sized(16, dim(2));
   model.outputs[1].size_bytes = Sized(64, number(4) * dim(2));
   model.steps.pop_back();
+  model.steps[2].made = {2, 1};
   Tables tables(model);
   ASSERT_TRUE(tables.valid());
   SizesOfRun run(tables);
   ASSERT_EQ(run.set({3, 5, 16}), TF_MODEL_OK);
   EXPECT_EQ(run->tensors[3].size_bytes, 64u);
-  ASSERT_EQ(run.set({3, 5, 2}), TF_MODEL_OK);
+  ASSERT_EQ(run.make(2, 2), TF_MODEL_OK);
   EXPECT_EQ(run->tensors[3].size_bytes, 8u);
   EXPECT_EQ(run->tensors[2].size_bytes, 4u * 3 * 10);
 }
@@ -292,6 +345,21 @@ TEST(ModelBlob, RefusesCodesRangesAndVariantsThatAreNotWellFormed) {
       {[](ModelDescription& m) { m.variants[0].program = 3; }, "variant of program 3"},
       {[](ModelDescription& m) { m.variants[0].values.pop_back(); }, "variant of program 1"},
       {[](ModelDescription& m) { m.variants[1].values[0] = 5; }, "variant of program 2"},
+      {[](ModelDescription& m) {
+         m.steps[1].made = {2, 0};
+       },
+       "step pair cannot make dimension 2"},
+      {[](ModelDescription& m) {
+         m.steps[1].made = {1, 0};
+       },
+       "step pair cannot make dimension 1"},
+      {[](ModelDescription& m) {
+         m.variants.clear();
+         m.dims[1].made_by = TF_DIM_MADE;
+         m.steps[1].made = {1, 3};
+       },
+       "step pair cannot make dimension 1 from its buffer 3"},
+      {[](ModelDescription& m) { m.dims[1].made_by = TF_DIM_MADE; }, "variant of program 1"},
       {[](ModelDescription& m) { m.variants[1].values[0] = -2; }, "variant of program 2"},
       {[](ModelDescription& m) { m.bodies[0].steps[1].dims[0].code = dim(0); },
        "variant of program 1 fixes batch and varies with it"},
