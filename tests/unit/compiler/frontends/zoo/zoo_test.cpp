@@ -16,8 +16,7 @@ TEST(Zoo, EveryNetworkCanBeReadAndNamesItsBatch) {
     ASSERT_TRUE(bytes.ok());
     absl::StatusOr<graph::Graph> graph = frontends::import_model(*bytes, {{{"batch", 3}}});
     ASSERT_TRUE(graph.ok()) << graph.status();
-    EXPECT_THAT(graph::to_string(graph->type(graph->outputs[0].node)), HasSubstr("f32[batch, "))
-        << network.name;
+    EXPECT_EQ(graph->shape(graph->outputs[0].node)[0], 3) << network.name;
   }
   EXPECT_THAT(std::string(model("nothing", {}).status().message()), HasSubstr("mlp_mixer, mobilenet_v2"));
 }
@@ -33,8 +32,7 @@ TEST(Zoo, NetworksThatReadSequencesNameTheirLengths) {
     for (const std::string& name : network.lengths) options.dims[name] = 5;
     absl::StatusOr<graph::Graph> graph = frontends::import_model(*bytes, options);
     ASSERT_TRUE(graph.ok()) << network.name << ": " << graph.status();
-    EXPECT_THAT(graph::to_string(graph->type(graph->outputs[0].node)), HasSubstr("[1, sequence, "))
-        << network.name;
+    EXPECT_EQ(graph->shape(graph->outputs[0].node)[1], 5) << network.name;
   }
   EXPECT_GE(count, 5);
 }
