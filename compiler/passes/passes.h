@@ -40,6 +40,18 @@ ir::Function guard_memory(const ir::Function& function);
 // Where the variable stands inside of a quotient, as after fuse, the loop branches in the same way on a
 // condition of its own that suffices for those inside (i // 13 < 31 for (i // 13)*32 + j < 1000, j < 32).
 //
+// So it does where a named dimension stands in the condition. What ends inside of a tile of rows then gets a body for each
+// number of rows, whose loops have numbers for bounds:
+//
+//   for i.0 in (n + 3) // 4                 for i.0 in (n + 3) // 4
+//     for i.1 in 4                            if i.0*4 + 3 < n
+//       if i.0*4 + i.1 < n                      for i.1 in 4
+//         b[i.0*4 + i.1] = 1         →            b[i.0*4 + i.1] = 1
+//                                             else if i.0*4 + 3 == n
+//                                               for i.1 in 3
+//                                                 b[i.0*4 + i.1] = 1
+//                                             else …
+//
 // Only bodies of up to kMaxPeeledNodes nodes are copied. What was peeled off twice (the last columns of the
 // last block of rows: their last row is still to come) is partitioned once more if it is much smaller, as a
 // register tile is; code beyond that is left as it is.
