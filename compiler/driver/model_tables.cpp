@@ -29,6 +29,8 @@ runtime::ModelBuffer buffer_at(const graph::Place& place, uint64_t size_bytes) {
   return {space, static_cast<uint32_t>(place.index), place.offset_bytes, size_bytes};
 }
 
+static_assert(graph::kAnySize == TF_ANY_VALUE);
+
 // How far the value lies from where its root lies.
 tensor::Expr offset_of_run(const graph::Program& program, int value) {
   tensor::Expr sum = tensor::imm(0);

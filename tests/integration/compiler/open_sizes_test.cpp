@@ -122,10 +122,11 @@ TEST_F(OpenSizes, FeatureMapsOfAnyBatch) {
 
 // Attention as PyTorch exports it: heads are split by shapes that the network computes, positions are a part of a table,
 // and rows are normalized by a mean over their number.
-std::string attention() {
+std::string attention(bool named_batch) {
   constexpr int64_t kWide = 24, kHeads = 3, kMost = 96;
   onnx::ModelWriter w(17);
-  w.input("x", {2, -1, kWide});
+  w.input("x", {named_batch ? -1 : 2, -1, kWide});
+  if (named_batch) name_extent(w, 0, 0, "batch");
   name_extent(w, 0, 1, "length");
   w.floats("positions", {1, kMost, kWide}, some_floats(kMost * kWide));
   for (const char* name : {"wq", "wk", "wv"}) w.floats(name, {kWide, kWide}, some_floats(kWide * kWide));
@@ -159,11 +160,20 @@ std::string attention() {
 }
 
 TEST_F(OpenSizes, AttentionOverAnyLength) {
-  const auto net = network(attention(), {{tensor::var("length"), 1, 96}});
+  const auto net = network(attention(false), {{tensor::var("length"), 1, 96}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t length : {1, 2, 3, 5, 8, 16, 17, 24, 48, 65, 95, 96})
     expect_right_at(net, *model, {{"length", length}});
+}
+
+TEST_F(OpenSizes, TwoAtOnce) {
+  const auto net = network(attention(true), {{tensor::var("batch"), 1, 6}, {tensor::var("length"), 1, 48}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t batch : {1, 2, 5, 6})
+    for (const int64_t length : {1, 2, 7, 24, 48})
+      expect_right_at(net, *model, {{"batch", batch}, {"length", length}});
 }
 
 // The loop's number of trips is a size.
@@ -213,7 +223,7 @@ TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
 }
 
 TEST_F(OpenSizes, AreCheckedInARun) {
-  const auto net = network(attention(), {{tensor::var("length"), 4, 40}});
+  const auto net = network(attention(false), {{tensor::var("length"), 4, 40}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   EXPECT_THAT(std::string(random_inputs_at(*model, 1, {{"length", 41}}).status().message()),
