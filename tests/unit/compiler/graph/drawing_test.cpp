@@ -17,12 +17,12 @@ TEST(Drawing, HasABoxForEachOperatorAndAnArrowForEachValue) {
     n0 = input() "x" : f32[1, 2]
     n1 = constant(1f32, 2f32, 3f32, 4f32) "w" : f32[2, 2]
     n2 = matmul(n0, n1; transpose_a=false, transpose_b=true) "a \"quoted\" name" : f32[1, 2]
-    n3 = topk(n2; axis=1, k=1, largest=true, sorted=true) "best" : f32[1, 1], i64[1, 1]
+    n3 = topk(n2; axis=1, k=1, largest=true) "best" : f32[1, 1], i64[1, 1]
     n4 = result(n3; index=1) "place" : i64[1, 1]
     output "y" = n4
 )"));
   EXPECT_THAT(text, AllOf(HasSubstr(R"(g0_0 [label="x")"), HasSubstr(R"(g0_0 -> g0_2 [label="f32[1, 2]"])"),
-                          HasSubstr(R"(label="matmul\na _quoted_ name\nf32[2, 2]")"),
+                          HasSubstr(R"(label="matmul\na \"quoted\" name\nf32[2, 2]")"),
                           HasSubstr(R"(tooltip="transpose_a=false, transpose_b=true")"),
                           HasSubstr(R"(g0_3 -> g0_out0 [label="i64[1, 1]"])")));
   EXPECT_THAT(text, Not(HasSubstr("g0_1 "))) << "constants are part of what reads them";
