@@ -13,7 +13,7 @@
 namespace tf::runtime {
 namespace {
 
-const LibraryOptions kSized = {.kernels = "sized_kernels.c"};
+const LibraryOptions kFinding = {.kernels = "sized_kernels.c"};
 
 struct Found {
   std::vector<int64_t> places;
@@ -37,7 +37,7 @@ Found found_in(const std::vector<float>& x) {
 
 class FoundModel {
  public:
-  explicit FoundModel(const ModelDescription& description) : library_(*encode_model(description), kSized) {
+  explicit FoundModel(const ModelDescription& description) : library_(*encode_model(description), kFinding) {
     EXPECT_EQ(GET(library_, tf_model_open)(2, &model_), TF_MODEL_OK);
   }
   ~FoundModel() { GET(library_, tf_model_close)(model_); }
