@@ -129,6 +129,43 @@ TEST(MadeDims, OutOfRangeFailTheRunAndLeaveTheNextRight) {
   model.expect_right(good);
 }
 
+TEST(MadeDims, MoveTheBuffersOfLaterSteps) {
+  ModelDescription
+      description;  // y := 10 or 20, which lie at 0 and 64, whichever the made dimension points to
+  description.inputs = {{.name = "x",
+                         .element = TF_ELEMENT_FLOAT32,
+                         .extents = {Sized(1, dim(0))},
+                         .size_bytes = Sized(4, number(4) * dim(0))}};
+  description.outputs = {{.name = "y", .element = TF_ELEMENT_INT64, .extents = {1}, .size_bytes = 8}};
+  description.steps = {
+      {.name = "ten", .kernel = 4, .buffers = {{TF_SPACE_ARENA, 0, 0, 8}}, .dims = {10}},
+      {.name = "twenty", .kernel = 4, .buffers = {{TF_SPACE_ARENA, 0, 64, 8}}, .dims = {20}},
+      {.name = "make",
+       .kernel = 4,
+       .buffers = {{TF_SPACE_ARENA, 0, 128, 8}},
+       .dims = {Sized(1, dim(0))},
+       .made = {1, 0}},
+      {.name = "copy",
+       .kernel = 3,
+       .buffers = {{TF_SPACE_ARENA, 0, Sized(64, number(64) * dim(1)), 8}, {TF_SPACE_OUTPUT, 0, 0, 8}},
+       .dims = {2, 1}}};
+  description.arena_bytes = 192;
+  description.dims = {{.name = "n", .low = 0, .high = 1},
+                      {.name = "made", .low = 0, .high = 1, .made_by = TF_DIM_MADE}};
+  description.kernel_count = 7;
+  const Library library(*encode_model(description), kFinding);
+  tf_model* model = nullptr;
+  ASSERT_EQ(GET(library, tf_model_open)(1, &model), TF_MODEL_OK);
+  for (const int64_t n : {0, 1, 0}) {
+    alignas(TF_ALIGNMENT) float x[1] = {};
+    const tf_tensor input = {x, &n};
+    tf_tensor output = {};
+    ASSERT_EQ(GET(library, tf_model_run_sizes)(model, &input, &output), TF_MODEL_OK);
+    EXPECT_EQ(*static_cast<const int64_t*>(output.data), n == 0 ? 10 : 20);
+  }
+  GET(library, tf_model_close)(model);
+}
+
 TEST(MadeDims, WhoseSizesWereNotPlannedFailTheRun) {
   ModelDescription description = found_model();
   description.steps[3].buffers[2].offset_bytes.code = number(320) + number(-64) * dim(2);
