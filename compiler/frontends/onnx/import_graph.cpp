@@ -232,8 +232,14 @@ namespace {
 // Of a graph within a node, which may be imported again.
 absl::Status import_nodes(const GraphProto& proto, ImportState& state) {
   TF_ASSIGN_OR_RETURN(const std::vector<const NodeProto*> nodes, ordered_nodes(proto));
-  for (const ::onnx::TensorProto& tensor : proto.initializer())
-    TF_RETURN_IF_ERROR(add_initializer(tensor, from_proto(tensor, state.shared.external), state));
+  for (const ::onnx::TensorProto& tensor : proto.initializer()) {
+    if (const auto known = state.initializers.find(&tensor); known != state.initializers.end()) {
+      state.values[tensor.name()] = known->second;
+      continue;
+    }
+    TF_RETURN_IF_ERROR(add_initializer(tensor, state.shared.tensor(tensor), state));
+    state.initializers[&tensor] = state.values[tensor.name()];
+  }
   for (const NodeProto* node : nodes) TF_RETURN_IF_ERROR(import_node(*node, state));
   return absl::OkStatus();
 }

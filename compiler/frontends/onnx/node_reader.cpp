@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/text/printable.h"
 #include "compiler/frontends/onnx/import_graph.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/passes/fold.h"
 
@@ -19,6 +20,12 @@ using ::onnx::AttributeProto;
 constexpr int64_t kFoldAtOnce = 4096;
 
 }  // namespace
+
+absl::StatusOr<graph::HostTensor> ImportShared::tensor(const ::onnx::TensorProto& proto) {
+  if (const auto known = tensors.find(&proto); known != tensors.end()) return known->second;
+  TF_ASSIGN_OR_RETURN(graph::HostTensor value, from_proto(proto, external));
+  return tensors[&proto] = std::move(value);
+}
 
 std::string NodeReader::name() const {
   if (!node_.name().empty()) return printable(node_.name());
@@ -177,6 +184,12 @@ absl::StatusOr<std::vector<int64_t>> NodeReader::axes(std::vector<int64_t> axes,
     TF_ASSIGN_OR_RETURN(a, axis(a, rank));
   }
   return axes;
+}
+
+absl::StatusOr<graph::HostTensor> NodeReader::tensor(const ::onnx::TensorProto& proto) const {
+  absl::StatusOr<graph::HostTensor> value = state_.shared.tensor(proto);
+  if (!value.ok()) return invalid(std::string(value.status().message()));
+  return value;
 }
 
 absl::StatusOr<NodeId> NodeReader::emit(graph::Op op, std::vector<NodeId> inputs) {

@@ -14,10 +14,12 @@
 #include "absl/status/statusor.h"
 #include "compiler/frontends/onnx/external_data.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/host_tensor.h"
 
 namespace onnx {
 class NodeProto;
 class AttributeProto;
+class TensorProto;
 }  // namespace onnx
 
 namespace tf::onnx {
@@ -48,7 +50,12 @@ struct ImportShared {
   int opset = 0;
   ExternalData external;
   int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
-  int64_t inner_nodes = 0;     // that were read of graphs within nodes, again for each iteration that is unrolled
+  // That were read of graphs within nodes, again for each iteration that is unrolled.
+  int64_t inner_nodes = 0;
+
+  // A tensor of the model, read once: bodies that are read again, as of a loop that is unrolled, share its bytes.
+  absl::StatusOr<graph::HostTensor> tensor(const ::onnx::TensorProto& proto);
+  std::map<const ::onnx::TensorProto*, graph::HostTensor> tensors;
 };
 
 // A graph while it is read: the model's, or a region's, whose nodes may read what graphs around give.
@@ -66,6 +73,7 @@ struct ImportState {
   std::map<std::string, ValueList> lists;     // by names that are not among the values
   std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
   std::set<NodeId> four_bits;                 // the nodes of i8 and u8 that are int4 and uint4 in the model
+  std::map<const ::onnx::TensorProto*, NodeId> initializers;
   ImportShared& shared;
   ImportState* outer = nullptr;
   std::vector<NodeId> captured;  // nodes of `outer`, in the order of the inputs that stand for them
@@ -93,7 +101,6 @@ class NodeReader {
   int opset() const { return state_.shared.opset; }
   graph::Graph& graph() { return state_.graph; }
   bool in_region() const { return state_.outer != nullptr; }
-  ExternalData& external_data() { return state_.shared.external; }
   std::string name() const;  // the node's, or its first output's
   std::string op_type() const;
 
@@ -123,6 +130,7 @@ class NodeReader {
   absl::StatusOr<std::vector<double>> floats_attribute(std::string_view name) const;
   absl::StatusOr<std::vector<std::string>> strings_attribute(std::string_view name) const;
   const ::onnx::AttributeProto* find_attribute(std::string_view name) const;
+  absl::StatusOr<graph::HostTensor> tensor(const ::onnx::TensorProto& proto) const;  // of an attribute
 
   // A possibly negative axis as one of [0, rank); INVALID_ARGUMENT otherwise.
   absl::StatusOr<int64_t> axis(int64_t axis, int rank) const;

@@ -40,10 +40,9 @@ Result size(NodeReader& node) {
 
 Result constant(NodeReader& node) {
   if (const auto* value = node.find_attribute("value")) {
-    absl::StatusOr<HostTensor> data = from_proto(value->t(), node.external_data());
-    if (!data.ok()) return node.invalid(std::string(data.status().message()));
+    TF_ASSIGN_OR_RETURN(HostTensor data, node.tensor(value->t()));
     const NodeId id =
-        node.graph().add_constant(tensor_type(data->element, data->shape), data->data, node.name());
+        node.graph().add_constant(tensor_type(data.element, data.shape), std::move(data.data), node.name());
     if (is_four_bits(value->t().data_type())) node.set_four_bits(id);
     return id;
   }
@@ -80,10 +79,8 @@ Result constant_of_shape(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const Ints shape, node.constant_ints(0, "shape"));
   HostTensor value{"", tensor::Element::kFloat32, {1}, make_blob(std::vector<float>{0})};
   if (const auto* given = node.find_attribute("value")) {
-    absl::StatusOr<HostTensor> data = from_proto(given->t(), node.external_data());
-    if (!data.ok()) return node.invalid(std::string(data.status().message()));
     if (is_four_bits(given->t().data_type())) return node.unsupported("of int4 and uint4 is not supported");
-    value = *std::move(data);
+    TF_ASSIGN_OR_RETURN(value, node.tensor(given->t()));
   }
   const size_t width = tensor::element_bytes(value.element);
   const absl::StatusOr<int64_t> count = element_count(shape);

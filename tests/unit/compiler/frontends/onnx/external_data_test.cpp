@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 
@@ -99,6 +100,42 @@ TEST_F(ExternalDataTest, IsReadAtMostFourTimesFromAFile) {
   };
   EXPECT_EQ(said_of_readers(4), "imported");
   EXPECT_THAT(said_of_readers(5), HasSubstr("more than 4 times the 8 bytes of small.bin"));
+}
+
+TEST_F(ExternalDataTest, IsReadOnceForAllIterationsOfALoopThatIsUnrolled) {
+  ModelWriter model;
+  model.input("x", {1});
+  auto& trips = *model.graph().add_initializer();
+  trips.set_name("trips");
+  trips.set_data_type(::onnx::TensorProto::INT64);
+  trips.add_int64_data(20);
+  auto& node = model.node("Loop", {"trips", "", "x"}, "y");
+  auto& attribute = *node.add_attribute();
+  attribute.set_name("body");
+  attribute.set_type(::onnx::AttributeProto::GRAPH);
+  ModelWriter body;  // grows x by w in each iteration, so that no two have the same shapes
+  body.input("i", {}, ::onnx::TensorProto::INT64);
+  body.input("go", {}, ::onnx::TensorProto::BOOL);
+  body.input("before", {-1});
+  ::onnx::TensorProto& w = body.floats("w", {2}, {});
+  w.set_data_location(::onnx::TensorProto::EXTERNAL);
+  auto& entry = *w.add_external_data();
+  entry.set_key("location");
+  entry.set_value("w.bin");
+  write("model/w.bin", values());
+  body.node("Identity", {"go"}, "goes_on");
+  ModelWriter::set(body.node("Concat", {"before", "w"}, "after"), "axis", 0);
+  for (const char* output : {"goes_on", "after"}) body.output(output);
+  *attribute.mutable_g() = body.graph();
+  model.output("y");
+  ASSERT_TRUE(write_file(root_ / "model/m.onnx", model.bytes()).ok());
+  const absl::StatusOr<graph::Graph> graph = frontends::import_file(root_ / "model/m.onnx", {});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->shape(graph->outputs[0].node), std::vector<int64_t>{41});
+  EXPECT_EQ(std::ranges::count_if(
+                graph->nodes,
+                [](const auto& each) { return each.name == "w" && graph::as<graph::Constant>(each); }),
+            1);
 }
 
 TEST_F(ExternalDataTest, IsNotReadFromAFolderWithFilesOfOthers) {
