@@ -119,7 +119,9 @@ absl::StatusOr<frontends::ImportOptions> import_options(const ModelArguments& ar
     if (equals == 0 || equals == std::string::npos)
       return absl::InvalidArgumentError(
           absl::StrCat("--input ", text, ": write it as NAME=VALUE, as in --input rate=16000"));
-    options.given[text.substr(0, equals)] = text.substr(equals + 1);
+    const std::string name = text.substr(0, equals);
+    if (!options.given.insert({name, text.substr(equals + 1)}).second)
+      return absl::InvalidArgumentError(absl::StrCat("--input gives \"", name, "\" twice"));
   }
   options.outputs = arguments.exposed;
   return options;

@@ -108,6 +108,7 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"build " + file("named.onnx") + " --dim n=0" + out, 2, "outside [1"},
       {"build " + file("named.onnx") + " --dim n" + out, 2, "write it as NAME=N"},
       {"build " + file("named.onnx") + " --dim n=2 --dim n=3" + out, 2, "gives \"n\" twice"},
+      {"build " + file("named.onnx") + " --input x=2 --input x=3" + out, 2, "--input gives \"x\" twice"},
       {"build " + file("mlp.onnx") + " --dim k=3" + out, 2, "no such dimension"},
       {"build " + file("mlp.onnx") + " --target vax" + out, 2, "unknown architecture"},
       {"build " + file("mlp.onnx") + " --db " + file("none.db") + out, 1, "there is no database"},
