@@ -68,17 +68,26 @@ int64_t divide(int64_t a, int64_t b) {
   return b == -1 ? negative(a) : a / b;  // the lowest by -1 wraps
 }
 
-double power(double a, double b) {
-  return std::pow(a, b);
+double value_of(BinaryKind kind, double a, double b) {
+  return kind == BinaryKind::kFmod ? std::fmod(a, b) : std::pow(a, b);
 }
-int64_t power(int64_t a, int64_t b) {
-  return tensor::whole_power(a, b);
+int64_t value_of(BinaryKind kind, int64_t a, int64_t b) {
+  switch (kind) {
+    case BinaryKind::kBitAnd:
+      return a & b;
+    case BinaryKind::kBitOr:
+      return a | b;
+    case BinaryKind::kBitXor:
+      return a ^ b;
+    default:
+      return tensor::whole_power(a, b);
+  }
 }
 
 template <typename T>
 T apply(BinaryKind kind, T a, T b) {
   if (const auto operation = ops::operation_of(kind)) return tensor::value_of(*operation, a, b);
-  return kind == BinaryKind::kDiv ? divide(a, b) : power(a, b);
+  return kind == BinaryKind::kDiv ? divide(a, b) : value_of(kind, a, b);
 }
 
 // Arithmetic in double or in int64, by what the operands are.

@@ -139,21 +139,24 @@ TEST(Functions, OfOldOperatorSetsBroadcastAlongAnAxis) {
 }
 
 TEST(Functions, BitsAreCombinedAndShifted) {
-  for (const Element element : {Element::kInt8, Element::kUInt8, Element::kInt32, Element::kInt64}) {
-    const bool is_signed = element != Element::kUInt8;
-    const Operand a{element, {3}, {is_signed ? -100.0 : 156.0, 5, 127}}, b{element, {3}, {77, 3, 64}};
-    const auto whole = [](int64_t v) { return static_cast<double>(v); };
-    const auto of = [&](const char* op, auto&& f) {
-      const Doubles y = node_outputs({.op_type = op, .operands = {a, b}});
-      for (size_t i = 0; i < 3; ++i)
-        EXPECT_EQ(y[i], whole(f(static_cast<int64_t>(a.values[i]), static_cast<int64_t>(b.values[i])))) << op;
-    };
-    of("BitwiseAnd", [](int64_t x, int64_t y) { return x & y; });
-    of("BitwiseOr", [](int64_t x, int64_t y) { return x | y; });
-    of("BitwiseXor", [](int64_t x, int64_t y) { return x ^ y; });
-    EXPECT_EQ(node_outputs({.op_type = "BitwiseNot", .operands = {a}}),
-              is_signed ? (Doubles{99, -6, -128}) : (Doubles{99, 250, 128}));
-  }
+  for (const Element element : {Element::kInt8, Element::kUInt8, Element::kInt32, Element::kInt64})
+    for (const bool known : {false, true}) {
+      const bool is_signed = element != Element::kUInt8;
+      const Operand a{element, {3}, {is_signed ? -100.0 : 156.0, 5, 127}, known},
+          b{element, {3}, {77, 3, 64}, known};
+      const auto whole = [](int64_t v) { return static_cast<double>(v); };
+      const auto of = [&](const char* op, auto&& f) {
+        const Doubles y = node_outputs({.op_type = op, .operands = {a, b}});
+        for (size_t i = 0; i < 3; ++i)
+          EXPECT_EQ(y[i], whole(f(static_cast<int64_t>(a.values[i]), static_cast<int64_t>(b.values[i]))))
+              << op;
+      };
+      of("BitwiseAnd", [](int64_t x, int64_t y) { return x & y; });
+      of("BitwiseOr", [](int64_t x, int64_t y) { return x | y; });
+      of("BitwiseXor", [](int64_t x, int64_t y) { return x ^ y; });
+      EXPECT_EQ(node_outputs({.op_type = "BitwiseNot", .operands = {a}}),
+                is_signed ? (Doubles{99, -6, -128}) : (Doubles{99, 250, 128}));
+    }
   const Operand x{Element::kUInt8, {4}, {129, 3, 255, 1}}, by{Element::kUInt8, {4}, {1, 2, 9, 255}};
   const auto shifted = [&](const char* direction) {
     return node_outputs({.op_type = "BitShift", .operands = {x, by}, .attributes = [&](auto& node) {
