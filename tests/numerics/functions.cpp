@@ -108,6 +108,11 @@ std::vector<F> plain_functions() {
   };
   for (F& f : all)
     if (f.name == "Pow") f.ulps_f64 = 90;
+  F remainder = binary(
+      "Mod", [](Real x, Real y) { return std::fmod(x, y); }, 0);
+  remainder.name = "Mod, fmod";
+  remainder.is_fmod = true;
+  all.push_back(remainder);
   return all;
 }
 
@@ -193,6 +198,7 @@ absl::StatusOr<graph::Graph> network_of(const ElementFunction& function, Element
     attribute.set_type(::onnx::AttributeProto::FLOAT);
     attribute.set_f(value);
   }
+  if (function.is_fmod) onnx::set(node, "fmod", 1);
   if (!function.approximate.empty()) {
     auto& attribute = *node.add_attribute();
     attribute.set_name("approximate");

@@ -23,6 +23,7 @@ struct ElementFunction {
   int operands = 1;
   std::vector<std::pair<std::string, float>> floats;  // attributes
   std::string approximate;                            // attribute, if not empty
+  bool is_fmod = false;                               // attribute of Mod
   std::optional<float> constant = std::nullopt;       // a second operand that the network holds
   std::function<Real(Real, Real)> exact;
   // Units in the last place that the result may be off by.
