@@ -50,7 +50,7 @@ constexpr std::string_view kOtherReductions =
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
     "ReduceSumSquare";
 
-// From the operator schemas of ONNX, sets 1 to 24.
+// From the operator schemas of ONNX, sets 1 to 26.
 constexpr AttributeRow kAttributes[] = {
     {"Cast", "to", kString, 1, 6},
     {"Cast", "to", kInt, 6},

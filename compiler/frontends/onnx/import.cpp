@@ -29,7 +29,10 @@ using ::onnx::ModelProto;
 using ::onnx::ValueInfoProto;
 
 constexpr int kOldestOpset = 1;
-constexpr int kNewestOpset = 24;
+// From set 24 to 26, operators took more element types, and new ones came.
+constexpr int kNewestOpset = 26;
+constexpr int64_t kImportsOpsets =
+    3;  // the first version of the format in which a model names its operator sets
 
 class Importer {
  public:
@@ -88,6 +91,11 @@ class Importer {
   }
 
   absl::Status check_header(const ModelProto& model) {
+    if (model.opset_import().empty() && model.ir_version() >= kImportsOpsets)
+      return absl::InvalidArgumentError(
+          "the model does not say of which operator set it is: opset_import is empty");
+    // Without one of the usual domain the model has no operators of it.
+    shared_.opset = model.opset_import().empty() ? kOldestOpset : kNewestOpset;
     for (const auto& opset : model.opset_import()) {
       if (opset.domain().empty() || opset.domain() == "ai.onnx")
         shared_.opset = static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1000));

@@ -20,7 +20,7 @@ extern const frontends::Frontend kFrontend;
 // their own.
 bool is_model(std::string_view bytes);
 
-// Reads a model of operator sets 1 to 24. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
+// Reads a model of operator sets 1 to 26. The file is not trusted. INVALID_ARGUMENT, in one line, for a file
 // that is not a whole ONNX model, for a model that breaks ONNX's rules (with the node's name), and for an
 // unbound or unknown dimension (with the --dim that is wanted); UNIMPLEMENTED for an operator or a form of it
 // that we do not have (with the node's name and operator). External data is read from the folders

@@ -43,6 +43,19 @@ void add_float(::onnx::NodeProto& node, const std::string& name, float value) {
   attribute.set_f(value);
 }
 
+TEST(ModelForm, IsOfAnOperatorSetThatIsKnown) {
+  const auto nothing = [](::onnx::NodeProto&) {};
+  for (const int opset : {1, 13, 24, 25, 26})
+    EXPECT_TRUE(imported(one_node(opset, "Neg", nothing)).ok()) << opset;
+  expect_invalid(one_node(27, "Neg", nothing), "the model is of operator set 27; 1 to 26 are supported");
+  expect_invalid(one_node(0, "Neg", nothing), "the model is of operator set 0; 1 to 26 are supported");
+  ModelWriter unnamed = one_node(13, "Neg", nothing);
+  unnamed.model.clear_opset_import();
+  expect_invalid(unnamed, "the model does not say of which operator set it is: opset_import is empty");
+  unnamed.model.set_ir_version(2);  // which has no operator sets
+  EXPECT_TRUE(imported(unnamed).ok());
+}
+
 TEST(ModelForm, TakesAttributesOnlyInTheSetsThatHaveThem) {
   const auto bounds = [](::onnx::NodeProto& node) {
     add_float(node, "min", 0);
