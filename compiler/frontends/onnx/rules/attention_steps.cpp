@@ -57,6 +57,20 @@ Term masked_scores(const Term& scores, const Mask& mask, int64_t queries, int64_
   return y;
 }
 
+// Whether a query sees any key, [batch or 1, …, queries or 1, 1]; nothing if each does.
+std::optional<Term> sees_any(Formula& f, const Mask& mask, int64_t queries, int64_t keys) {
+  if (!mask.given && !mask.lengths) return std::nullopt;
+  std::optional<Term> seen = seen_places(f, mask, queries, keys);
+  if (mask.given) {
+    const bool of_bool = mask.given->element() == Element::kBool;
+    const Term given = of_bool ? *mask.given : !equal(*mask.given, kHidden);
+    seen = seen ? both(*seen, given) : given;
+  }
+  const Term count = cast(*seen, Element::kInt32);
+  if (!f.ok() || count.rank() == 0) return std::nullopt;
+  return 0.0 < reduce(graph::ReduceKind::kMax, count, {count.rank() - 1}, true);
+}
+
 }  // namespace
 
 AttentionSteps attention(const AttentionOperands& o) {
@@ -94,8 +108,9 @@ AttentionSteps attention(const AttentionOperands& o) {
   const bool widens = o.softmax_element &&
                       tensor::element_bytes(*o.softmax_element) > tensor::element_bytes(masked.element());
   const Term weights = cast(softmax(widens ? cast(masked, *o.softmax_element) : masked, 3), masked.element());
-  const Term result =
-      flat(matmul(grouped(weights, {q[0], q[1], q[2], k[2]}, group), grouped(o.v, v, one)), v[3]);
+  Term result = flat(matmul(grouped(weights, {q[0], q[1], q[2], k[2]}, group), grouped(o.v, v, one)), v[3]);
+  // The weights of a query that sees nothing are no numbers, but its result is zero.
+  if (const std::optional<Term> any = sees_any(f, o.mask, queries, keys)) result = where(*any, result, 0.0);
   return {scores, capped, masked, weights, result};
 }
 

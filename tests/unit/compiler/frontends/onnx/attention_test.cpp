@@ -102,6 +102,16 @@ TEST(Attention, PastKeysComeFirst) {
   expect_values(node_outputs(test, 2), split(v, past_v));
 }
 
+TEST(Attention, AQueryThatSeesNothingGivesZeros) {
+  const Operand q{Element::kFloat32, {1, 1, 2, 2}, {1, 2, 3, 4}},
+      k{Element::kFloat32, {1, 1, 2, 2}, {1, 0, 0, 1}};
+  const Operand v{Element::kFloat32, {1, 1, 2, 1}, {5, 7}};
+  const Operand of_bool{Element::kBool, {2, 2}, {0, 0, 0, 1}},
+      added{Element::kFloat32, {2, 2}, {kHidden, kHidden, kHidden, 0}};
+  for (const Operand& mask : {of_bool, added})
+    expect_values(node_outputs({.op_type = "Attention", .operands = {q, k, v, mask}}), {0, 7});
+}
+
 TEST(RotaryEmbedding, TurnsPairsOfColumns) {
   const Doubles x = drawn(2 * 2 * 3 * 6, -1, 1, 1), cos = drawn(10 * 2, -1, 1, 2),
                 sin = drawn(10 * 2, -1, 1, 3), positions = {0, 4, 9, 3, 2, 1};
