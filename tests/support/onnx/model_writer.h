@@ -71,4 +71,37 @@ class ModelWriter {
   ::onnx::ModelProto model;
 };
 
+inline ::onnx::AttributeProto& attribute(::onnx::NodeProto& node, const std::string& name) {
+  auto& made = *node.add_attribute();
+  made.set_name(name);
+  return made;
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, double value) {
+  auto& made = attribute(node, name);
+  made.set_type(::onnx::AttributeProto::FLOAT);
+  made.set_f(static_cast<float>(value));
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, int value) {
+  ModelWriter::set(node, name, int64_t{value});
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, const char* value) {
+  auto& made = attribute(node, name);
+  made.set_type(::onnx::AttributeProto::STRING);
+  made.set_s(value);
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, const std::vector<int64_t>& values) {
+  ModelWriter::set(node, name, values);
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, int64_t value) {
+  ModelWriter::set(node, name, value);
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, const std::string& value) {
+  set(node, name, value.c_str());
+}
+inline void set(::onnx::NodeProto& node, const std::string& name, const std::vector<double>& values) {
+  auto& made = attribute(node, name);
+  made.set_type(::onnx::AttributeProto::FLOATS);
+  for (double v : values) made.add_floats(static_cast<float>(v));
+}
+
 }  // namespace tf::onnx

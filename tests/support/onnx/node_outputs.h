@@ -36,28 +36,6 @@ inline int onnx_type(tensor::Element element) {
   return kTypes[static_cast<size_t>(element)];
 }
 
-inline ::onnx::AttributeProto& attribute(::onnx::NodeProto& node, const std::string& name) {
-  auto& made = *node.add_attribute();
-  made.set_name(name);
-  return made;
-}
-inline void set(::onnx::NodeProto& node, const std::string& name, double value) {
-  auto& made = attribute(node, name);
-  made.set_type(::onnx::AttributeProto::FLOAT);
-  made.set_f(static_cast<float>(value));
-}
-inline void set(::onnx::NodeProto& node, const std::string& name, int value) {
-  ModelWriter::set(node, name, int64_t{value});
-}
-inline void set(::onnx::NodeProto& node, const std::string& name, const char* value) {
-  auto& made = attribute(node, name);
-  made.set_type(::onnx::AttributeProto::STRING);
-  made.set_s(value);
-}
-inline void set(::onnx::NodeProto& node, const std::string& name, const std::vector<int64_t>& values) {
-  ModelWriter::set(node, name, values);
-}
-
 inline std::string bytes_of(const Operand& operand) {
   if (tensor::is_float(operand.element)) return graph::write_floats(operand.element, operand.values);
   return graph::write_integers(operand.element, {operand.values.begin(), operand.values.end()});

@@ -12,6 +12,12 @@ const ELEMENTS = {
   int32: { code: 6, array: Int32Array },
   int64: { code: 7, array: BigInt64Array },
   float64: { code: 11, array: Float64Array },
+  uint16: { code: 4, array: Uint16Array },
+  int16: { code: 5, array: Int16Array },
+  bool: { code: 9, array: Uint8Array },
+  float16: { code: 10, array: Uint16Array }, // as bits
+  uint32: { code: 12, array: Uint32Array },
+  uint64: { code: 13, array: BigUint64Array },
 };
 
 function element(type) {
@@ -20,12 +26,12 @@ function element(type) {
   return found;
 }
 
-function open(model, threads) {
+function open(model, threads, optimization = 'all') {
   return ort.InferenceSession.create(model, {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
+    graphOptimizationLevel: optimization,
     logSeverityLevel: 3,
   });
 }
@@ -88,4 +94,34 @@ function writeTensor(file, tensor) {
   fs.writeFileSync(file, Buffer.concat([Buffer.from(head), raw]));
 }
 
-module.exports = { open, feeds, writeTensor };
+// A TensorProto whose elements are in raw_data.
+function readTensor(file) {
+  const bytes = fs.readFileSync(file);
+  let at = 0;
+  const number = () => {
+    let value = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = bytes[at++];
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return Number(value);
+    }
+  };
+  const dims = [];
+  let code = 0;
+  let raw = Buffer.alloc(0);
+  while (at < bytes.length) {
+    const tag = number();
+    const isBlock = (tag & 7) === 2;
+    const value = number();
+    if (tag >> 3 === 1 && !isBlock) dims.push(value);
+    if (tag >> 3 === 2) code = value;
+    if (tag >> 3 === 9) raw = bytes.subarray(at, at + value);
+    if (isBlock) at += value;
+  }
+  const type = Object.keys(ELEMENTS).find((name) => ELEMENTS[name].code === code);
+  if (!type) throw new Error(`no support for tensors of data type ${code}`);
+  const { array } = ELEMENTS[type];
+  return new ort.Tensor(type, new array(new Uint8Array(raw).buffer), dims);
+}
+
+module.exports = { open, feeds, readTensor, writeTensor };
