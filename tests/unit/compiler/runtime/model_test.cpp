@@ -128,7 +128,7 @@ TEST_F(Model, ProfileSeesEveryKernelInOrder) {
 
 TEST_F(Model, RefusesBadArguments) {
   tf_model* model = nullptr;
-  EXPECT_EQ(GET(*library_, tf_model_open)(0, &model), TF_MODEL_BAD_ARGUMENT);
+  EXPECT_EQ(GET(*library_, tf_model_open)(-1, &model), TF_MODEL_BAD_ARGUMENT);
   ASSERT_EQ(GET(*library_, tf_model_open)(1, &model), TF_MODEL_OK);
   const void* inputs[] = {nullptr};
   float y[kElems];
