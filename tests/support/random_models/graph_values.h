@@ -1,6 +1,8 @@
 #pragma once
 // Owns: GraphValues, the values that a random graph has so far, with their shapes. Does not know: which steps there are.
 
+#include <algorithm>
+
 #include "tests/support/random_models/random_model.h"
 
 namespace tf::onnx {
