@@ -59,8 +59,10 @@ constexpr int64_t kBeginningBytes = 1 << 16;
 absl::StatusOr<std::optional<graph::Graph>> import_in_parts(const std::string& path,
                                                             const DataFolders& folders,
                                                             const ImportOptions& options) {
-  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat there;
+  // A pipe can be opened once only: what its writer gave would be lost.
+  if (::stat(path.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) return std::nullopt;
+  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (file.get() < 0 || ::fstat(file.get(), &there) != 0 || !S_ISREG(there.st_mode)) return std::nullopt;
   std::string beginning(static_cast<size_t>(std::min<int64_t>(there.st_size, kBeginningBytes)), '\0');
   if (::pread(file.get(), beginning.data(), beginning.size(), 0) != std::ssize(beginning))
