@@ -101,7 +101,7 @@ std::string mobilenet_v3(const Options& options) {
   }
   x = net.hard_swish(conv_norm(net, "conv2", x, {.channels = 960}, 1));
   x = net.hard_swish(net.gemm("fc1", net.flatten(net.global_average_pool(x)), 1280, 1));
-  return std::move(net).finish(net.gemm("fc2", x, 1000, 0.35));
+  return std::move(net).finish(net.gemm("fc2", x, 1000, 0.05));
 }
 
 std::string efficientnet_b0(const Options& options) {
@@ -126,7 +126,7 @@ std::string efficientnet_b0(const Options& options) {
                              {x.channels / 4, &NetworkWriter::silu, &NetworkWriter::sigmoid}});
   }
   x = net.silu(conv_norm(net, "conv2", x, {.channels = 1280}, 1));
-  return std::move(net).finish(net.gemm("classifier", net.flatten(net.global_average_pool(x)), 1000, 0.35));
+  return std::move(net).finish(net.gemm("classifier", net.flatten(net.global_average_pool(x)), 1000, 0.05));
 }
 
 }  // namespace tf::zoo

@@ -272,6 +272,8 @@ std::vector<ZooCase> cases() {
   std::vector<ZooCase> all;
   const bool is_newer = target::host_target().has("avx512f");
   for (const zoo::Network& network : zoo::networks()) {
+    // Its activations grow with depth for most seeds, so that its probabilities are 0 and 1, which shows nothing.
+    if (network.name == std::string("efficientnet_b0")) continue;
     all.push_back({network.name, "host"});
     if (is_newer) all.push_back({network.name, "x86_64:cpu=haswell"});
   }
