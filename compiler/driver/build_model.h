@@ -61,8 +61,8 @@ struct TaskReport {
   double flops = 0;
   std::optional<ScheduleChoice> used;  // nothing: the default schedule
   std::string problem;                 // why a tuned schedule could not be used, or empty
-  bool is_for_all_sizes = false;       // its FLOPs are those of the greatest sizes, its record's time that of one
-  schedule::Numerics numerics;         // that the kernel uses
+  bool is_for_all_sizes = false;  // its FLOPs are those of the greatest sizes, its record's time that of one
+  schedule::Numerics numerics;    // that the kernel uses
 };
 
 struct ModelReport {

@@ -171,7 +171,8 @@ Result multi_head_attention(NodeReader& node) {
   if (!f.ok()) return f.status();
   // Which keys a row sees is said of rows that have a key each.
   if (o.mask.causal && o.k.shape()[2] != o.mask.past + o.q.shape()[2])
-    return node.unsupported("attribute 'unidirectional' is not supported with other keys than those of the rows");
+    return node.unsupported(
+        "attribute 'unidirectional' is not supported with other keys than those of the rows");
   if (f.has(4)) o.mask.given = padding_bias(f, f.input(4), o.q.shape()[0], o.k.shape()[2]);
   if (f.has(5)) o.mask.given = with_bias(o.mask.given, f.input(5));
   if (node.has_output(1)) f.set_output(1, identity(o.k));
