@@ -1,5 +1,5 @@
 #pragma once
-// Owns: from the values that a whole number has at several sizes to the expression of the sizes that it is. Does not
+// Owns: finding the expression of a network's sizes that a whole number is, from its values at several sizes. Does not
 // know: whose number it is.
 
 #include <cstdint>
@@ -21,8 +21,7 @@ struct Samples {
 };
 
 // Points of primes, and small multiples of primes, near the greatest values, so that no two numbers of a network agree
-// there by chance; outside of the range where it is short, and
-// beyond its end only where that is under 30.
+// there by chance. A short range is sampled outside of itself too, but beyond its end only where that is under 30.
 Samples sample(const std::vector<tensor::Dimension>& dims);
 
 // The expression over the dimensions that has values[p] at point p of all; nothing if there is none of the forms that sizes

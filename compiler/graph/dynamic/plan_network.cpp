@@ -125,13 +125,13 @@ class NetworkPlanner {
     return values;
   }
 
-  bool is_variant(const tensor::Binding& sizes, const Program& program) const {
+  static bool has_variant(const std::vector<int64_t>& values, const Program& program) {
     return std::ranges::any_of(program.variants,
-                               [&](const Variant& variant) { return variant.values == values_of(sizes); });
+                               [&](const Variant& variant) { return variant.values == values; });
   }
 
   absl::Status add_variant(const tensor::Binding& sizes, Program& program) {
-    if (is_variant(sizes, program)) return absl::OkStatus();
+    if (has_variant(values_of(sizes), program)) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(Graph graph, graph_at(sizes));
     LayoutOptions own = options_;
     own.trace = nullptr;
@@ -211,9 +211,8 @@ class NetworkPlanner {
       const int64_t size =
           dim.low + static_cast<int64_t>((number >> 33) % static_cast<uint64_t>(dim.high - dim.low + 1));
       const tensor::Binding sizes = sizes_with(d, size);
-      const bool has_own = std::ranges::any_of(program.variants, [&](const Variant& variant) {
-        return variant.values == values_of(sizes) || variant.values[d] == size;
-      });
+      const bool has_own = std::ranges::any_of(
+          program.variants, [&](const Variant& variant) { return variant.values[d] == size; });
       if (has_own) continue;
       TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes, program));
       if (!is_right)
@@ -226,7 +225,7 @@ class NetworkPlanner {
   // That the program is right at a size that it was not made of; else that size gets a variant.
   absl::Status confirm(size_t d, int64_t size, Program& program) {
     const tensor::Binding sizes = sizes_with(d, size);
-    if (is_variant(sizes, program)) return absl::OkStatus();
+    if (has_variant(values_of(sizes), program)) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes, program));
     if (is_right) return absl::OkStatus();
     return network_.dims.size() == 1 ? add_variant(sizes, program) : add_variant_of(d, size, program);
@@ -242,7 +241,7 @@ class NetworkPlanner {
       all[fixed.var->name] = size;
       return network_.at(all);
     };
-    rest.anchors.clear();  // which are exact
+    rest.anchors.clear();  // they are variants already
     LayoutOptions own = options_;
     own.trace = nullptr;
     TF_ASSIGN_OR_RETURN(Program variant, plan_network(rest, own));
@@ -268,9 +267,7 @@ class NetworkPlanner {
     if (program.variants.size() >= kMostVariants)
       return absl::UnimplementedError(
           absl::StrCat("the network is another one at each of more than ", kMostVariants, " sizes"));
-    const bool is_known = std::ranges::any_of(
-        program.variants, [&](const Variant& known) { return known.values == variant.values; });
-    if (!is_known) program.variants.push_back(std::move(variant));
+    if (!has_variant(variant.values, program)) program.variants.push_back(std::move(variant));
     return absl::OkStatus();
   }
 
