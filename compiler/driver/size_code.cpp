@@ -26,7 +26,7 @@ int64_t code_of(BinaryOp op) {
     case BinaryOp::kMax:
       return TF_CODE_MAX;
     default:
-      TF_UNREACHABLE() << "a size is no condition";
+      TF_UNREACHABLE() << "the runtime has no code for this operator";
   }
 }
 
@@ -37,11 +37,11 @@ void append(const tensor::Expr& number, const std::vector<tensor::Dimension>& di
   } else if (const auto* var = tensor::as<tensor::VarNode>(number)) {
     const auto dim =
         std::ranges::find_if(dims, [&](const tensor::Dimension& d) { return d.var.get() == var; });
-    TF_CHECK(dim != dims.end()) << var->name << " is no dimension";
+    TF_CHECK(dim != dims.end()) << var->name << " is not a dimension of the model";
     code.insert(code.end(), {TF_CODE_DIM, dim - dims.begin()});
   } else {
     const auto* node = tensor::as<tensor::Binary>(number);
-    TF_CHECK(node != nullptr) << "a size is no such expression";
+    TF_CHECK(node != nullptr) << "the runtime has no code for this expression";
     append(node->a, dims, code);
     append(node->b, dims, code);
     code.push_back(code_of(node->op));
