@@ -14,7 +14,7 @@ namespace {
 
 // AVX-512's own instruction; null where the target or the type does not have it.
 llvm::Value* scale_by_power(llvm::IRBuilderBase& b, const target::Target& target, llvm::Value* x,
-                            llvm::Value* n) {
+                            llvm::function_ref<llvm::Value*()> exponent) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   if (!type || !type->getElementType()->isFloatTy() || target.arch != target::Arch::kX86_64 ||
       !target.has("avx512vl"))
@@ -22,6 +22,7 @@ llvm::Value* scale_by_power(llvm::IRBuilderBase& b, const target::Target& target
   const int lanes = static_cast<int>(type->getNumElements()), longest = target.fp32_lanes();
   const int part = lanes % 16 == 0 && longest >= 16 ? 16 : lanes % 8 == 0 ? 8 : lanes % 4 == 0 ? 4 : 0;
   if (part == 0) return nullptr;
+  llvm::Value* n = exponent();
   const llvm::Intrinsic::ID id = part == 16  ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
                                  : part == 8 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_256
                                              : llvm::Intrinsic::x86_avx512_mask_scalef_ps_128;
@@ -54,6 +55,22 @@ struct FloatFormat {
   unsigned fraction_bits = 0;
   unsigned bias = 0;
 };
+
+// exponent + more, of which the second is a small whole number.
+struct ShiftedExponent {
+  ir::Expr exponent;
+  double more = 0;
+};
+ShiftedExponent shifted_exponent(const ir::Expr& n) {
+  const auto* sum = tensor::as<ir::Binary>(n);
+  if (!sum || (sum->op != ir::BinaryOp::kAdd && sum->op != ir::BinaryOp::kSub)) return {n};
+  const auto* wide = tensor::as<ir::Broadcast>(sum->b);
+  const auto* constant = tensor::as<ir::FloatImm>(wide ? wide->value : sum->b);
+  constexpr double kSmall = 64;
+  if (!constant || std::fabs(constant->value) > kSmall || std::rint(constant->value) != constant->value)
+    return {n};
+  return {sum->a, sum->op == ir::BinaryOp::kAdd ? constant->value : -constant->value};
+}
 
 }  // namespace
 
@@ -236,24 +253,33 @@ llvm::Value* Emitter::rounding(tensor::Intrinsic function, llvm::Value* a) {
   return b_.CreateSelect(b_.CreateFCmpOLT(magnitude, limit), result, a);
 }
 
-// Two factors, because 2^n itself may be no normal number where x * 2^n is one.
-llvm::Value* Emitter::ldexp(llvm::Value* x, llvm::Value* n) {
-  if (llvm::Value* scaled = scale_by_power(b_, target_, x, n)) return scaled;
+// One factor where 2^n is sure to be a normal number, else two: x * 2^n may be one where 2^n is not.
+llvm::Value* Emitter::ldexp(const ir::Call& e) {
+  llvm::Value* x = value(e.args[0]);
+  if (llvm::Value* scaled = scale_by_power(b_, target_, x, [&] { return value(e.args[1]); })) return scaled;
   const FloatFormat format(x->getType());
   llvm::FastMathFlags contract = b_.getFastMathFlags();
   b_.clearFastMathFlags();
   // Adding 1.5 * 2^fraction puts a small whole number into the low bits of the sum: no conversion, which
   // would be undefined for NaN. The bias comes along, and the shift drops what is above the exponent.
-  llvm::Constant* shift_in =
-      llvm::ConstantFP::get(format.type, std::ldexp(1.5, format.fraction_bits) + format.bias);
-  auto power = [&](llvm::Value* exponent) {
-    llvm::Value* bits = b_.CreateBitCast(b_.CreateFAdd(exponent, shift_in), format.bits_type);
+  auto power = [&](llvm::Value* exponent, double more) {
+    const double shift_in = std::ldexp(1.5, static_cast<int>(format.fraction_bits)) + format.bias + more;
+    llvm::Value* sum = b_.CreateFAdd(exponent, llvm::ConstantFP::get(format.type, shift_in));
+    llvm::Value* bits = b_.CreateBitCast(sum, format.bits_type);
     return b_.CreateBitCast(b_.CreateShl(bits, format.fraction_bits), format.type);
   };
-  llvm::Value* half =
-      rounding(tensor::Intrinsic::kFloor, b_.CreateFMul(n, llvm::ConstantFP::get(format.type, 0.5)));
-  llvm::Value* scaled = b_.CreateFMul(x, power(half));
-  scaled = b_.CreateFMul(scaled, power(b_.CreateFSub(n, half)));
+  llvm::Value* scaled = nullptr;
+  const analysis::FloatInterval range = analysis::float_interval_of(e.args[1], float_ranges_);
+  if (std::ceil(range.min) > -static_cast<double>(format.bias) && std::floor(range.max) <= format.bias) {
+    const ShiftedExponent n = shifted_exponent(e.args[1]);
+    scaled = b_.CreateFMul(x, power(value(n.exponent), n.more));
+  } else {
+    llvm::Value* n = value(e.args[1]);
+    llvm::Value* half =
+        rounding(tensor::Intrinsic::kFloor, b_.CreateFMul(n, llvm::ConstantFP::get(format.type, 0.5)));
+    scaled = b_.CreateFMul(x, power(half, 0));
+    scaled = b_.CreateFMul(scaled, power(b_.CreateFSub(n, half), 0));
+  }
   b_.setFastMathFlags(contract);
   return scaled;
 }

@@ -267,7 +267,7 @@ llvm::Value* Emitter::call(const ir::Call& e) {
     case F::kFma:
       return fma(value(e.args[0]), value(e.args[1]), value(e.args[2]), element);
     case F::kLdexp:
-      return rounded(element, ldexp(value(e.args[0]), value(e.args[1])));
+      return rounded(element, ldexp(e));
     case F::kCopysign:
       return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, value(e.args[0]), value(e.args[1]));
     case F::kLogb:

@@ -27,7 +27,10 @@ void Emitter::stmt(const ir::Stmt& s) {
       auto* let = ir::as<ir::Let>(s);
       memo_.back().clear();
       frame_.vars[let->var.get()] = value(let->value);
-      ranges_[let->var.get()] = range_of(let->value);
+      if (tensor::is_float(let->value->type().element))
+        float_ranges_[let->var.get()] = analysis::float_interval_of(let->value, float_ranges_);
+      else
+        ranges_[let->var.get()] = range_of(let->value);
       data_.enter(*let);
       depths_[let->var.get()] = depth_;
       return stmt(let->body);

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "compiler/analysis/bounds.h"
+#include "compiler/analysis/float_bounds.h"
 #include "compiler/backends/llvm/index.h"
 #include "compiler/backends/llvm/workspace.h"
 #include "compiler/ir/data.h"
@@ -121,7 +122,7 @@ class Emitter {
   llvm::Value* fma_by_doubles(llvm::Value* a, llvm::Value* b, llvm::Value* c);  // of f32
   llvm::Value* fma_by_parts(llvm::Value* a, llvm::Value* b, llvm::Value* c);    // of f64
   llvm::Value* rounding(tensor::Intrinsic function, llvm::Value* a);
-  llvm::Value* ldexp(llvm::Value* x, llvm::Value* n);
+  llvm::Value* ldexp(const ir::Call& e);
   llvm::Value* logb(llvm::Value* x);
   llvm::Value* significand(llvm::Value* x);
 
@@ -156,6 +157,7 @@ class Emitter {
   llvm::IRBuilder<> b_;
   Frame frame_;
   analysis::RangeMap ranges_;
+  analysis::FloatRangeMap float_ranges_;
   ir::Data data_;
   DepthTable depths_;
   int depth_ = 0;

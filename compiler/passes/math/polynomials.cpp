@@ -1,5 +1,7 @@
-// Coefficients of exp and log of f32 and of atan are those of Cephes (S. L. Moshier); the others are minimax
+// Coefficients of log of f32 and of atan are those of Cephes (S. L. Moshier); the others are minimax
 // ones. The form of the logarithm of f64 is that of fdlibm (Sun Microsystems).
+#include <cmath>
+
 #include "compiler/passes/math/functions.h"
 
 namespace tf::passes {
@@ -35,28 +37,28 @@ struct ReducedExp {
   Expr n, expm1;
 };
 ReducedExp reduce_exp(const Expr& x, const Bind& bind) {
-  const Expr n = bind(nearest(x * number(x, 1.44269504088896341)));
+  constexpr double kLog2E = 1.44269504088896341;
   if (is_double(x)) {
+    const Expr n = bind(nearest(x * number(x, kLog2E)));
     const Expr r = bind((x - n * number(x, kLn2High)) - n * number(x, kLn2Low));
     return {n, expm1_reduced_f64(r, bind)};
   }
+  // A sum of that size has no fraction: the step that multiplies rounds, too.
+  const Expr whole = number(x, 0x1.8p23);
+  const Expr n = bind(fma(x, number(x, kLog2E), whole) - whole);
   const Expr r = bind(fma(n, 2.12194440e-4, fma(n, -0.693359375, x)));
-  const Expr tail = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
-                                   1.6666665459e-1, 5.0000001201e-1});
-  return {n, fma(tail, r * r, r)};
+  // In two halves, which do not wait for each other.
+  const Expr square = bind(r * r);
+  const Expr high = polynomial(r, {0x1.6d4e66p-10, 0x1.120c18p-7}),
+             low = polynomial(r, {0x1.5554e8p-5, 0x1.5554dcp-3});
+  const Expr tail = fma(fma(high, square, low), r, number(x, 0.5));
+  return {n, fma(tail, square, r)};
 }
 
 // exp of an x in the range.
 Expr exp_in_range(const Expr& x, const Bind& bind) {
   const ReducedExp reduced = reduce_exp(x, bind);
   return ldexp(reduced.expm1 + number(x, 1), reduced.n);
-}
-
-// exp(x) - 1 for the same x, as 2 * (2^(n-1) * (exp(r) - 1) + (2^(n-1) - 1/2)): 2^n itself may be infinite.
-Expr expm1_in_range(const Expr& x, const Bind& bind) {
-  const ReducedExp reduced = reduce_exp(x, bind);
-  const Expr scale = bind(power_of_two(bind(reduced.n - number(x, 1))));
-  return multiply_add(reduced.expm1, scale, scale - number(x, 0.5)) * number(x, 2);
 }
 
 Expr log_of_f32(const Decomposed& d, const Bind& bind) {
@@ -141,8 +143,13 @@ Expr exp(const Expr& x, const Bind& bind) {
   return exp_in_range(bind(clamped_for_exp(x)), bind);
 }
 
+// 2 * (2^(n-1) * (exp(r) - 1) + (2^(n-1) - 1/2)): 2^n itself may be infinite. Below the range it is -1.
 Expr expm1(const Expr& x, const Bind& bind) {
-  return copysign(expm1_in_range(bind(clamped_for_exp(x)), bind), x);  // -0 stays -0
+  const Expr in_range = is_double(x) ? clamped(x, -40, 709.8) : clamped(x, -30, 88.8);
+  const ReducedExp reduced = reduce_exp(bind(in_range), bind);
+  const Expr scale = bind(power_of_two(reduced.n - number(x, 1)));
+  const Expr result = multiply_add(reduced.expm1, scale, scale - number(x, 0.5)) * number(x, 2);
+  return copysign(result, x);  // -0 stays -0
 }
 
 Expr log(const Expr& x, const Bind& bind) {
@@ -161,7 +168,9 @@ Expr log1p(const Expr& x, const Bind& bind) {
 // t / (t + 2) with t = exp(2|x|) - 1; beyond 10 it is 1 in f32, beyond 22 in f64.
 Expr tanh(const Expr& x, const Bind& bind) {
   const Expr size = bind(tensor::min(tensor::abs(x), number(x, is_double(x) ? 22 : 10)));
-  const Expr t = bind(expm1_in_range(bind(size + size), bind));
+  const ReducedExp reduced = reduce_exp(bind(size + size), bind);
+  const Expr scale = bind(power_of_two(reduced.n));
+  const Expr t = bind(multiply_add(reduced.expm1, scale, scale - number(x, 1)));
   return copysign(t / (t + number(x, 2)), x);
 }
 
@@ -169,11 +178,16 @@ Expr erf(const Expr& x, const Bind& bind) {
   return is_double(x) ? erf_f64(x, bind) : erf_f32(x, bind);
 }
 
-// 1 / (1 + t) or t / (1 + t) with t = exp(-|x|), which cannot overflow.
+// 1 / (1 + exp(-|x|)) or exp(-|x|) / (1 + exp(-|x|)), which cannot overflow. All is multiplied by a power of two that
+// keeps the exponential normal where the result is denormal.
 Expr sigmoid(const Expr& x, const Bind& bind) {
+  const double shift = is_double(x) ? 64 : 32;
   const Expr least = number(x, range_of_exp(x).low);
-  const Expr t = bind(exp_in_range(bind(tensor::max(-tensor::abs(x), least)), bind));
-  return tensor::select(x < number(x, 0), t, number(x, 1)) / (t + number(x, 1));
+  const ReducedExp reduced = reduce_exp(bind(tensor::max(-tensor::abs(x), least)), bind);
+  const Expr scale = bind(power_of_two(reduced.n + number(x, shift)));
+  const Expr t = bind(multiply_add(reduced.expm1, scale, scale));
+  const Expr one = number(x, std::ldexp(1, static_cast<int>(shift)));
+  return tensor::select(x < number(x, 0), t, one) / (t + one);
 }
 
 // Of pi/4 or pi/2 plus the arctangent of a number of at most 0.42 (f64: 0.66).
