@@ -66,6 +66,14 @@ class HostInference {
     return std::vector<TensorType>{type(0)};
   }
 
+  Types operator()(const BitCast& op) const {
+    const TensorType& x = type(0);
+    if (tensor::element_bytes(op.element) != tensor::element_bytes(x.element))
+      return refusal("makes ", std::string(tensor::element_name(op.element)), " of ", to_string(x),
+                     ", whose elements have another size");
+    return std::vector<TensorType>{{op.element, x.extents}};
+  }
+
   Types operator()(const Determinant&) const {
     TF_RETURN_IF_ERROR(check_floating(0));
     const TensorType& x = type(0);

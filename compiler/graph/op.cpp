@@ -53,7 +53,8 @@ constexpr Plain kPlain[] = {{"input", {0, 0}},
                             {"roi_align", {3, 3}},
                             {"", {1, 1}},
                             {"bernoulli", {2, 2}},
-                            {"multinomial", {2, 2}}};
+                            {"multinomial", {2, 2}},
+                            {"bit_cast", {1, 1}}};
 static_assert(std::size(kPlain) == std::variant_size_v<Op>);
 
 std::string_view name_of(const Op& op) {
@@ -71,12 +72,12 @@ std::string_view name_of(const Op& op) {
 
 // Every operator once; kinds give one each.
 std::vector<Op> all_ops() {
-  std::vector<Op> all = {Input{},      Constant{},      Conv{},        MatMul{},    Lrn{},      Softmax{},
-                         BatchNorm{},  LeakyRelu{},     Clip{},        Where{},     Cast{},     Concat{},
-                         Reshape{},    Expand{},        Transpose{},   Slice{},     Pad{},      Gather{},
-                         Resample{},   DepthToSpace{},  Sample{},      Result{},    TopK{},     If{},
-                         Loop{},       CumulativeSum{}, Determinant{}, MaxUnpool{}, RoiAlign{}, Bernoulli{},
-                         Multinomial{}};
+  std::vector<Op> all = {Input{},       Constant{},      Conv{},        MatMul{},    Lrn{},      Softmax{},
+                         BatchNorm{},   LeakyRelu{},     Clip{},        Where{},     Cast{},     Concat{},
+                         Reshape{},     Expand{},        Transpose{},   Slice{},     Pad{},      Gather{},
+                         Resample{},    DepthToSpace{},  Sample{},      Result{},    TopK{},     If{},
+                         Loop{},        CumulativeSum{}, Determinant{}, MaxUnpool{}, RoiAlign{}, Bernoulli{},
+                         Multinomial{}, BitCast{}};
   for (size_t i = 0; i < kPoolNames.size(); ++i) all.push_back(Pool{.kind = static_cast<PoolKind>(i)});
   for (size_t i = 0; i < kScatterElementsNames.size(); ++i) {
     all.push_back(ScatterElements{.kind = static_cast<ScatterKind>(i)});

@@ -182,10 +182,15 @@ struct ScatterSlices {
   ScatterKind kind = ScatterKind::kPut;
 };
 
-// (x): sums along the axis up to each element, with or without it, from the axis's start or its end.
+// (x): sums, or products, along the axis up to each element, with or without it, from the axis's start or its end.
 struct CumulativeSum {
   int64_t axis = 0;
-  bool exclusive = false, reverse = false;
+  bool exclusive = false, reverse = false, product = false;
+};
+
+// (x): the same bits as an element of as many bytes.
+struct BitCast {
+  tensor::Element element = tensor::Element::kInt32;
 };
 
 // (x [..., n, n])
@@ -254,7 +259,7 @@ using Op =
     std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary, LeakyRelu, Clip,
                  Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad, Gather, Resample,
                  DepthToSpace, Sample, Result, TopK, If, Loop, ScatterElements, ScatterSlices, CumulativeSum,
-                 Determinant, MaxUnpool, RoiAlign, Random, Bernoulli, Multinomial>;
+                 Determinant, MaxUnpool, RoiAlign, Random, Bernoulli, Multinomial, BitCast>;
 
 // Those that the runtime computes by a host function.
 template <typename O>
@@ -262,7 +267,7 @@ constexpr bool is_host_operator =
     std::is_same_v<O, TopK> || std::is_same_v<O, ScatterElements> || std::is_same_v<O, ScatterSlices> ||
     std::is_same_v<O, CumulativeSum> || std::is_same_v<O, Determinant> || std::is_same_v<O, MaxUnpool> ||
     std::is_same_v<O, RoiAlign> || std::is_same_v<O, Random> || std::is_same_v<O, Bernoulli> ||
-    std::is_same_v<O, Multinomial>;
+    std::is_same_v<O, Multinomial> || std::is_same_v<O, BitCast>;
 
 // "conv", "max_pool", "relu", … : the text form's operator names; kinds have a name each.
 std::string op_name(const Op& op);
@@ -301,7 +306,7 @@ void visit_attributes(O& op, V&& v) {
     v("alpha", op.alpha);
   } else if constexpr (std::is_same_v<T, Clip>) {
     v("low", op.low), v("high", op.high);
-  } else if constexpr (std::is_same_v<T, Cast>) {
+  } else if constexpr (std::is_same_v<T, Cast> || std::is_same_v<T, BitCast>) {
     v("element", op.element);
   } else if constexpr (std::is_same_v<T, Concat> || std::is_same_v<T, Gather>) {
     v("axis", op.axis);
@@ -332,6 +337,7 @@ void visit_attributes(O& op, V&& v) {
     v("axis", op.axis);
   } else if constexpr (std::is_same_v<T, CumulativeSum>) {
     v("axis", op.axis), v("exclusive", op.exclusive), v("reverse", op.reverse);
+    v("product", op.product);
   } else if constexpr (std::is_same_v<T, MaxUnpool>) {
     v("extents", op.extents);
   } else if constexpr (std::is_same_v<T, RoiAlign>) {

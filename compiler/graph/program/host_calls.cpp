@@ -26,8 +26,9 @@ struct Describe {
     return {"tf_host_scatter_nd", {static_cast<int64_t>(op.kind)}};
   }
   HostCall operator()(const CumulativeSum& op) const {
-    return {"tf_host_cumsum", {op.axis, op.exclusive, op.reverse}};
+    return {"tf_host_cumsum", {op.axis, op.exclusive, op.reverse, op.product}};
   }
+  HostCall operator()(const BitCast&) const { return {"tf_host_bit_cast", {}}; }
   HostCall operator()(const Determinant&) const { return {"tf_host_det", {}}; }
   HostCall operator()(const MaxUnpool&) const { return {"tf_host_max_unpool", {}}; }
   HostCall operator()(const RoiAlign& op) const {
@@ -96,6 +97,7 @@ const HostFunction& find(std::string_view name) {
       {"tf_host_scatter_elements", {tf_host_scatter_elements, nullptr}},
       {"tf_host_scatter_nd", {tf_host_scatter_nd, nullptr}},
       {"tf_host_cumsum", {tf_host_cumsum, nullptr}},
+      {"tf_host_bit_cast", {tf_host_bit_cast, nullptr}},
       {"tf_host_det", {tf_host_det, tf_host_det_workspace}},
       {"tf_host_max_unpool", {tf_host_max_unpool, nullptr}},
       {"tf_host_roi_align", {tf_host_roi_align, tf_host_roi_align_workspace}},

@@ -11,14 +11,15 @@ namespace {
 constexpr int64_t kColumns = 64;
 
 // Columns along the axis; `step` is negative from its end.
-template <typename T>
-void sum_columns(const T* x, T* y, int64_t columns, int64_t extent, int64_t step, bool exclusive) {
-  Value<T> sums[kColumns] = {};
+template <typename T, bool kProduct>
+void fold_columns(const T* x, T* y, int64_t columns, int64_t extent, int64_t step, bool exclusive) {
+  Value<T> folded[kColumns];
+  std::fill_n(folded, columns, static_cast<Value<T>>(kProduct ? 1 : 0));
   for (int64_t i = 0; i < extent; ++i, x += step, y += step) {
     for (int64_t c = 0; c < columns; ++c) {
-      const Value<T> with = sum(sums[c], value_of(x[c]));
-      y[c] = element_of<T>(exclusive ? sums[c] : with);
-      sums[c] = with;
+      const Value<T> with = kProduct ? product(folded[c], value_of(x[c])) : sum(folded[c], value_of(x[c]));
+      y[c] = element_of<T>(exclusive ? folded[c] : with);
+      folded[c] = with;
     }
   }
 }
@@ -26,7 +27,9 @@ void sum_columns(const T* x, T* y, int64_t columns, int64_t extent, int64_t step
 template <typename T>
 int32_t cumsum(const tf_call* call, const tf_host_arguments& arguments) {
   const auto axis = static_cast<int32_t>(arguments.attributes[0]);
-  const bool exclusive = arguments.attributes[1] != 0, reverse = arguments.attributes[2] != 0;
+  const bool exclusive = arguments.attributes[1] != 0, reverse = arguments.attributes[2] != 0,
+             is_product = arguments.attributes[3] != 0;
+  const auto fold = is_product ? fold_columns<T, true> : fold_columns<T, false>;
   const tf_host_tensor x = tf_host_tensor_at(&arguments, 0), y = tf_host_tensor_at(&arguments, 1);
   const int64_t outer = tf_host_elements(&x, 0, axis), extent = x.extents[axis],
                 inner = tf_host_elements(&x, axis + 1, x.rank);
@@ -34,8 +37,8 @@ int32_t cumsum(const tf_call* call, const tf_host_arguments& arguments) {
   return for_each(call->runtime, outer, [&](int64_t o, int32_t) {
     const int64_t start = (o * extent + (reverse ? extent - 1 : 0)) * inner;
     for (int64_t c = 0; c < inner; c += kColumns) {
-      sum_columns(static_cast<const T*>(x.data) + start + c, static_cast<T*>(y.data) + start + c,
-                  std::min(kColumns, inner - c), extent, reverse ? -inner : inner, exclusive);
+      fold(static_cast<const T*>(x.data) + start + c, static_cast<T*>(y.data) + start + c,
+           std::min(kColumns, inner - c), extent, reverse ? -inner : inner, exclusive);
     }
     return 0;
   });

@@ -38,9 +38,12 @@ int32_t tf_host_scatter_elements(const tf_call* call);
  * NaN stays by min and max. Attribute: reduction. */
 int32_t tf_host_scatter_nd(const tf_call* call);
 
-/* (x) → y: sums along an axis up to each element, with or without it (exclusive), from the axis's start or its end
- * (reverse). f16 and bf16 are added as f32. Attributes: axis, exclusive, reverse. */
+/* (x) → y: sums, or products, along an axis up to each element, with or without it (exclusive), from the axis's start or
+ * its end (reverse). f16 and bf16 are computed as f32. Attributes: axis, exclusive, reverse, product. */
 int32_t tf_host_cumsum(const tf_call* call);
+
+/* (x) → y: the same bits as an element of as many bytes. Of a bool that is 0 or 1. */
+int32_t tf_host_bit_cast(const tf_call* call);
 
 /* Of the next four, the results' size depends on the operands' values. The last result, a single i64, is the true size.
  * The others have room for the most; what they hold at their start is the result in row-major order of its true shape.

@@ -1,4 +1,4 @@
-// Operators that accumulate step by step: sums along an axis, determinants.
+// Operators that accumulate step by step: sums and products along an axis, determinants.
 #include <array>
 
 #include "absl/strings/str_cat.h"
@@ -12,8 +12,9 @@ using namespace graph;  // NOLINT(google-build-using-namespace): these files spe
 
 using tensor::Element;
 
-absl::StatusOr<NodeId> cumulative_sum(NodeReader& node) {
-  CumulativeSum op;
+template <bool kProduct>
+absl::StatusOr<NodeId> cumulative(NodeReader& node) {
+  CumulativeSum op{.product = kProduct};
   TF_ASSIGN_OR_RETURN(const NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const std::vector<int64_t> axis, node.constant_ints(1, "axis"));
   if (axis.size() != 1) return node.invalid(absl::StrCat("it has ", axis.size(), " axes, not one"));
@@ -33,7 +34,8 @@ absl::StatusOr<NodeId> determinant(NodeReader& node) {
   return node.emit(Determinant{}, {x});
 }
 
-constexpr std::array kAccumulationRules = {NamedRule{"CumSum", cumulative_sum},
+constexpr std::array kAccumulationRules = {NamedRule{"CumProd", cumulative<true>},
+                                           NamedRule{"CumSum", cumulative<false>},
                                            NamedRule{"Det", determinant}};
 
 }  // namespace

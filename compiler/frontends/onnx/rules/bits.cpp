@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/frontends/onnx/formula.h"
+#include "compiler/frontends/onnx/tensor_proto.h"
 
 namespace tf::onnx {
 namespace {
@@ -95,7 +96,22 @@ Result cast_like(NodeReader& node) {
   return f.result(unary(graph::UnaryKind::kIdentity, cast(x, like.element())));
 }
 
-constexpr std::array kBitRules = {NamedRule{"BitShift", bit_shift},
+Result bit_cast(NodeReader& node) {
+  Formula f(node);
+  const Term x = f.input(0);
+  if (f.ok() && !node.has_attribute("to")) return node.invalid("it has no attribute 'to'");
+  const auto to = static_cast<int32_t>(f.attribute("to", int64_t{0}));
+  if (!f.ok()) return f.status();
+  const absl::StatusOr<Element> element = element_from_onnx(to);
+  if (!element.ok() || is_four_bits(to))
+    return node.unsupported(absl::StrCat("elements of type ", to, " are not supported"));
+  if (*element == x.element()) return f.result(identity(x));
+  const std::array operands = {x};
+  return f.result(f.emit(graph::BitCast{*element}, operands));
+}
+
+constexpr std::array kBitRules = {NamedRule{"BitCast", bit_cast},
+                                  NamedRule{"BitShift", bit_shift},
                                   NamedRule{"BitwiseAnd", bitwise<BinaryKind::kBitAnd>},
                                   NamedRule{"BitwiseNot", bitwise_not},
                                   NamedRule{"BitwiseOr", bitwise<BinaryKind::kBitOr>},

@@ -23,7 +23,7 @@ constexpr const char* kHostOperators = R"(
   n9 = scatter_elements_max(n0, n1, n0; axis=0) "b" : f32[batch, 3, 8, 8]
   n10 = scatter_slices(n0, n6, n7) "c" : f32[batch, 3, 8, 8]
   n11 = scatter_slices_add(n0, n6, n7) "d" : f32[batch, 3, 8, 8]
-  n12 = cumulative_sum(n0; axis=3, exclusive=1, reverse=0) "e" : f32[batch, 3, 8, 8]
+  n12 = cumulative_sum(n0; axis=3, exclusive=1, reverse=0, product=1) "e" : f32[batch, 3, 8, 8]
   n13 = determinant(n0) "f" : f32[batch, 3]
   n14 = max_unpool(n0, n1; extents=[batch, 3, 16, 16]) "g" : f32[batch, 3, 16, 16]
   n15 = roi_align(n0, n2, n3; height=7, width=5, maximum=0, half_pixel=1, sampling_ratio=2, scale=0.25f64) "h" : f32[6, 3, 7, 5]
@@ -31,6 +31,7 @@ constexpr const char* kHostOperators = R"(
   n17 = random_normal(n4; seed=7, first=0.0f64, second=1.0f64, element=f64, extents=[]) "k" : f64[]
   n18 = bernoulli(n5, n4; seed=1, element=bool) "l" : bool[batch, 5]
   n19 = multinomial(n5, n4; seed=1, samples=9, element=i64) "m" : i64[batch, 9]
+  n20 = bit_cast(n0; element=u32) "n" : u32[batch, 3, 8, 8]
   output "y" = n19
 )";
 
@@ -40,7 +41,7 @@ TEST(InferHost, GivesTheTypeThatEachOperatorHas) {
   EXPECT_EQ(to_string(*parse_graph(to_string(graph), nullptr)), to_string(graph));
   int host_functions = 0;
   for (const Node& node : graph.nodes) host_functions += is_host_function(node.op) ? 1 : 0;
-  EXPECT_EQ(host_functions, 12);
+  EXPECT_EQ(host_functions, 13);
 }
 
 TEST(InferHost, RefusesWhatDoesNotFit) {
@@ -52,6 +53,7 @@ TEST(InferHost, RefusesWhatDoesNotFit) {
       {"y = scatter_elements(x, i, v; axis=0) \"y\" : f32[3, 4]", "not one index an update"},
       {"y = scatter_elements(v, i, x; axis=0) \"y\" : f32[4]", "indices have rank 2, the data 1"},
       {"y = scatter_slices(x, i, v) \"y\" : f32[3, 4]", "4 indices of an element of rank 2"},
+      {"y = bit_cast(x; element=u16) \"y\" : u16[3, 4]", "makes u16 of f32[3, 4]"},
       {"y = determinant(x) \"y\" : f32[]", "needs square matrices, not f32[3, 4]"},
       {"y = max_unpool(v, i; extents=[9]) \"y\" : f32[9]", "one i64 for each of f32[4] is needed"},
       {"y = roi_align(x, x, i; height=1, width=1, maximum=0, half_pixel=0, sampling_ratio=0, scale=1.0f64) "

@@ -1,4 +1,4 @@
-// What sums along an axis, and what gives as many results as the values ask for.
+// What folds along an axis or keeps bits, and what gives as many results as the values ask for.
 #include <algorithm>
 #include <map>
 
@@ -23,7 +23,7 @@ TEST(HostCumsum, AddsUpToEachElement) {
                        << "element " << element << " exclusive " << exclusive << " reverse " << reverse);
           const Values x = some_values(element, count_of(each.extents), random);
           Tensor operand(element, each.extents, x), y(element, each.extents);
-          ASSERT_EQ(call(tf_host_cumsum, nullptr, {static_cast<int64_t>(each.axis), exclusive, reverse},
+          ASSERT_EQ(call(tf_host_cumsum, nullptr, {static_cast<int64_t>(each.axis), exclusive, reverse, 0},
                          {&operand, &y}, 2),
                     0);
           Values expected;
@@ -47,12 +47,45 @@ TEST(HostCumsum, AddsUpToEachElement) {
 
 TEST(HostCumsum, WrapsIntegersAroundAndAddsHalvesAsFloats) {
   Tensor bytes(TF_ELEMENT_INT8, {3}, {127, 1, 1}), sums(TF_ELEMENT_INT8, {3});
-  ASSERT_EQ(call(tf_host_cumsum, nullptr, {0, 0, 0}, {&bytes, &sums}), 0);
+  ASSERT_EQ(call(tf_host_cumsum, nullptr, {0, 0, 0, 0}, {&bytes, &sums}), 0);
   EXPECT_EQ(sums.values(), (Values{127, -128, -127}));
   // In f16, 2048 + 1 is 2048.
   Tensor halves(TF_ELEMENT_FLOAT16, {3}, {2048, 1, 1}), results(TF_ELEMENT_FLOAT16, {3});
-  ASSERT_EQ(call(tf_host_cumsum, nullptr, {0, 0, 0}, {&halves, &results}), 0);
+  ASSERT_EQ(call(tf_host_cumsum, nullptr, {0, 0, 0, 0}, {&halves, &results}), 0);
   EXPECT_EQ(results.values(), (Values{2048, 2048, 2050}));
+}
+
+TEST(HostCumsum, MultipliesUpToEachElement) {
+  for (const int32_t element : kElements) {
+    if (element == TF_ELEMENT_BOOL) continue;
+    Tensor x(element, {2, 3}, {1, 2, 3, 4, 0, 5}), y(element, {2, 3});
+    const struct {
+      std::vector<int64_t> attributes;
+      Values want;
+    } cases[] = {{{1, 0, 0, 1}, {1, 2, 6, 4, 0, 0}},
+                 {{0, 0, 0, 1}, {1, 2, 3, 4, 0, 15}},
+                 {{1, 1, 0, 1}, {1, 1, 2, 1, 4, 0}},
+                 {{1, 0, 1, 1}, {6, 6, 3, 0, 0, 5}}};
+    for (const auto& each : cases) {
+      ASSERT_EQ(call(tf_host_cumsum, nullptr, each.attributes, {&x, &y}), 0);
+      EXPECT_EQ(y.values(), each.want) << element;
+    }
+  }
+}
+
+TEST(HostBitCast, KeepsBits) {
+  Tensor floats(TF_ELEMENT_FLOAT32, {4}, {1, -0.0, kInfinity, 1.5}), words(TF_ELEMENT_UINT32, {4}),
+      back(TF_ELEMENT_FLOAT32, {4});
+  ASSERT_EQ(call(tf_host_bit_cast, nullptr, {}, {&floats, &words}), 0);
+  EXPECT_EQ(words.values(), (Values{0x3f800000, 0x80000000, 0x7f800000, 0x3fc00000}));
+  ASSERT_EQ(call(tf_host_bit_cast, nullptr, {}, {&words, &back}), 0);
+  EXPECT_TRUE(std::signbit(back.values()[1]));
+  EXPECT_EQ(back.values()[3], 1.5);
+  Tensor bytes(TF_ELEMENT_UINT8, {3}, {0, 1, 200}), flags(TF_ELEMENT_BOOL, {3}), none(TF_ELEMENT_INT64, {0}),
+      of_none(TF_ELEMENT_FLOAT64, {0});
+  ASSERT_EQ(call(tf_host_bit_cast, nullptr, {}, {&bytes, &flags}), 0);
+  EXPECT_EQ(flags.values(), (Values{0, 1, 1}));
+  EXPECT_EQ(call(tf_host_bit_cast, nullptr, {}, {&none, &of_none}), 0);
 }
 
 TEST(HostNonzero, ListsPlacesInOrder) {
