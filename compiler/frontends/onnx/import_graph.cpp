@@ -34,6 +34,7 @@ std::map<std::string, Rule> all_rules() {
                      einsum_rules(),
                      loss_rules(),
                      microsoft_attention_rules(),
+                     microsoft_few_bits_rules(),
                      microsoft_layer_rules(),
                      microsoft_product_rules(),
                      microsoft_quantized_rules(),

@@ -196,7 +196,7 @@ struct NamedListRule {
 std::span<const NamedListRule> control_list_rules();  // branches and loops
 std::span<const NamedListRule> sequence_rules();      // sequences and optionals; of Identity, those of a list
 // The tables of rules/*.cpp, one for each subject.
-std::span<const NamedRule> accumulation_rules();  // sums along an axis, determinants
+std::span<const NamedRule> accumulation_rules();  // sums and products along an axis, determinants
 std::span<const NamedRule> activation_rules();
 std::span<const NamedRule> arithmetic_rules();  // element-wise
 std::span<const NamedRule> attention_rules();
@@ -207,6 +207,7 @@ std::span<const NamedRule> detection_rules();       // regions, unpooling
 std::span<const NamedRule> einsum_rules();
 std::span<const NamedRule> loss_rules();
 std::span<const NamedRule> microsoft_attention_rules();  // of domain com.microsoft
+std::span<const NamedRule> microsoft_few_bits_rules();   // of domain com.microsoft
 std::span<const NamedRule> microsoft_layer_rules();      // of domain com.microsoft
 std::span<const NamedRule> microsoft_product_rules();    // of domain com.microsoft
 std::span<const NamedRule> microsoft_quantized_rules();  // of domain com.microsoft

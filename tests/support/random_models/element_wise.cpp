@@ -134,6 +134,13 @@ void is_inf(RandomModel& m) {
   if (m.one_in(3)) set(node, "detect_positive", m.below(2));
 }
 
+void bit_cast(RandomModel& m) {
+  const std::vector<std::string> kAlike = {"fiI", "hsS", "dlL", "bB"};
+  const std::string& letters = m.pick(kAlike);
+  const int to = m.type(letters);
+  set(m.node("BitCast", {m.operand(m.type(letters), m.shape(0, 4), Fill::kAny)}), "to", to);
+}
+
 }  // namespace
 
 RandomOperators element_wise_operators() {
@@ -189,6 +196,7 @@ RandomOperators element_wise_operators() {
       {"IsInf", 10, is_inf},
       {"Clip", 7, clip},
       {"Cast", 7, cast},
+      {"BitCast", 26, bit_cast},
       TF_BINARY(Add, 7, m.opset() >= 14 ? kNumbers : "fhdilIL"),
       TF_BINARY(Sub, 7, m.opset() >= 14 ? kNumbers : "fhdilIL"),
       TF_BINARY(Mul, 7, m.opset() >= 14 ? kNumbers : "fhdilIL"),

@@ -183,14 +183,36 @@ void suppress(RandomModel& m) {
   if (m.one_in(4)) set(node, "center_point_box", 1);
 }
 
+void tensor_scatter(RandomModel& m) {
+  Shape shape = full_shape(m, 2, 4, 300), update = shape;
+  const auto axis = m.between(1, std::ssize(shape) - 1);
+  const int64_t extent = shape[static_cast<size_t>(axis)], rows = m.between(1, extent);
+  const bool circular = m.flip();
+  update[static_cast<size_t>(axis)] = rows;
+  const int type = m.type(kAll);
+  std::vector<std::string> inputs = {m.operand(type, shape), m.operand(type, update)};
+  Shape places;
+  for (int64_t i = 0; i < shape[0]; ++i) places.push_back(m.below(circular ? extent : extent - rows + 1));
+  if (m.flip()) inputs.push_back(m.whole(7, {shape[0]}, places, m.flip()));
+  auto& node = m.node("TensorScatter", inputs);
+  set(node, "axis", m.signed_axis(axis, std::ssize(shape)));
+  set(node, "mode", circular ? "circular" : "linear");
+}
+
 }  // namespace
 
 RandomOperators indexing_operators() {
-  return {{"Gather", 7, gather},         {"GatherElements", 11, gather_elements},
-          {"GatherND", 11, gather_nd},   {"ScatterElements", 9, scatter_elements},
-          {"ScatterND", 11, scatter_nd}, {"TopK", 7, top_k},
-          {"NonZero", 9, non_zero},      {"Unique", 11, unique},
-          {"Compress", 9, compress},     {"NonMaxSuppression", 10, suppress}};
+  return {{"Gather", 7, gather},
+          {"GatherElements", 11, gather_elements},
+          {"GatherND", 11, gather_nd},
+          {"ScatterElements", 9, scatter_elements},
+          {"TensorScatter", 24, tensor_scatter},
+          {"ScatterND", 11, scatter_nd},
+          {"TopK", 7, top_k},
+          {"NonZero", 9, non_zero},
+          {"Unique", 11, unique},
+          {"Compress", 9, compress},
+          {"NonMaxSuppression", 10, suppress}};
 }
 
 }  // namespace tf::onnx

@@ -8,28 +8,13 @@ namespace {
 
 using Names = std::vector<std::string>;
 constexpr const char* kDomain = "com.microsoft";
-constexpr int kU8 = 2, kI8 = 3, kI32 = 6;
+constexpr int kU8 = 2, kI32 = 6;
 
 Shape full_shape(RandomModel& m, int64_t least, int64_t most) {
   Shape shape = m.shape(least, most);
   for (int64_t& extent : shape) extent = std::max<int64_t>(extent, 1);
   return shape;
 }
-int byte_type(RandomModel& m) {
-  return m.flip() ? kU8 : kI8;
-}
-std::string scale(RandomModel& m, double size = 0.1) {
-  return m.reals(1, {}, {m.real(size / 10, size)}, true);
-}
-std::string zero(RandomModel& m, int type) {
-  return m.whole(type, {}, {type == kU8 ? m.between(100, 150) : m.between(-20, 20)}, true);
-}
-// Scale and zero point of a tensor of bytes, behind it.
-void with_scale(RandomModel& m, Names& inputs, int type, double size = 0.1) {
-  inputs.push_back(scale(m, size));
-  inputs.push_back(zero(m, type));
-}
-
 void gelu(RandomModel& m) {
   const std::string op_type = m.pick({"BiasGelu", "FastGelu", "Gelu", "QuickGelu"});
   const int type = m.type("ffh");
@@ -134,88 +119,61 @@ void matmul_n_bits(RandomModel& m) {
   set(node, "block_size", block);
 }
 
-void product_to_float(RandomModel& m) {
-  const bool dynamic = m.flip();
-  const int64_t inner = m.extent(), columns = m.extent();
-  const int type = byte_type(m);
-  const Shape rows = {m.between(1, 2), m.extent(5), inner};
-  Names inputs;
-  if (dynamic) {
-    inputs = {m.operand(1, rows), m.constant(type, {inner, columns})};
-    inputs.push_back(scale(m));
-    inputs.push_back(m.flip() ? zero(m, type) : "");
-  } else {
-    inputs = {m.operand(kU8, rows, Fill::kAny), m.constant(type, {inner, columns})};
-    inputs.push_back(scale(m));
-    inputs.push_back(scale(m));
-    inputs.push_back(m.flip() ? zero(m, kU8) : "");
-    inputs.push_back(m.flip() ? zero(m, type) : "");
-  }
-  if (m.flip()) inputs.push_back(m.constant(1, {columns}));
-  m.node(dynamic ? "DynamicQuantizeMatMul" : "MatMulIntegerToFloat", inputs, 1, kDomain);
+// What ONNX's domain has too, or had not when models came to need it.
+void distances(RandomModel& m) {
+  const int64_t inner = m.extent();
+  Names inputs = {m.operand(m.type("f"), {m.extent(), inner})};
+  inputs.push_back(m.operand(1, {m.extent(), inner}));
+  set(m.node("CDist", inputs, 1, kDomain), "metric", m.pick({"euclidean", "sqeuclidean"}));
 }
 
-void q_element_wise(RandomModel& m) {
-  const int type = byte_type(m);
-  const Shape shape = full_shape(m, 1, 4);
-  const std::string op_type =
-      m.pick({"QLinearAdd", "QLinearMul", "QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax"});
-  Names inputs = {m.operand(type, shape, Fill::kAny)};
-  with_scale(m, inputs, type);
-  if (op_type == "QLinearAdd" || op_type == "QLinearMul") {
-    inputs.push_back(m.operand(type, m.broadcast_to(shape), Fill::kAny));
-    with_scale(m, inputs, type);
-  }
-  if (op_type == "QLinearSoftmax" || op_type == "QLinearSigmoid") {
-    inputs.push_back(m.reals(1, {}, {1.0 / 256}, true));
-    inputs.push_back(m.whole(type, {}, {type == kU8 ? 0 : -128}, true));
-  } else {
-    with_scale(m, inputs, type, op_type == "QLinearMul" ? 1 : 0.2);
-  }
-  auto& node = m.node(op_type, inputs, 1, kDomain);
-  if (op_type == "QLinearSoftmax") set(node, "opset", 13), set(node, "axis", -1);
-  if (op_type == "QLinearLeakyRelu" && m.flip()) set(node, "alpha", 0.2);
+void trilu(RandomModel& m) {
+  Names inputs = {m.operand(1, {m.extent(4), m.extent(), m.extent()})};
+  if (m.flip()) inputs.push_back(m.whole(7, {}, {m.between(-3, 3)}, true));
+  auto& node = m.node("Trilu", inputs, 1, kDomain);
+  if (m.flip()) set(node, "upper", m.below(2));
 }
 
-void q_concat(RandomModel& m) {
-  const int type = byte_type(m);
-  Shape shape = full_shape(m, 1, 4);
-  const auto axis = m.below(std::ssize(shape));
-  Names inputs;
-  with_scale(m, inputs, type);
-  for (int64_t i = m.between(1, 3); i > 0; --i) {
-    shape[static_cast<size_t>(axis)] = m.extent(5);
-    inputs.push_back(m.operand(type, shape, Fill::kAny));
-    with_scale(m, inputs, type);
+void matmul_of_four_bits(RandomModel& m) {
+  const int64_t block = m.pick(Shape{16, 32, 64}), inner = m.pick(Shape{16, 32, 48, 64, 40}),
+                columns = m.extent();
+  const int64_t blocks = (inner * columns + block - 1) / block;
+  Names inputs = {m.operand(1, {m.extent(5), inner})};
+  Shape bytes(static_cast<size_t>((inner * columns + 1) / 2));
+  for (int64_t& byte : bytes) byte = m.below(256);
+  inputs.push_back(m.whole(kU8, {std::ssize(bytes)}, bytes, true));
+  std::vector<double> scales(static_cast<size_t>(blocks));
+  for (double& each : scales) each = m.real(0.1, 2);
+  inputs.push_back(m.reals(1, {blocks}, scales, true));
+  auto& node = m.node("MatMulBnb4", inputs, 1, kDomain);
+  set(node, "K", inner);
+  set(node, "N", columns);
+  set(node, "block_size", block);
+  set(node, "quant_type", m.below(2));
+}
+
+void gather_of_blocks(RandomModel& m) {
+  const int64_t block = m.pick(Shape{16, 32}), rows = m.between(2, 9), columns = block * m.between(1, 3);
+  const int64_t blocks = columns / block;
+  Shape bytes(static_cast<size_t>(rows * columns / 2));
+  for (int64_t& byte : bytes) byte = m.below(256);
+  const Shape indices = m.shape(0, 2, 12);
+  Shape picked;
+  for (int64_t i = 0; i < count_of(indices); ++i) picked.push_back(m.below(rows));
+  Names inputs = {m.whole(kU8, {rows, columns / 2}, bytes, true)};
+  inputs.push_back(m.whole(m.flip() ? 7 : kI32, indices, picked, false));
+  std::vector<double> scales(static_cast<size_t>(rows * blocks));
+  for (double& each : scales) each = m.real(0.1, 2);
+  inputs.push_back(m.reals(1, {rows, blocks}, scales, true));
+  if (m.flip()) {
+    Shape zeros(static_cast<size_t>(rows * ((blocks + 1) / 2)));
+    for (int64_t& byte : zeros) byte = m.below(256);
+    inputs.push_back(m.whole(kU8, {rows, (blocks + 1) / 2}, zeros, true));
   }
-  set(m.node("QLinearConcat", inputs, 1, kDomain), "axis", axis);
-}
-
-void q_pool(RandomModel& m) {
-  const int type = byte_type(m);
-  const bool last = m.flip();
-  const int64_t channels = m.extent(5), height = m.between(3, 8), width = m.between(3, 8);
-  Names inputs = {m.operand(
-      type, last ? Shape{2, height, width, channels} : Shape{2, channels, height, width}, Fill::kAny)};
-  with_scale(m, inputs, type);
-  with_scale(m, inputs, type);
-  const bool is_global = m.flip();
-  auto& node = m.node(is_global ? "QLinearGlobalAveragePool" : "QLinearAveragePool", inputs, 1, kDomain);
-  set(node, "channels_last", last ? 1 : 0);
-  if (is_global) return;
-  set(node, "kernel_shape", Shape{m.between(1, 3), m.between(1, 3)});
-  if (m.flip()) set(node, "strides", Shape{2, 1});
-  if (m.flip()) set(node, "count_include_pad", m.below(2));
-}
-
-void nhwc_max_pool(RandomModel& m) {
-  auto& node = m.node(
-      "NhwcMaxPool",
-      {m.operand(byte_type(m), {m.between(1, 2), m.between(3, 8), m.between(3, 8), m.extent(5)}, Fill::kAny)},
-      1, kDomain);
-  set(node, "kernel_shape", Shape{m.between(2, 3), m.between(2, 3)});
-  if (m.flip()) set(node, "strides", Shape{2, 1});
-  if (m.flip()) set(node, "pads", Shape{1, 0, 1, 1});
+  auto& node = m.node("GatherBlockQuantized", inputs, 1, kDomain);
+  set(node, "block_size", block);
+  set(node, "gather_axis", 0);
+  set(node, "quantize_axis", 1);
 }
 
 void attention(RandomModel& m) {
@@ -313,11 +271,10 @@ RandomOperators microsoft_operators() {
           {"com.microsoft.FusedProduct", 13, fused_product},
           {"com.microsoft.FusedConv", 13, fused_conv},
           {"com.microsoft.MatMulNBits", 13, matmul_n_bits},
-          {"com.microsoft.ProductToFloat", 13, product_to_float},
-          {"com.microsoft.QLinearElementWise", 13, q_element_wise},
-          {"com.microsoft.QLinearConcat", 13, q_concat},
-          {"com.microsoft.QLinearPool", 13, q_pool},
-          {"com.microsoft.NhwcMaxPool", 13, nhwc_max_pool},
+          {"com.microsoft.MatMulBnb4", 13, matmul_of_four_bits},
+          {"com.microsoft.GatherBlockQuantized", 13, gather_of_blocks},
+          {"com.microsoft.CDist", 13, distances},
+          {"com.microsoft.Trilu", 13, trilu},
           {"com.microsoft.Attention", 13, attention},
           {"com.microsoft.MultiHeadAttention", 13, multi_head_attention},
           {"com.microsoft.GroupQueryAttention", 13, group_query_attention},

@@ -299,9 +299,9 @@ RandomCase random_case(uint64_t seed, const std::string& only) {
                                            17, 17, 17, 18, 18, 19, 20, 20, 21, 21, 22, 23, 24, 25};
   const int opset = kOpsets[random() % kOpsets.size()];
   static const std::vector<RandomOperators> kSubjects = {
-      element_wise_operators(), reduction_operators(), movement_operators(),
-      indexing_operators(),     window_operators(),    layer_operators(),
-      quantized_operators(),    signal_operators(),    microsoft_operators()};
+      element_wise_operators(), reduction_operators(),     movement_operators(),  indexing_operators(),
+      window_operators(),       layer_operators(),         quantized_operators(), signal_operators(),
+      microsoft_operators(),    microsoft_byte_operators()};
   std::vector<RandomOperator> all;
   const bool is_graph = only.empty() && random() % 4 == 0;
   if (is_graph || !only.empty()) all = random_graphs();

@@ -132,6 +132,7 @@ RandomOperators layer_operators();
 RandomOperators quantized_operators();
 RandomOperators signal_operators();
 RandomOperators microsoft_operators();
+RandomOperators microsoft_byte_operators();
 // Graphs of several operators: kernels that fuse, computations of shapes, branches and loops.
 RandomOperators random_graphs();
 

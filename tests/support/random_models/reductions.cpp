@@ -50,7 +50,8 @@ void cumulate(RandomModel& m) {
   const Shape shape = m.shape(1, 4);
   const int64_t rank = std::ssize(shape);
   const std::string x = m.operand(type, shape);
-  auto& node = m.node("CumSum", {x, m.scalar(m.type("li"), static_cast<double>(m.between(-rank, rank - 1)))});
+  auto& node = m.node(m.opset() >= 26 ? "CumProd" : "CumSum",
+                      {x, m.scalar(m.type("li"), static_cast<double>(m.between(-rank, rank - 1)))});
   if (m.flip()) set(node, "exclusive", m.below(2));
   if (m.flip()) set(node, "reverse", m.below(2));
 }
@@ -91,6 +92,7 @@ RandomOperators reduction_operators() {
       TF_SOFTMAX(LogSoftmax),
       TF_SOFTMAX(Hardmax),
       {"CumSum", 11, cumulate},
+      {"CumProd", 26, cumulate},
   };
 #undef TF_REDUCE
 #undef TF_POSITION

@@ -263,6 +263,44 @@ void roi_align(RandomModel& m) {
     set(node, "coordinate_transformation_mode", m.pick({"half_pixel", "output_half_pixel"}));
 }
 
+void max_roi_pool(RandomModel& m) {
+  const int64_t batch = m.between(1, 2), regions = m.between(1, 4);
+  std::vector<double> corners;
+  for (int64_t i = 0; i < regions; ++i) {
+    const double left = m.real(-1, 5), top = m.real(-1, 5);
+    corners.insert(corners.end(), {static_cast<double>(m.below(batch)), left, top});
+    corners.insert(corners.end(), {left + m.real(0, 6), top + m.real(0, 6)});
+  }
+  const std::string x = m.operand(1, {batch, m.extent(4), m.between(4, 9), m.between(4, 9)});
+  auto& node = m.node("MaxRoiPool", {x, m.reals(1, {regions, 5}, corners, m.flip())});
+  set(node, "pooled_shape", Shape{m.between(1, 4), m.between(1, 4)});
+  if (m.flip()) set(node, "spatial_scale", m.real(0.5, 1.5));
+}
+
+void deform_conv(RandomModel& m) {
+  const int64_t group = m.pick(Shape{1, 1, 2}), spread = m.pick(Shape{1, 1, 2}), channels = 2 * m.extent(3),
+                out = group * m.extent(4), batch = m.between(1, 2);
+  const Shape kernel = {m.between(1, 3), m.between(1, 3)}, image = {m.between(3, 7), m.between(3, 7)},
+              strides = {m.between(1, 2), m.between(1, 2)}, dilations = {1, m.between(1, 2)},
+              pads = {m.below(2), m.below(2), m.below(2), 2};
+  Shape offsets = {batch, 2 * spread * kernel[0] * kernel[1]};
+  for (size_t d = 0; d < 2; ++d)
+    offsets.push_back((image[d] + pads[d] + pads[d + 2] - dilations[d] * (kernel[d] - 1) - 1) / strides[d] +
+                      1);
+  Shape mask = offsets;
+  mask[1] /= 2;
+  std::vector<std::string> inputs = {m.operand(1, {batch, channels, image[0], image[1]}),
+                                     m.constant(1, {out, channels / group, kernel[0], kernel[1]})};
+  inputs.push_back(m.operand(1, offsets));
+  if (m.flip()) {
+    inputs.push_back(m.flip() ? m.constant(1, {out}) : "");
+    inputs.push_back(m.operand(1, mask, Fill::kUnit));
+  }
+  auto& node = m.node("DeformConv", inputs);
+  set(node, "pads", pads), set(node, "strides", strides), set(node, "dilations", dilations);
+  set(node, "group", group), set(node, "offset_group", spread);
+}
+
 void col2im(RandomModel& m) {
   // Of one axis, ONNX Runtime adds other elements where it dilates.
   const int64_t axes = m.between(1, 2);
@@ -296,6 +334,8 @@ RandomOperators window_operators() {
           {"GridSample", 16, grid_sample},
           {"AffineGrid", 20, affine_grid},
           {"RoiAlign", 10, roi_align},
+          {"MaxRoiPool", 7, max_roi_pool},
+          {"DeformConv", 19, deform_conv},
           {"Col2Im", 18, col2im}};
 }
 

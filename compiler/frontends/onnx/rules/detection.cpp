@@ -1,10 +1,11 @@
 // Operators of networks that find objects: pooling of regions, and what undoes pooling.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/frontends/onnx/formula.h"
 
 namespace tf::onnx {
 namespace {
@@ -13,6 +14,9 @@ using namespace graph;  // NOLINT(google-build-using-namespace): these files spe
 
 using Ints = std::vector<int64_t>;
 using Result = absl::StatusOr<NodeId>;
+using tensor::Element;
+using tensor::Expr;
+using tensor::imm;
 
 Result roi_align(NodeReader& node) {
   std::vector<NodeId> operands(3);
@@ -78,7 +82,61 @@ Result max_unpool(NodeReader& node) {
   return node.emit(std::move(pad), {y});
 }
 
-constexpr std::array kDetectionRules = {NamedRule{"MaxUnpool", max_unpool}, NamedRule{"RoiAlign", roi_align}};
+// Which elements of an axis each bin of each region covers: bool [regions, bins, extent].
+Term covered(const Term& first, const Term& last, int64_t bins, int64_t extent) {
+  Formula& f = first.formula();
+  const Element element = first.element();
+  const auto nearest = [](const Term& x) { return where(x < 0.0, -floor(0.5 - x), floor(x + 0.5)); };
+  const Term start = reshape(nearest(first), std::vector<Expr>{first.extents()[0], imm(1), imm(1)});
+  const Term end = reshape(nearest(last), std::vector<Expr>{first.extents()[0], imm(1), imm(1)});
+  const Term size = max(end - start + 1.0, 1.0) / static_cast<double>(bins);
+  const Term bin = f.iota(bins, 1, 3, element), place = f.iota(extent, 2, 3, element);
+  const Term from = floor(bin * size) + start, to = -floor(-((bin + 1.0) * size)) + start;
+  return both(from <= place, place < to);
+}
+
+// The largest element of each bin of each region (image, left, top, right, bottom); 0 in a bin without elements.
+Result max_roi_pool(NodeReader& node) {
+  Formula f(node);
+  const Term given = f.input(0), x = widened(given), regions = widened(f.input(1));
+  TF_ASSIGN_OR_RETURN(const Ints bins, node.ints_attribute("pooled_shape", {}));
+  const double scale = f.attribute("spatial_scale", 1.0);
+  if (!f.ok()) return f.status();
+  if (x.rank() != 4 || !x.is_float() || regions.rank() != 2 || regions.shape()[1] != 5)
+    return node.invalid("it pools " + to_string(x.type()) + " by regions " + to_string(regions.type()));
+  if (bins.size() != 2 || bins[0] < 1 || bins[1] < 1 || bins[0] > 4096 || bins[1] > 4096)
+    return node.invalid("its pooled_shape is no height and width");
+  const Ints shape = x.shape();
+  const Expr count = regions.extents()[0];
+  const auto column = [&](int64_t i) { return reshape(slice(regions, 1, i, 1), std::vector<Expr>{count}); };
+  const auto corner = [&](int64_t i) { return column(i) * scale; };
+  const Term rows = covered(corner(2), corner(4), bins[0], shape[2]);
+  const Term columns = covered(corner(1), corner(3), bins[1], shape[3]);
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  const auto widen = [](const Term& mask, size_t axis) {
+    std::vector<Expr> extents = mask.extents();
+    extents.insert(extents.begin() + 1, imm(1));
+    extents.insert(extents.begin() + static_cast<int64_t>(axis), imm(1));
+    return reshape(mask, extents);
+  };
+  if (!f.ok()) return f.status();
+  const Term images = gather(x, cast(column(0), Element::kInt64), 0);
+  // [regions, channels, height, 1, width] by columns' bins, then [regions, channels, 1, bins, height] by rows'.
+  const Term wide =
+      reshape(images, std::vector<Expr>{count, imm(shape[1]), imm(shape[2]), imm(1), imm(shape[3])});
+  const Term by_column = reduce(ReduceKind::kMax, where(widen(columns, 2), wide, kNone), {4}, false);
+  const Term turned = reshape(transpose(by_column, {0, 1, 3, 2}),
+                              std::vector<Expr>{count, imm(shape[1]), imm(1), imm(bins[1]), imm(shape[2])});
+  const Term by_row =
+      reduce(ReduceKind::kMax,
+             where(reshape(rows, std::vector<Expr>{count, imm(1), imm(bins[0]), imm(1), imm(shape[2])}),
+                   turned, kNone),
+             {4}, false);
+  return f.result(cast(where(equal(by_row, kNone), 0.0, by_row), given.element()));
+}
+
+constexpr std::array kDetectionRules = {NamedRule{"MaxRoiPool", max_roi_pool},
+                                        NamedRule{"MaxUnpool", max_unpool}, NamedRule{"RoiAlign", roi_align}};
 
 }  // namespace
 

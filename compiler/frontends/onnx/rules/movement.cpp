@@ -379,7 +379,8 @@ constexpr std::array kMovementRules = {NamedRule{"DepthToSpace", depth_to_space}
                                        NamedRule{"ReverseSequence", reverse_sequence},
                                        NamedRule{"SpaceToDepth", space_to_depth},
                                        NamedRule{"Tile", tile},
-                                       NamedRule{"Trilu", trilu}};
+                                       NamedRule{"Trilu", trilu},
+                                       NamedRule{"com.microsoft.Trilu", trilu}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // exact in i32, then scaled; ONNX's operator documentation says the same for each operator here.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -139,15 +140,26 @@ absl::StatusOr<Factors> factors(NodeReader& node, int a, int a_zero, int b, int 
   return Factors{first, second, first_zero, second_zero, 0};
 }
 
+// Of domain com.microsoft, x and y may have their channels last; the weights are the same.
 Result qlinear_conv(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const Factors f, factors(node, 0, 2, 3, 5));
+  TF_ASSIGN_OR_RETURN(Factors f, factors(node, 0, 2, 3, 5));
+  TF_ASSIGN_OR_RETURN(const int64_t channels_last, node.int_attribute("channels_last", 0));
+  Ints perm(static_cast<size_t>(node.rank(f.a)));
+  std::iota(perm.begin(), perm.end(), 0);
+  if (channels_last != 0 && perm.size() > 2) {
+    std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+    TF_ASSIGN_OR_RETURN(f.a, node.emit(Transpose{perm}, {f.a}));
+    std::ranges::sort(perm);
+    std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+  }
   TF_ASSIGN_OR_RETURN(NodeId sum, conv_of(node, f));
   if (node.has(8)) {
     TF_ASSIGN_OR_RETURN(NodeId bias, node.input(8));
     TF_ASSIGN_OR_RETURN(bias, along(node, bias, node.rank(sum), 1));
     TF_ASSIGN_OR_RETURN(sum, binary(node, BinaryKind::kAdd, sum, bias));
   }
-  return requantized(node, sum, {1, 4, 6, 7}, 1);
+  TF_ASSIGN_OR_RETURN(const NodeId y, requantized(node, sum, {1, 4, 6, 7}, 1));
+  return channels_last != 0 ? node.emit(Transpose{perm}, {y}) : y;
 }
 
 Result qlinear_matmul(NodeReader& node) {
@@ -228,7 +240,10 @@ constexpr std::array kQuantizedRules = {NamedRule{"ConvInteger", conv_integer},
                                         NamedRule{"MatMulInteger", matmul_integer},
                                         NamedRule{"QLinearConv", qlinear_conv},
                                         NamedRule{"QLinearMatMul", qlinear_matmul},
-                                        NamedRule{"QuantizeLinear", quantize_linear}};
+                                        NamedRule{"QuantizeLinear", quantize_linear},
+                                        NamedRule{"com.microsoft.DequantizeLinear", dequantize_linear},
+                                        NamedRule{"com.microsoft.QLinearConv", qlinear_conv},
+                                        NamedRule{"com.microsoft.QuantizeLinear", quantize_linear}};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// GridSample and AffineGrid.
+// GridSample, AffineGrid and DeformConv.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/formula.h"
+#include "compiler/frontends/onnx/window.h"
 #include "compiler/graph/element_values.h"
 
 namespace tf::onnx {
@@ -113,15 +114,13 @@ struct Sampled {
   std::optional<Term> weights;
 };
 
-Sampled sampled_at(const GridOptions& options, const Term& grid, const Ints& shape, const Ints& grid_shape) {
-  Formula& f = grid.formula();
-  const size_t spatial = shape.size() - 2;
+// At places [1, batches, places] along each of the spatial axes of x.
+Sampled sampled_at(const GridOptions& options, const std::vector<Term>& places, const Ints& shape) {
+  Formula& f = places[0].formula();
+  const size_t spatial = places.size();
   const int64_t each = options.order + 1;
-  int64_t count = 1, taps = 1;
-  for (size_t d = 0; d < spatial; ++d) {
-    count *= grid_shape[d + 1];
-    taps *= each;
-  }
+  int64_t taps = 1;
+  for (size_t d = 0; d < spatial; ++d) taps *= each;
   std::optional<Term> flat, inside, weights;
   int64_t stride = taps;
   for (size_t d = 0; d < spatial; ++d) {
@@ -129,14 +128,11 @@ Sampled sampled_at(const GridOptions& options, const Term& grid, const Ints& sha
     std::vector<double> offsets;
     for (int64_t t = 0; t < taps; ++t)
       offsets.push_back(static_cast<double>(t / stride % each) - (options.order == 3 ? 1 : 0));
-    // The grid names the last axis first.
-    const Term given =
-        slice(grid, static_cast<int64_t>(spatial) + 1, static_cast<int64_t>(spatial - 1 - d), 1);
     const GridAxis axis(options, shape[d + 2]);
-    const Term place = axis.place(reshape(given, Ints{1, grid_shape[0], count}));
+    const Term& place = places[d];
     Term whole = place;
     if (options.order > 0) {
-      whole = floor(place) + f.floats({taps, 1, 1}, offsets, grid.element());
+      whole = floor(place) + f.floats({taps, 1, 1}, offsets, place.element());
       const Term weight = axis.weight(abs(place - whole));
       weights = weights ? *weights * weight : weight;
     }
@@ -150,6 +146,21 @@ Sampled sampled_at(const GridOptions& options, const Term& grid, const Ints& sha
   return {inside ? where(*inside, *flat, -1.0) : *flat, weights};
 }
 
+std::vector<Term> places_of(const GridOptions& options, const Term& grid, const Ints& shape) {
+  const Ints grid_shape = grid.shape();
+  const auto spatial = static_cast<int64_t>(shape.size()) - 2;
+  const int64_t count =
+      std::accumulate(grid_shape.begin() + 1, grid_shape.end() - 1, int64_t{1}, std::multiplies<>());
+  std::vector<Term> places;
+  for (int64_t d = 0; d < spatial; ++d) {
+    // The grid names the last axis first.
+    const Term given = slice(grid, spatial + 1, spatial - 1 - d, 1);
+    places.push_back(GridAxis(options, shape[static_cast<size_t>(d) + 2])
+                         .place(reshape(given, Ints{1, grid_shape[0], count})));
+  }
+  return places;
+}
+
 // A feature map as rows of all spatial axes, whose places are computed in floats and held in i32.
 absl::StatusOr<int64_t> elements_of_map(NodeReader& node, const Ints& shape) {
   int64_t elements = 1;
@@ -159,6 +170,18 @@ absl::StatusOr<int64_t> elements_of_map(NodeReader& node, const Ints& shape) {
       return node.unsupported(absl::StrCat("a map with an axis of ", shape[d], " elements is not supported"));
   }
   return elements;
+}
+
+// Rows of x [batches, channels, elements].
+Term sample_of(const Term& x, const Sampled& sampled) {
+  Formula& f = x.formula();
+  if (!f.ok()) return x;
+  Ints batches(static_cast<size_t>(x.shape()[0]));
+  std::iota(batches.begin(), batches.end(), 0);
+  const Term rows = f.integers({std::ssize(batches)}, batches, Element::kInt64);
+  std::vector<Term> operands = {x, rows, sampled.places};
+  if (sampled.weights) operands.push_back(*sampled.weights);
+  return f.emit(Sample{}, operands);
 }
 
 Result grid_sample(NodeReader& node) {
@@ -178,14 +201,103 @@ Result grid_sample(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(const int64_t elements, elements_of_map(node, shape));
   const Element computed = element == Element::kFloat64 ? Element::kFloat64 : Element::kFloat32;
   Formula f(node);
-  const Sampled sampled = sampled_at(options, cast(f.term(grid), computed), shape, grid_shape);
-  Ints batches(shape[0]), result(grid_shape.begin(), grid_shape.end() - 1);
-  std::iota(batches.begin(), batches.end(), 0);
+  const std::vector<Term> places = places_of(options, cast(f.term(grid), computed), shape);
+  if (!f.ok()) return f.status();
+  Ints result(grid_shape.begin(), grid_shape.end() - 1);
   result.insert(result.begin() + 1, shape[1]);
-  std::vector<Term> operands = {reshape(f.term(x), Ints{shape[0], shape[1], elements}),
-                                f.integers({shape[0]}, batches, Element::kInt64), sampled.places};
-  if (sampled.weights) operands.push_back(*sampled.weights);
-  return f.result(reshape(f.emit(Sample{}, operands), result));
+  const Term rows = reshape(f.term(x), Ints{shape[0], shape[1], elements});
+  return f.result(reshape(sample_of(rows, sampled_at(options, places, shape)), result));
+}
+
+// The shapes of a DeformConv: x [n, channels, spatial…], weights [out, channels / groups, kernel…], of which each group of
+// channels has offsets of its own.
+struct Deformed {
+  Ints x, w, result;  // the result's spatial extents
+  int64_t groups = 1, offset_groups = 1, taps = 1, count = 1;
+};
+
+absl::StatusOr<Deformed> read_deformed(NodeReader& node, const Term& x, const Term& w, const Window& window) {
+  Deformed d{x.shape(), w.shape(), {}};
+  TF_ASSIGN_OR_RETURN(d.groups, node.int_attribute("group", 1));
+  TF_ASSIGN_OR_RETURN(d.offset_groups, node.int_attribute("offset_group", 1));
+  if (d.groups < 1 || d.offset_groups < 1 || d.x[1] != d.w[1] * d.groups || d.w[0] % d.groups != 0 ||
+      d.x[1] % d.offset_groups != 0)
+    return node.invalid(absl::StrCat("weights ", to_string(w.type()), " in ", d.groups, " groups and ",
+                                     d.offset_groups, " of offsets do not fit ", to_string(x.type())));
+  for (size_t i = 0; i + 2 < d.x.size(); ++i) {
+    const int64_t padded = d.x[i + 2] + window.pads_begin[i] + window.pads_end[i];
+    const int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    if (padded < reach)
+      return node.invalid(absl::StrCat("its kernel is larger than axis ", i + 2, " of its operand"));
+    d.result.push_back((padded - reach) / window.strides[i] + 1);
+    d.taps *= window.kernel[i];
+    d.count *= d.result.back();
+  }
+  return d;
+}
+
+// Where each tap of each result reads x, along each axis: [1, n * offset groups, taps * results].
+std::vector<Term> deformed_places(const Deformed& d, const Window& window, const Term& offsets) {
+  Formula& f = offsets.formula();
+  const int64_t axes = std::ssize(d.result), rows = d.x[0] * d.offset_groups;
+  Ints shape = {rows, d.taps, axes};
+  shape.insert(shape.end(), d.result.begin(), d.result.end());
+  const Term all = reshape(offsets, shape);
+  shape.erase(shape.begin() + 2);
+  std::vector<Term> places;
+  int64_t inner = d.taps;
+  for (size_t i = 0; i < d.result.size(); ++i) {
+    inner /= window.kernel[i];
+    std::vector<double> taps, starts;
+    for (int64_t t = 0; t < d.taps; ++t)
+      taps.push_back(static_cast<double>(t / inner % window.kernel[i] * window.dilations[i]));
+    for (int64_t o = 0; o < d.result[i]; ++o)
+      starts.push_back(static_cast<double>(o * window.strides[i] - window.pads_begin[i]));
+    Ints along_taps(shape.size(), 1), along_result(shape.size(), 1);
+    along_taps[1] = d.taps;
+    along_result[i + 2] = d.result[i];
+    const Term given = reshape(slice(all, 2, static_cast<int64_t>(i), 1), shape);
+    const Term place = given + f.floats(along_taps, taps, offsets.element()) +
+                       f.floats(along_result, starts, offsets.element());
+    places.push_back(reshape(place, Ints{1, rows, d.taps * d.count}));
+  }
+  return places;
+}
+
+// A product of the weights with what each tap reads, linearly interpolated, times a mask. Beyond x are zeros.
+Result deform_conv(NodeReader& node) {
+  Formula f(node);
+  const Term given = f.input(0), x = widened(given), w = widened(f.input(1)), offsets = widened(f.input(2));
+  if (!f.ok()) return f.status();
+  if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank() || !x.is_float())
+    return node.invalid("weights " + to_string(w.type()) + " do not fit " + to_string(x.type()));
+  const Ints kernel = w.shape();
+  TF_ASSIGN_OR_RETURN(const Window window, read_window(node, x.id(), Ints(kernel.begin() + 2, kernel.end())));
+  TF_ASSIGN_OR_RETURN(const Deformed d, read_deformed(node, x, w, window));
+  TF_ASSIGN_OR_RETURN(const int64_t elements, elements_of_map(node, d.x));
+  const auto has_shape = [&](const Term& operand, int64_t channels) {
+    Ints want = {d.x[0], channels};
+    want.insert(want.end(), d.result.begin(), d.result.end());
+    return operand.shape() == want;
+  };
+  const int64_t rows = d.x[0] * d.offset_groups, places = d.taps * d.count;
+  if (!has_shape(offsets, d.offset_groups * d.taps * std::ssize(d.result)))
+    return node.invalid("its offsets are " + to_string(offsets.type()));
+  const Term image = reshape(x, Ints{rows, d.x[1] / d.offset_groups, elements});
+  Term read = sample_of(image, sampled_at({}, deformed_places(d, window, offsets), d.x));
+  if (f.has(4)) {
+    const Term mask = widened(f.input(4));
+    if (f.ok() && !has_shape(mask, d.offset_groups * d.taps))
+      return node.invalid("its mask is " + to_string(mask.type()));
+    read = read * reshape(mask, Ints{rows, 1, places});
+  }
+  Term y = matmul(reshape(w, Ints{d.groups, d.w[0] / d.groups, d.w[1] * d.taps}),
+                  reshape(read, Ints{d.x[0], d.groups, d.w[1] * d.taps, d.count}));
+  Ints result = {d.x[0], d.w[0]};
+  result.insert(result.end(), d.result.begin(), d.result.end());
+  y = reshape(y, result);
+  if (f.has(3)) y = y + along_axis(widened(f.input(3)), 1, y.rank());
+  return f.result(cast(y, given.element()));
 }
 
 // From -1 to 1: the places of the outermost elements' centers, or of their outer edges.
@@ -243,6 +355,7 @@ Result affine_grid(NodeReader& node) {
 }
 
 constexpr std::array kSamplingRules = {NamedRule{"AffineGrid", affine_grid},
+                                       NamedRule{"DeformConv", deform_conv},
                                        NamedRule{"GridSample", grid_sample}};
 
 }  // namespace

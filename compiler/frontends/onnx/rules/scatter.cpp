@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/frontends/onnx/formula.h"
 
 namespace tf::onnx {
 namespace {
@@ -42,9 +42,35 @@ absl::StatusOr<NodeId> scatter_nd(NodeReader& node) {
   return node.emit(op, std::move(all));
 }
 
-constexpr std::array kScatterRules = {NamedRule{"Scatter", scatter_elements},
-                                      NamedRule{"ScatterElements", scatter_elements},
-                                      NamedRule{"ScatterND", scatter_nd}};
+// Updates behind each other along the axis, from the place on that operand 2 gives for each batch; `circular` goes on at
+// the axis's start.
+absl::StatusOr<NodeId> tensor_scatter(NodeReader& node) {
+  Formula f(node);
+  const Term cache = f.input(0), update = f.input(1);
+  const int64_t axis = f.axis(f.attribute("axis", int64_t{-2}), cache.rank());
+  const std::string mode = f.attribute("mode", "linear");
+  if (!f.ok()) return f.status();
+  if (mode != "linear" && mode != "circular") return node.invalid("its mode is '" + mode + "'");
+  if (axis == 0 || update.rank() != cache.rank())
+    return node.invalid(absl::StrCat("it puts ", to_string(update.type()), " into ", to_string(cache.type()),
+                                     " along axis ", axis));
+  std::vector<int64_t> want = cache.shape(), column(want.size(), 1);
+  const auto extent = static_cast<double>(want[static_cast<size_t>(axis)]);
+  column[0] = want[0];
+  want[static_cast<size_t>(axis)] = update.shape()[static_cast<size_t>(axis)];
+  if (update.shape() != want)
+    return node.invalid("its update is " + to_string(update.type()) + ", its cache " +
+                        to_string(cache.type()));
+  Term places = f.iota(want[static_cast<size_t>(axis)], axis, cache.rank(), tensor::Element::kInt64);
+  if (f.has(2)) places = places + reshape(cast(f.input(2), tensor::Element::kInt64), column);
+  if (mode == "circular") places = places - (places / extent) * extent;
+  const std::array operands = {cache, expand(places, update.extents()), update};
+  return f.result(f.emit(ScatterElements{ScatterKind::kPut, axis}, operands));
+}
+
+constexpr std::array kScatterRules = {
+    NamedRule{"Scatter", scatter_elements}, NamedRule{"ScatterElements", scatter_elements},
+    NamedRule{"ScatterND", scatter_nd}, NamedRule{"TensorScatter", tensor_scatter}};
 
 }  // namespace
 

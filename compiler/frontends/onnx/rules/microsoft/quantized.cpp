@@ -166,6 +166,28 @@ Result dynamic_quantize_matmul(NodeReader& node) {
   return f.result(y);
 }
 
+// Σ (a - a_zero) * (b - b_zero) + bias, times both scales and alpha; quantized again if operand 7 is there.
+Result qgemm(NodeReader& node) {
+  Formula f(node);
+  const graph::MatMul op{f.attribute("transA", int64_t{0}) != 0, f.attribute("transB", int64_t{0}) != 0};
+  const double alpha = f.attribute("alpha", 1.0);
+  if (!f.ok() || f.input(0).rank() != 2 || f.input(3).rank() != 2) return node.invalid("needs two matrices");
+  const Factors factors{f.input(0).id(), f.input(3).id(), optional_operand(f, 2), optional_operand(f, 5)};
+  TF_ASSIGN_OR_RETURN(const NodeId product, matmul_of(node, factors, op));
+  Term sum = f.term(product);
+  if (f.has(6)) sum = sum + f.input(6);
+  const Term b_scale = f.input(4);
+  if (!f.ok()) return f.status();
+  TF_ASSIGN_OR_RETURN(const NodeId scale, along(node, b_scale.id(), 2, 1));
+  const Term y = cast(sum, kWide) * (f.input(1) * f.term(scale) * alpha);
+  return f.has(7) ? stored(f, y, 7, Element::kUInt8) : f.result(y);
+}
+
+Result qlinear_where(NodeReader& node) {
+  Formula f(node);
+  return stored(f, where(f.input(0), real_operand(f, 1), real_operand(f, 4)), 7, f.input(1).element());
+}
+
 Result qattention(NodeReader& node) {
   Formula f(node);
   if (f.has(8)) return node.unsupported("past keys and values are not supported");
@@ -181,6 +203,7 @@ constexpr std::array kMicrosoftQuantizedRules = {
     NamedRule{"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float},
     NamedRule{"com.microsoft.NhwcMaxPool", nhwc_max_pool},
     NamedRule{"com.microsoft.QAttention", qattention},
+    NamedRule{"com.microsoft.QGemm", qgemm},
     NamedRule{"com.microsoft.QLinearAdd", qlinear_binary<graph::BinaryKind::kAdd>},
     NamedRule{"com.microsoft.QLinearAveragePool", qlinear_average_pool},
     NamedRule{"com.microsoft.QLinearConcat", qlinear_concat},
@@ -188,7 +211,8 @@ constexpr std::array kMicrosoftQuantizedRules = {
     NamedRule{"com.microsoft.QLinearLeakyRelu", qlinear_leaky_relu},
     NamedRule{"com.microsoft.QLinearMul", qlinear_binary<graph::BinaryKind::kMul>},
     NamedRule{"com.microsoft.QLinearSigmoid", qlinear_sigmoid},
-    NamedRule{"com.microsoft.QLinearSoftmax", qlinear_softmax}};
+    NamedRule{"com.microsoft.QLinearSoftmax", qlinear_softmax},
+    NamedRule{"com.microsoft.QLinearWhere", qlinear_where}};
 
 }  // namespace
 

@@ -133,6 +133,58 @@ TEST(HostFunctions, CumulativeSums) {
   EXPECT_THAT(refusal(cumulative(Element::kInt8, 0, false, false)), HasSubstr("takes no i8"));
 }
 
+TEST(HostFunctions, CumulativeProducts) {
+  for (const Element element : {kF32, Element::kFloat64, Element::kFloat16, kI32, kI64}) {
+    const auto products = [&](double axis, bool exclusive, bool reverse, bool known = false) {
+      OneNode test = cumulative(element, axis, exclusive, reverse);
+      test.op_type = "CumProd", test.opset = 26;
+      test.operands[0].known = known;  // then it is computed when the model is read
+      return node_outputs(test);
+    };
+    EXPECT_EQ(products(1, false, false), (Doubles{1, 2, 6, 4, 20, 120}));
+    EXPECT_EQ(products(-2, false, false, true), (Doubles{1, 2, 3, 4, 10, 18}));
+    EXPECT_EQ(products(1, true, true), (Doubles{6, 3, 1, 30, 6, 1}));
+  }
+}
+
+TEST(HostFunctions, BitCastKeepsBits) {
+  const auto bits = [](Operand x, Element to) {
+    return OneNode{
+        .op_type = "BitCast", .opset = 26, .operands = {std::move(x)}, .attributes = [=](auto& node) {
+          set(node, "to", onnx_type(to));
+        }};
+  };
+  for (const bool known : {false, true}) {
+    EXPECT_EQ(node_outputs(bits({kF32, {2}, {1, -2}, known}, Element::kUInt32)),
+              (Doubles{0x3f800000, 0xc0000000}));
+    EXPECT_EQ(node_outputs(bits({kI64, {1}, {0x3ff8000000000000}, known}, Element::kFloat64)), Doubles{1.5});
+    EXPECT_EQ(node_outputs(bits({Element::kUInt16, {1}, {0xffff}, known}, Element::kInt16)), Doubles{-1});
+  }
+  EXPECT_THAT(refusal(bits({kF32, {2}, {1, 2}}, kI64)), HasSubstr("whose elements have another size"));
+}
+
+TEST(HostFunctions, TensorScatterPutsRowsIntoACache) {
+  const auto cache = [](std::optional<Doubles> places, const char* mode, int axis,
+                        std::vector<int64_t> update) {
+    Doubles values(static_cast<size_t>(update[0] * update[1] * update[2]));
+    std::iota(values.begin(), values.end(), 1);
+    OneNode test{.op_type = "TensorScatter",
+                 .operands = {{kF32, {2, 3, 2}, Doubles(12)}, {kF32, update, values}},
+                 .attributes = [=](auto& node) { set(node, "mode", mode), set(node, "axis", axis); }};
+    if (places) test.operands.push_back({kI64, {2}, *places});
+    return test;
+  };
+  EXPECT_EQ(node_outputs(cache(Doubles{1, 0}, "linear", -2, {2, 2, 2})),
+            (Doubles{0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0}));
+  EXPECT_EQ(node_outputs(cache(Doubles{2, 1}, "circular", 1, {2, 2, 2})),
+            (Doubles{3, 4, 0, 0, 1, 2, 0, 0, 5, 6, 7, 8}));
+  EXPECT_EQ(node_outputs(cache({}, "linear", 2, {2, 3, 1})), (Doubles{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0}));
+  EXPECT_THAT(refusal(cache(Doubles{2, 1}, "linear", 1, {2, 2, 2})), HasSubstr("an index lies outside"));
+  EXPECT_THAT(refusal(cache({}, "linear", 0, {2, 3, 2})), HasSubstr("along axis 0"));
+  EXPECT_THAT(refusal(cache({}, "ring", 1, {2, 3, 2})), HasSubstr("its mode is 'ring'"));
+  EXPECT_THAT(refusal(cache({}, "linear", 1, {2, 3, 1})), HasSubstr("its update is f32[2, 3, 1]"));
+}
+
 TEST(HostFunctions, Determinants) {
   EXPECT_EQ(node_outputs({.op_type = "Det", .operands = {{kF32, {2, 2, 2}, {1, 2, 3, 4, 2, 0, 0, 3}}}}),
             (Doubles{-2, 6}));

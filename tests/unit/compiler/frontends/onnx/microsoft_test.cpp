@@ -155,6 +155,57 @@ TEST(Microsoft, WeightsOfFewBits) {
   }
 }
 
+// Two numbers in each byte, the first in its lower half.
+Doubles packed(const std::vector<int64_t>& q) {
+  Doubles bytes;
+  for (size_t i = 0; i < q.size(); i += 2) bytes.push_back(static_cast<double>(q[i] + 16 * q[i + 1]));
+  return bytes;
+}
+
+TEST(Microsoft, RowsOfFewBits) {
+  // A table of 3 rows of 32 numbers in two blocks, of which rows 2 and 0 are read.
+  std::vector<int64_t> q;
+  for (int64_t i = 0; i < 96; ++i) q.push_back(i * 5 % 16);
+  const Doubles scale = {0.5, 0.25, 1, 2, 3, 0.125};
+  const std::vector<int64_t> zero = {3, 5, 1, 7, 15, 0};
+  for (const bool has_zeros : {false, true}) {
+    Doubles want;
+    for (size_t row : {2, 0})
+      for (size_t i = 0; i < 32; ++i)
+        want.push_back(static_cast<double>(q[row * 32 + i] - (has_zeros ? zero[row * 2 + i / 16] : 8)) *
+                       scale[row * 2 + i / 16]);
+    OneNode test =
+        microsoft("GatherBlockQuantized",
+                  {bytes({3, 16}, packed(q), true), {Element::kInt64, {2, 1}, {2, -3}}, known({3, 2}, scale)},
+                  [](auto& node) { set(node, "block_size", 16); });
+    if (has_zeros) test.operands.push_back(bytes({3, 1}, packed(zero), true));
+    EXPECT_EQ(node_outputs(test), want);
+    EXPECT_EQ((*run_node(test))[0].shape, (std::vector<int64_t>{2, 1, 32}));
+  }
+}
+
+TEST(Microsoft, WeightsByQuantiles) {
+  // K = 3, N = 2: six weights, the first in the upper half of its byte, in blocks of four.
+  const auto product = [](int64_t type) {
+    return node_outputs(microsoft(
+        "MatMulBnb4", {floats({1, 3}, {1, 2, 4}), bytes({3}, {0x07, 0xf3, 0xb8}, true), known({2}, {2, 10})},
+        [&](auto& node) {
+          set(node, "K", 3), set(node, "N", 2), set(node, "block_size", 4);
+          set(node, "quant_type", type);
+        }));
+  };
+  expect_values(product(0), {2 * (0 + 2 * 0.25 + 4 * -0.25), 2 * 1 + 10 * (2 * -1 + 4 * -0.0)});
+  expect_values(product(1), {2 * (-1 + 0 + 4 * 1), 2 * -0.39491749 + 10 * (2 * 0.33791524 + 4 * 0.0795803)});
+}
+
+TEST(Microsoft, DistancesOfRows) {
+  const Operand a = floats({2, 2}, {0, 0, 1, 2}), b = floats({3, 2}, {3, 4, 0, 0, 1, 1});
+  expect_values(node_outputs(microsoft("CDist", {a, b})), {25, 0, 2, 8, 5, 1});
+  expect_values(
+      node_outputs(microsoft("CDist", {a, b}, [](auto& node) { set(node, "metric", "euclidean"); })),
+      {5, 0, std::sqrt(2.0), std::sqrt(8.0), std::sqrt(5.0), 1});
+}
+
 // The byte nearest to v over the scale, plus the zero point.
 double stored(double v, double scale, double zero) {
   return std::clamp(std::nearbyint(v / scale) + zero, 0.0, 255.0);
@@ -231,6 +282,72 @@ TEST(Microsoft, ProductsOfBytes) {
   expect_values(node_outputs(microsoft("DynamicQuantizeMatMul", {floats({1, 2}, {1, 5.1}), b,
                                                                  known({}, {0.5}), bytes({}, {5}, true)})),
                 {0.01 * (50 * 4 + 255 * 245), 0.01 * (50 * 3 - 255 * 2)}, 1e-4);
+}
+
+TEST(Microsoft, ProductsOfBytesQuantizedAgain) {
+  const Operand a = bytes({2, 2}, {1, 200, 128, 7}), b = bytes({2, 2}, {9, 250, 8, 3}, true),
+                bias{Element::kInt32, {2}, {1000, -50}, true};
+  const auto sums = [](double a0, double a1, double b0, double b1, double c) {
+    return (a0 - 100) * (b0 - 5) + (a1 - 100) * (b1 - 5) + c;
+  };
+  Doubles want = {sums(1, 200, 9, 250, 1000), sums(1, 200, 8, 3, -50), sums(128, 7, 9, 250, 1000),
+                  sums(128, 7, 8, 3, -50)};
+  for (double& v : want) v *= 2 * 0.5 * 0.125;
+  OneNode test = microsoft("QGemm",
+                           {a, known({}, {0.5}), bytes({}, {100}, true), b, known({2}, {0.125, 0.125}),
+                            bytes({2}, {5, 5}, true), bias},
+                           [](auto& node) { set(node, "transB", 1), set(node, "alpha", 2.0); });
+  EXPECT_EQ(node_outputs(test), want);
+  test.operands.push_back(known({}, {40}));
+  test.operands.push_back(bytes({}, {90}, true));
+  EXPECT_EQ(node_outputs(test), mapped(want, [](double v) { return stored(v, 40, 90); }));
+}
+
+TEST(Microsoft, BytesByACondition) {
+  const Operand condition{Element::kBool, {3, 1}, {1, 0, 1}};
+  EXPECT_EQ(node_outputs(microsoft("QLinearWhere",
+                                   {condition, bytes({3, 2}, {0, 60, 128, 200, 255, 131}), known({}, {0.5}),
+                                    bytes({}, {128}, true), bytes({1, 2}, {7, 250}), known({}, {0.25}),
+                                    bytes({}, {10}, true), known({}, {1}), bytes({}, {100}, true)})),
+            (Doubles{36, 66, 99, 160, 164, 102}));
+}
+
+TEST(Microsoft, ConvolutionOfBytesWithChannelsLast) {
+  // One tap a channel: y = x · w + bias at every other pixel.
+  const Doubles x = {1, 2, 3, 4, 5, 6, 7, 8};
+  const OneNode test =
+      microsoft("QLinearConv",
+                {bytes({1, 2, 2, 2}, x),
+                 known({}, {1}),
+                 bytes({}, {1}, true),
+                 {Element::kInt8, {3, 2, 1, 1}, {1, 0, 0, 1, 1, -1}, true},
+                 known({}, {2}),
+                 {Element::kInt8, {1}, {0}, true},
+                 known({}, {1}),
+                 bytes({}, {10}, true),
+                 {Element::kInt32, {3}, {0, 3, 0}, true}},
+                [](auto& node) {
+                  set(node, "channels_last", 1), set(node, "strides", std::vector<int64_t>{1, 2});
+                });
+  EXPECT_EQ(node_outputs(test), (Doubles{10, 18, 8, 18, 26, 8}));
+  EXPECT_EQ((*run_node(test))[0].shape, (std::vector<int64_t>{1, 2, 1, 3}));
+}
+
+TEST(Microsoft, TakesWhatOnnxHasToo) {
+  EXPECT_EQ(node_outputs(microsoft(
+                "QuantizeLinear",
+                {floats({3}, {-1, 0.5, 400}), known({}, {0.01}), {Element::kUInt16, {1}, {200}, true}})),
+            (Doubles{100, 250, 40200}));
+  EXPECT_EQ(node_outputs(microsoft(
+                "DequantizeLinear",
+                {{Element::kInt16, {2}, {-300, 7}}, known({}, {0.5}), {Element::kInt16, {1}, {-100}, true}})),
+            (Doubles{-100, 53.5}));
+  EXPECT_EQ(node_outputs(microsoft("Trilu", {floats({2, 2}, {1, 2, 3, 4})},
+                                   [](auto& node) { set(node, "upper", 0); })),
+            (Doubles{1, 0, 3, 4}));
+  EXPECT_EQ(node_outputs(microsoft("TransposeMatMul", {floats({2, 1}, {1, 2}), floats({2, 1}, {3, 4})},
+                                   [](auto& node) { set(node, "transA", 1); })),
+            Doubles{11});
 }
 
 // [batch, heads, rows, size] → [batch, rows, heads * size].
