@@ -1,7 +1,5 @@
 #include "compiler/driver/build_model.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -9,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"
-#include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/zoo/zoo.h"
@@ -18,6 +15,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/recipes/recipes.h"
 #include "compiler/schedule/numerics.h"
+#include "tests/integration/compiler/built_models.h"
 #include "tests/support/onnx/model_writer.h"
 #include "tests/unit/compiler/graph/random_graph.h"
 
@@ -27,15 +25,8 @@ namespace {
 using driver::LoadedModel;
 using graph::HostTensor;
 
-class BuildModel : public testing::Test {
+class BuildModel : public BuiltModels {
  protected:
-  void SetUp() override {
-    auto pool = BuildPool::create({.workers = 2, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
-    ASSERT_TRUE(pool.ok()) << pool.status();
-    pool_ = *std::move(pool);
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   // Builds with default schedules, or with those given, into a folder of that name.
   absl::StatusOr<ModelReport> build(const graph::Program& program, const std::string& name,
                                     std::vector<std::optional<ScheduleChoice>> choices = {}) {
@@ -47,10 +38,6 @@ class BuildModel : public testing::Test {
   absl::StatusOr<graph::Program> plan(graph::Graph graph) const {
     return graph::plan_program(std::move(graph), {.lanes = target_.fp32_lanes()});
   }
-
-  const target::Target target_ = target::host_target();
-  const std::string root_ = testing::TempDir() + "build_model_test." + std::to_string(getpid());
-  std::unique_ptr<BuildPool> pool_;
 };
 
 double largest(const std::vector<HostTensor>& values) {
