@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -50,6 +51,9 @@ uint64_t promised_bytes(std::ifstream& file, const Elf64_Ehdr& header) {
 }  // namespace
 
 absl::Status check_library_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))  // reading a pipe would wait
+    return absl::FailedPreconditionError(absl::StrCat(path, " is not a file: build the model again"));
   std::ifstream file(path, std::ios::binary), self("/proc/self/exe", std::ios::binary);
   const std::optional<Elf64_Ehdr> header = read_header(file), own = read_header(self);
   if (!header)
