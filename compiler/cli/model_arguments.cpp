@@ -46,7 +46,7 @@ std::vector<CLI::Option*> add_graph_options(CLI::App& command, ModelArguments& a
               .add_option("--dim", arguments.dims,
                           "NAME=N: value of a named dimension of the network, or, where a library for all "
                           "sizes is built, "
-                          "NAME=LEAST..MOST; repeatable")
+                          "NAME=LEAST..MOST, or NAME=LEAST..MOST:N for multiples of N; repeatable")
               ->allow_extra_args(false),
           command
               .add_option("--input", arguments.inputs,
@@ -81,21 +81,25 @@ namespace {
 
 struct Dims {
   tensor::Binding values;
-  std::vector<tensor::Dimension> ranges;
+  std::vector<graph::NamedDimension> ranges;
 };
 
-// NAME=N or NAME=LEAST..MOST.
+// NAME=N, NAME=LEAST..MOST or NAME=LEAST..MOST:MULTIPLE.
 absl::Status read_dim(const std::string& text, Dims& dims) {
   const size_t equals = text.rfind('=');
   const std::string name = text.substr(0, equals == std::string::npos ? 0 : equals);
   const std::string range = name.empty() ? "" : text.substr(equals + 1);
   const size_t dots = range.find("..");
-  int64_t low = 0, high = 0;
+  int64_t low = 0, high = 0, multiple_of = 1;
   const bool is_range = dots != std::string::npos;
-  if (!absl::SimpleAtoi(range.substr(0, dots), &low) ||
-      (is_range && !absl::SimpleAtoi(range.substr(dots + 2), &high)))
+  const std::vector<std::string> rest =
+      absl::StrSplit(is_range ? range.substr(dots + 2) : "0", absl::MaxSplits(':', 1));
+  if (!absl::SimpleAtoi(range.substr(0, dots), &low) || !absl::SimpleAtoi(rest[0], &high) ||
+      (rest.size() > 1 && !absl::SimpleAtoi(rest[1], &multiple_of)))
     return absl::InvalidArgumentError(absl::StrCat(
-        "--dim ", text, ": write it as NAME=N, as in --dim batch=4, or as a range, as in --dim batch=1..64"));
+        "--dim ", text,
+        ": write it as NAME=N, as in --dim batch=4, or as a range, as in --dim batch=1..64, or --dim "
+        "height=32..512:32 for multiples of 32"));
   const bool is_known = dims.values.contains(name) || std::ranges::any_of(dims.ranges, [&](const auto& dim) {
                           return dim.var->name == name;
                         });
@@ -103,8 +107,13 @@ absl::Status read_dim(const std::string& text, Dims& dims) {
   if (is_range && (low < 1 || high < low || high > tensor::Dimension().high))
     return absl::InvalidArgumentError(absl::StrCat(
         "--dim ", text, ": a range goes from 1 or more up to at most ", tensor::Dimension().high));
+  if (is_range && multiple_of < 1)
+    return absl::InvalidArgumentError(absl::StrCat("--dim ", text, ": sizes are multiples of 1 or more"));
+  if (is_range && (low % multiple_of != 0 || high % multiple_of != 0))
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dim ", text, ": a range of multiples begins and ends with a multiple of ", rest[1]));
   if (is_range)
-    dims.ranges.push_back({tensor::var(name), low, high});
+    dims.ranges.push_back({{tensor::var(name), low, high}, multiple_of});
   else
     dims.values[name] = low;
   return absl::OkStatus();
@@ -129,7 +138,7 @@ absl::StatusOr<frontends::ImportOptions> import_options(const ModelArguments& ar
 
 // NAME=N,N,… for each dimension with a range; all combinations.
 absl::StatusOr<std::vector<tensor::Binding>> read_anchors(const std::vector<std::string>& texts,
-                                                          const std::vector<tensor::Dimension>& ranges) {
+                                                          const std::vector<graph::NamedDimension>& ranges) {
   std::map<std::string, std::vector<int64_t>> sizes;
   for (const std::string& text : texts) {
     const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
@@ -140,16 +149,18 @@ absl::StatusOr<std::vector<tensor::Binding>> read_anchors(const std::vector<std:
                                                      "' a range, as in --dim ", parts[0], "=1..64"));
     for (const absl::string_view number : absl::StrSplit(parts.size() > 1 ? parts[1] : "", ',')) {
       int64_t size = 0;
-      if (!absl::SimpleAtoi(number, &size) || size < dim->low || size > dim->high)
-        return absl::InvalidArgumentError(absl::StrCat("--at ", text, ": write sizes from ", dim->low, " to ",
-                                                       dim->high, ", as in --at ", parts[0], "=", dim->low,
-                                                       ",", dim->high));
+      if (!absl::SimpleAtoi(number, &size) || size < dim->low || size > dim->high ||
+          size % dim->multiple_of != 0)
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--at ", text, ": write sizes from ", dim->low, " to ", dim->high,
+            dim->multiple_of > 1 ? absl::StrCat(" that are multiples of ", dim->multiple_of) : "",
+            ", as in --at ", parts[0], "=", dim->low, ",", dim->high));
       sizes[parts[0]].push_back(size);
     }
   }
   if (sizes.empty()) return std::vector<tensor::Binding>{};
   std::vector<tensor::Binding> anchors = {{}};
-  for (const tensor::Dimension& dim : ranges) {
+  for (const graph::NamedDimension& dim : ranges) {
     if (!sizes.contains(dim.var->name))
       return absl::InvalidArgumentError(absl::StrCat("--at has sizes of some dimensions, but none of '",
                                                      dim.var->name, "': give some, as in --at ",

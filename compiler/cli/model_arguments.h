@@ -25,7 +25,7 @@ void add_sizes_option(CLI::App& command, tensor::Binding& sizes, const std::stri
 struct ModelArguments {
   std::string model;
   std::string target = "host";
-  std::vector<std::string> dims;     // NAME=N or NAME=LEAST..MOST
+  std::vector<std::string> dims;     // NAME=N, NAME=LEAST..MOST or NAME=LEAST..MOST:MULTIPLE
   std::vector<std::string> anchors;  // NAME=N,N,…
   std::vector<std::string> inputs;   // NAME=VALUE
   std::vector<std::string> exposed;  // values inside that become outputs

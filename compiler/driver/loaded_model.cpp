@@ -140,7 +140,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
   }
   for (int32_t i = 0; i < m.dim_count(m.model); ++i) {
     const tf_dim_info& dim = *m.dim(m.model, i);
-    loaded->dims_.push_back({tensor::var(dim.name), dim.low, dim.high});
+    loaded->dims_.push_back({{tensor::var(dim.name), dim.low, dim.high}, dim.multiple_of});
   }
   return loaded;
 }
@@ -152,9 +152,10 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> LoadedModel::shapes_at(const t
       return absl::InvalidArgumentError(absl::StrCat(
           "--dim ", name, "=", size, ": the model has no such dimension",
           dims_.empty() ? ": all its sizes are fixed" : absl::StrCat("; it has: ", dims_text())));
-    if (size < dim->low || size > dim->high)
-      return absl::InvalidArgumentError(absl::StrCat("--dim ", name, "=", size, ": the model was built for ",
-                                                     name, " from ", dim->low, " to ", dim->high));
+    if (size < dim->low || size > dim->high || size % dim->multiple_of != 0)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--dim ", name, "=", size, ": the model was built for ", name, " from ", dim->low, " to ",
+          dim->high, dim->multiple_of > 1 ? absl::StrCat(" in multiples of ", dim->multiple_of) : ""));
   }
   std::vector<std::vector<int64_t>> shapes;
   for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -170,8 +171,9 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> LoadedModel::shapes_at(const t
 }
 
 std::string LoadedModel::dims_text() const {
-  return absl::StrJoin(dims_, ", ", [](std::string* out, const tensor::Dimension& dim) {
+  return absl::StrJoin(dims_, ", ", [](std::string* out, const graph::NamedDimension& dim) {
     absl::StrAppend(out, dim.var->name, "=", dim.low, "..", dim.high);
+    if (dim.multiple_of > 1) absl::StrAppend(out, ":", dim.multiple_of);
   });
 }
 
@@ -215,9 +217,11 @@ bool LoadedModel::is_shape_of(size_t input, const std::vector<int64_t>& shape) c
   const tf_tensor_info& info = *impl_->input(impl_->model, static_cast<int32_t>(input));
   if (shape.size() != inputs_[input].shape.size()) return false;
   for (size_t d = 0; d < shape.size(); ++d) {
-    const bool is_open = info.dims[d] >= 0;
-    const int64_t least = is_open ? dims_[static_cast<size_t>(info.dims[d])].low : inputs_[input].shape[d];
-    if (shape[d] < least || shape[d] > inputs_[input].shape[d]) return false;
+    const int64_t greatest = inputs_[input].shape[d];
+    const graph::NamedDimension dim = info.dims[d] >= 0
+                                          ? dims_[static_cast<size_t>(info.dims[d])]
+                                          : graph::NamedDimension{{nullptr, greatest, greatest}};
+    if (shape[d] < dim.low || shape[d] > dim.high || shape[d] % dim.multiple_of != 0) return false;
   }
   return true;
 }

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/host_tensor.h"
-#include "compiler/tensor/workload.h"
+#include "compiler/graph/program/named_dimension.h"
 
 namespace tf::driver {
 
@@ -31,9 +31,9 @@ class LoadedModel {
   const std::vector<graph::HostTensor>& inputs() const { return inputs_; }
   const std::vector<graph::HostTensor>& outputs() const { return outputs_; }
   // Sizes that may differ from run to run.
-  const std::vector<tensor::Dimension>& dims() const { return dims_; }
+  const std::vector<graph::NamedDimension>& dims() const { return dims_; }
   // The shape of each input at these values of the dimensions; the greatest where none is given. INVALID_ARGUMENT for a
-  // dimension that the model does not have, or a value outside its range.
+  // dimension that the model does not have, or a value that it does not take.
   absl::StatusOr<std::vector<std::vector<int64_t>>> shapes_at(const tensor::Binding& sizes) const;
   // Of each input: tf_tensor_info.index_extent.
   const std::vector<int64_t>& index_extents() const { return index_extents_; }
@@ -68,7 +68,7 @@ class LoadedModel {
   explicit LoadedModel(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
   std::vector<graph::HostTensor> inputs_, outputs_;
-  std::vector<tensor::Dimension> dims_;
+  std::vector<graph::NamedDimension> dims_;
   std::vector<int64_t> index_extents_;
 };
 

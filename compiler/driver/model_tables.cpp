@@ -10,10 +10,12 @@
 #include "base/status.h"
 #include "compiler/driver/element_number.h"
 #include "compiler/driver/size_code.h"
+#include "compiler/graph/dynamic/program_at.h"
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/graph/program/host_calls.h"
 #include "compiler/runtime/blob/model_blob.h"
 #include "compiler/runtime/model.h"
+#include "compiler/tensor/greatest_sizes.h"
 
 namespace tf::driver {
 namespace {
@@ -43,7 +45,7 @@ tensor::Expr offset_of_run(const graph::Program& program, int value) {
 }
 
 runtime::ModelBuffer buffer_of(const graph::Program& program, const graph::MemoryPlan& memory, int value,
-                               uint64_t size_bytes, const std::vector<tensor::Dimension>& dims) {
+                               uint64_t size_bytes, const std::vector<graph::NamedDimension>& dims) {
   const graph::Place& place = memory.places[static_cast<size_t>(value)];
   const auto offset = static_cast<int64_t>(place.offset_bytes);
   const tensor::Expr inner = offset_of_run(program, value);
@@ -58,7 +60,7 @@ runtime::ModelBuffer buffer_of(const graph::Program& program, const graph::Memor
 }
 
 runtime::ModelTensor tensor_of(const graph::Program& program, int value, const std::string& name,
-                               int64_t index_extent, const std::vector<tensor::Dimension>& dims) {
+                               int64_t index_extent, const std::vector<graph::NamedDimension>& dims) {
   const graph::TensorType& type = program.graph.type(program.values[value].node);
   std::vector<runtime::Sized> extents;
   for (const tensor::Expr& extent : type.extents) {
@@ -85,6 +87,7 @@ class StepMaker {
             const std::vector<std::string>& host_functions, Weights& weights)
       : tasks_(model.tasks),
         dims_(model.dims),
+        greatest_(dims_, tensor::greatest_sizes(dims_)),
         kernels_(kernels),
         host_functions_(host_functions),
         weights_(weights) {}
@@ -147,10 +150,7 @@ class StepMaker {
     TF_RETURN_IF_ERROR(check_size(*ports.rbegin(), call.results[0], "the result"));
     step.buffers.push_back(buffer_of(program, memory, call.results[0], ports.rbegin()->size_bytes(), dims_));
     step.dims = {compiled.manifest.dim_values().begin(), compiled.manifest.dim_values().end()};
-    for (size_t i = 0; i < task.dims.size(); ++i) {
-      const tensor::Dimension& dim = dims_[static_cast<size_t>(task.dims[i])];
-      step.dims.push_back(sized(dim.var, dim.high, dims_));
-    }
+    for (const tensor::Expr& dim : task.dims) step.dims.push_back(sized(dim, greatest_(dim), dims_));
     step.workspace_bytes = compiled.manifest.workspace_bytes();
     step.workspace_per_thread_bytes = compiled.manifest.workspace_per_thread_bytes();
     step.flops = task.flops;
@@ -211,7 +211,8 @@ class StepMaker {
   }
 
   const std::vector<graph::Task>& tasks_;
-  const std::vector<tensor::Dimension>& dims_;
+  const std::vector<graph::NamedDimension>& dims_;
+  const graph::Sizes greatest_;
   const std::vector<Kernel>& kernels_;
   const std::vector<std::string>& host_functions_;
   Weights& weights_;
@@ -236,7 +237,7 @@ uint32_t flatten(const graph::Program& program, const graph::MemoryPlan& memory,
   return static_cast<uint32_t>(number);
 }
 
-void describe_tensors(const graph::Program& program, const std::vector<tensor::Dimension>& dims,
+void describe_tensors(const graph::Program& program, const std::vector<graph::NamedDimension>& dims,
                       runtime::ModelProgram& model) {
   const std::vector<NodeId> inputs = program.graph.inputs();
   const std::map<NodeId, int64_t> index_inputs = graph::index_inputs(program.graph);
@@ -268,7 +269,9 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
   Flattened all;
   flatten(program, memory, all);
   runtime::ModelDescription model;
-  for (const tensor::Dimension& dim : program.dims) model.dims.push_back({dim.var->name, dim.low, dim.high});
+  for (const graph::NamedDimension& dim : program.dims)
+    model.dims.push_back(
+        {.name = dim.var->name, .low = dim.low, .high = dim.high, .multiple_of = dim.multiple_of});
   for (size_t i = 0; i < program.variants.size(); ++i) {
     const graph::Variant& variant = program.variants[i];
     model.variants.push_back({flatten(variant.program, memory.variants[i], all), variant.values});

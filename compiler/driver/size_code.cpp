@@ -30,13 +30,13 @@ int64_t code_of(BinaryOp op) {
   }
 }
 
-void append(const tensor::Expr& number, const std::vector<tensor::Dimension>& dims,
+void append(const tensor::Expr& number, const std::vector<graph::NamedDimension>& dims,
             std::vector<int64_t>& code) {
   if (const auto value = tensor::as_int(number)) {
     code.insert(code.end(), {TF_CODE_NUMBER, *value});
   } else if (const auto* var = tensor::as<tensor::VarNode>(number)) {
     const auto dim =
-        std::ranges::find_if(dims, [&](const tensor::Dimension& d) { return d.var.get() == var; });
+        std::ranges::find_if(dims, [&](const graph::NamedDimension& d) { return d.var.get() == var; });
     TF_CHECK(dim != dims.end()) << var->name << " is not a dimension of the model";
     code.insert(code.end(), {TF_CODE_DIM, dim - dims.begin()});
   } else {
@@ -51,7 +51,7 @@ void append(const tensor::Expr& number, const std::vector<tensor::Dimension>& di
 }  // namespace
 
 runtime::Sized sized(const tensor::Expr& number, int64_t greatest,
-                     const std::vector<tensor::Dimension>& dims) {
+                     const std::vector<graph::NamedDimension>& dims) {
   if (!number || tensor::as_int(number)) return greatest;
   std::vector<int64_t> code;
   append(number, dims, code);

@@ -123,7 +123,8 @@ void fill_dims(tf_model* model) {
   const tf_model_header* header = model->run.header;
   const tf_model_dimension* dims = tf_table_at<tf_model_dimension>(header, header->dims);
   for (uint64_t i = 0; i < header->dims.count; ++i)
-    model->dims[i] = {tf_table_at<char>(header, header->strings) + dims[i].name, dims[i].low, dims[i].high};
+    model->dims[i] = {tf_table_at<char>(header, header->strings) + dims[i].name, dims[i].low, dims[i].high,
+                      dims[i].multiple_of};
   for (uint64_t i = 0; i < header->numbers.count; ++i) model->extent_dims[i] = tf_dim_of(header, i);
 }
 
@@ -200,9 +201,9 @@ int32_t read_values(tf_model* model, const tf_tensor* inputs) {
         if (extent != info.extents[k]) return TF_MODEL_BAD_SIZE;
         continue;
       }
-      const tf_dim_info& dim = model->dims[info.dims[k]];
       int64_t& value = model->values[info.dims[k]];
-      if (extent < dim.low || extent > dim.high || (value >= 0 && value != extent)) return TF_MODEL_BAD_SIZE;
+      if (!tf_is_value_of(dims[info.dims[k]], extent) || (value >= 0 && value != extent))
+        return TF_MODEL_BAD_SIZE;
       value = extent;
     }
   }

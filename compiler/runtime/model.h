@@ -61,8 +61,8 @@ TF_MODEL_API int32_t tf_model_run(tf_model* model, const void* const* inputs, vo
  *   error = tf_model_run_sizes(model, &input, &output);
  *   … output.data, output.extents
  *
- * TF_MODEL_BAD_SIZE if an extent is not the fixed one, or outside the dimension's range, or two inputs give one
- * dimension two values. Inputs are used in place if aligned to 64 bytes, else copied, and not written; the data of an
+ * TF_MODEL_BAD_SIZE if an extent is not the fixed one, or not a value of the dimension (tf_dim_info), or two inputs
+ * give one dimension two values. Inputs are used in place if aligned to 64 bytes, else copied, and not written; the data of an
  * empty one may be null.
  * `outputs` has room for one tf_tensor for each output and is filled if the run succeeds. Their data and extents are
  * the model's memory: read them until the next run of this model, or its close. It is allocated once, for the greatest

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 6u
+#define TF_MODEL_VERSION 7u
 
 /* What model.h declares after the prefix tf_model_. */
 #define TF_MODEL_FUNCTIONS(each)                                                                            \
@@ -130,10 +130,11 @@ enum {
 };
 
 typedef struct tf_model_dimension {
-  uint32_t name;    /* offset in strings */
-  uint32_t made_by; /* TF_DIM_* */
-  int64_t low;      /* its least value, at least 0 */
-  int64_t high;     /* its greatest */
+  uint32_t name;       /* offset in strings */
+  uint32_t made_by;    /* TF_DIM_* */
+  int64_t low;         /* its least value, at least 0 */
+  int64_t high;        /* its greatest */
+  int64_t multiple_of; /* its values are multiples of this number, at least 1 */
 } tf_model_dimension;
 
 /* In place of a variant's value: the variant is for every value of the dimension, as for all that are made. */

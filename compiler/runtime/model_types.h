@@ -67,7 +67,8 @@ typedef struct tf_tensor_info {
 /* A dimension: an extent with a name that may differ from run to run. */
 typedef struct tf_dim_info {
   const char* name;
-  int64_t low, high; /* the least and the greatest value, both included */
+  int64_t low, high;   /* the least and the greatest value, both included */
+  int64_t multiple_of; /* values are multiples of this number */
 } tf_dim_info;
 
 /* A tensor of a run: row-major, with as many extents as the tf_tensor_info of its input or output has. */

@@ -16,6 +16,7 @@
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
+#include "compiler/tensor/greatest_sizes.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
 namespace tf::driver {
@@ -128,12 +129,6 @@ proto::Port& add_port(proto::Manifest& manifest, const tensor::BufferNode& buffe
   return port;
 }
 
-tensor::Workload at_greatest_sizes(const tensor::Workload& workload) {
-  tensor::Binding binding;
-  for (const tensor::Dimension& dim : workload.dims) binding[dim.var->name] = dim.high;
-  return tensor::bind(workload, binding).value();
-}
-
 // All but the workspace and how it is launched.
 void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manifest& manifest) {
   manifest.set_abi_version(TF_ABI_VERSION);
@@ -166,7 +161,7 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
   for (const tensor::Buffer& output : job.bound.outputs) {
     add_port(manifest, *output, proto::PORT_ROLE_OUTPUT, lowered);
   }
-  const tensor::Workload greatest = at_greatest_sizes(job.bound);
+  const tensor::Workload greatest = tensor::bind(job.bound, tensor::greatest_sizes(job.bound.dims)).value();
   manifest.set_flops(tensor::count_flops(greatest));
   manifest.set_bytes(tensor::count_bytes(greatest));
   for (const std::string& name : schedule::numerics_of(job.schedule)) manifest.add_numerics(name);

@@ -13,6 +13,7 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/program/host_calls.h"
 #include "compiler/ops/builder.h"
+#include "compiler/tensor/greatest_sizes.h"
 
 namespace tf::graph {
 namespace {
@@ -72,23 +73,6 @@ std::string kind_of(const Call& call) {
   return kind;
 }
 
-// Which of the samples' dimensions each of the workload's is.
-std::vector<int> dims_of(const tensor::Workload& workload, const Samples& samples) {
-  std::vector<int> dims;
-  for (const tensor::Dimension& dim : workload.dims) {
-    const auto found = std::ranges::find_if(
-        samples.dims, [&](const tensor::Dimension& each) { return each.var.same_as(dim.var); });
-    dims.push_back(static_cast<int>(found - samples.dims.begin()));
-  }
-  return dims;
-}
-
-tensor::Binding greatest_sizes(const tensor::Workload& workload) {
-  tensor::Binding binding;
-  for (const tensor::Dimension& dim : workload.dims) binding[dim.var->name] = dim.high;
-  return binding;
-}
-
 using Programs = std::vector<const Program*>;
 
 // Constants of kernels that grow with a size: of a task, the workload's inputs, with the extents of the greatest.
@@ -102,9 +86,8 @@ struct Joined {
 
 class ProgramJoiner {
  public:
-  ProgramJoiner(const Samples& samples, Programs all, const Program& greatest, size_t task_count,
-                Joined& joined)
-      : samples_(samples),
+  ProgramJoiner(Fitters& fitters, Programs all, const Program& greatest, size_t task_count, Joined& joined)
+      : fitters_(fitters),
         all_(std::move(all)),
         greatest_(greatest),
         task_count_(task_count),
@@ -115,10 +98,8 @@ class ProgramJoiner {
     TF_RETURN_IF_ERROR(check_form());
     out.graph.dims.clear();
     out.graph.binding.clear();
-    for (const tensor::Dimension& dim : samples_.dims) {
-      out.graph.dims.push_back(dim);
-      out.graph.binding[dim.var->name] = dim.high;
-    }
+    out.graph.dims.assign(fitters_.samples().dims.begin(), fitters_.samples().dims.end());
+    out.graph.binding = tensor::greatest_sizes(out.graph.dims);
     for (size_t v = 0; v < out.values.size(); ++v) TF_RETURN_IF_ERROR(join_value(v, out));
     for (size_t c = 0; c < out.calls.size(); ++c) TF_RETURN_IF_ERROR(join_call(c, out));
     for (size_t b = 0; b < out.bodies.size(); ++b) {
@@ -127,7 +108,7 @@ class ProgramJoiner {
       const bool has = b < greatest_.bodies.size();
       TF_ASSIGN_OR_RETURN(
           out.bodies[b],
-          ProgramJoiner(samples_, bodies, has ? greatest_.bodies[b] : Program(), task_count_, shared_).run());
+          ProgramJoiner(fitters_, bodies, has ? greatest_.bodies[b] : Program(), task_count_, shared_).run());
     }
     insert_made(out);
     return out;
@@ -157,10 +138,11 @@ class ProgramJoiner {
   absl::StatusOr<Expr> number(const std::function<int64_t(const Program&)>& of, std::string_view what) const {
     std::vector<int64_t> values;
     for (const Program* each : all_) values.push_back(of(*each));
-    const std::optional<Expr> fitted = fit(samples_, values);
+    const std::optional<Expr> fitted = fitters_.fit(values);
     if (fitted) return *fitted;
-    return other_network(absl::StrCat(absl::string_view(what.data(), what.size()), " is ", values[0],
-                                      ", then ", values[1], ", then ", values[2]));
+    return absl::OutOfRangeError(absl::StrCat(
+        "the network is another one at another size: ", absl::string_view(what.data(), what.size()), " is ",
+        values[0], ", then ", values[1], ", then ", values[2]));
   }
 
   int64_t greatest_of(const Expr& number, const Program& out) const { return out.graph.value(number); }
@@ -297,7 +279,7 @@ class ProgramJoiner {
   absl::StatusOr<Task> constant_task(const std::vector<Expr>& elements, tensor::Element element,
                                      const std::vector<int64_t>& shape) const {
     ops::Builder builder;
-    for (const tensor::Dimension& dim : samples_.dims) builder.dimension(dim);
+    for (const tensor::Dimension& dim : fitters_.samples().dims) builder.dimension(dim);
     const auto body = [&](ops::Indices i) {
       Expr place = tensor::imm(0);
       for (size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + i[d];
@@ -317,8 +299,9 @@ class ProgramJoiner {
     task.kernel.ports.outputs.resize(1);
     TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(workload)));
     task.kernel.workload.label = workload.label;
-    task.dims = dims_of(workload, samples_);
-    TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(workload, greatest_sizes(workload)));
+    for (const tensor::Dimension& dim : workload.dims) task.dims.push_back(dim.var);
+    TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
+                        tensor::bind(workload, tensor::greatest_sizes(workload.dims)));
     task.at_sizes = {task.kernel};
     TF_ASSIGN_OR_RETURN(task.at_sizes[0].workload, tensor::parse_workload(tensor::canonical_text(bound)));
     return task;
@@ -333,7 +316,7 @@ class ProgramJoiner {
     out.calls = std::move(calls);
   }
 
-  const Samples& samples_;
+  Fitters& fitters_;
   const Programs all_;
   const Program& greatest_;
   const size_t task_count_;  // of the network
@@ -343,7 +326,7 @@ class ProgramJoiner {
 };
 
 // The kernel for all sizes.
-absl::StatusOr<Task> join_task(const Samples& samples, std::span<const Program> at_points, size_t number,
+absl::StatusOr<Task> join_task(Fitters& fitters, std::span<const Program> at_points, size_t number,
                                const Grown& grown) {
   std::vector<tensor::Workload> bound;
   for (const Program& program : at_points) {
@@ -357,31 +340,38 @@ absl::StatusOr<Task> join_task(const Samples& samples, std::span<const Program> 
   std::map<size_t, std::vector<int64_t>> inputs;
   for (const auto& [place, shape] : grown)
     if (place.first == static_cast<int>(number)) inputs[place.second] = shape;
-  absl::StatusOr<tensor::Workload> joined = join_workloads(samples, bound, inputs);
-  if (!joined.ok())
-    return absl::Status(joined.status().code(),
-                        absl::StrCat("kernel '", task.label, "': ", joined.status().message()));
-  if (joined->dims.empty()) return task;
-  task.dims = dims_of(*joined, samples);
-  TF_ASSIGN_OR_RETURN(const tensor::Workload largest, tensor::bind(*joined, greatest_sizes(*joined)));
+  absl::StatusOr<JoinedWorkload> all = join_workloads(fitters.of_kernels(), bound, inputs);
+  if (!all.ok())
+    return absl::Status(all.status().code(),
+                        absl::StrCat("kernel '", task.label, "': ", all.status().message()));
+  const tensor::Workload& joined = all->workload;
+  if (joined.dims.empty()) return task;
+  tensor::Substitution sizes;
+  for (size_t d = 0; d < joined.dims.size(); ++d) {
+    task.dims.push_back(fitters.in_network(all->dims[d]));
+    sizes[joined.dims[d].var.get()] = task.dims[d];
+  }
+  TF_ASSIGN_OR_RETURN(const tensor::Workload largest,
+                      tensor::bind(joined, tensor::greatest_sizes(joined.dims)));
   task.flops = tensor::count_flops(largest);
   task.bytes = tensor::count_bytes(largest);
-  task.label = absl::StrCat(joined->label, " [",
-                            absl::StrJoin(joined->outputs[0]->extents, ", ",
-                                          [](std::string* out, const Expr& extent) {
-                                            absl::StrAppend(out, tensor::to_string(extent));
-                                          }),
-                            "]");
+  task.label =
+      absl::StrCat(joined.label, " [",
+                   absl::StrJoin(joined.outputs[0]->extents, ", ",
+                                 [&](std::string* out, const Expr& extent) {
+                                   absl::StrAppend(out, tensor::to_string(tensor::substitute(extent, sizes)));
+                                 }),
+                   "]");
   task.at_sizes = {task.kernel};
-  TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(*joined)));
-  task.kernel.workload.label = joined->label;
+  TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(joined)));
+  task.kernel.workload.label = joined.label;
   task.kernel.binding.clear();
   return task;
 }
 
 }  // namespace
 
-absl::StatusOr<Program> join_programs(const Samples& samples, std::span<const Program> at_points,
+absl::StatusOr<Program> join_programs(Fitters& fitters, std::span<const Program> at_points,
                                       const Program& greatest) {
   for (const Program& each : at_points)
     if (each.tasks.size() != at_points[0].tasks.size()) return other_network("it has other kernels");
@@ -389,10 +379,10 @@ absl::StatusOr<Program> join_programs(const Samples& samples, std::span<const Pr
   for (const Program& each : at_points) all.push_back(&each);
   Joined joined;
   const size_t task_count = at_points[0].tasks.size();
-  TF_ASSIGN_OR_RETURN(Program out, ProgramJoiner(samples, all, greatest, task_count, joined).run());
-  out.dims = samples.dims;
+  TF_ASSIGN_OR_RETURN(Program out, ProgramJoiner(fitters, all, greatest, task_count, joined).run());
+  out.dims = fitters.samples().dims;
   for (size_t i = 0; i < out.tasks.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(out.tasks[i], join_task(samples, at_points, i, joined.grown));
+    TF_ASSIGN_OR_RETURN(out.tasks[i], join_task(fitters, at_points, i, joined.grown));
   }
   for (Task& task : joined.tasks) out.tasks.push_back(std::move(task));
   return out;

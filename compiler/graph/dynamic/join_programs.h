@@ -4,15 +4,16 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "compiler/graph/dynamic/fit.h"
+#include "compiler/graph/dynamic/fitters.h"
 #include "compiler/graph/program/program.h"
 
 namespace tf::graph {
 
-// The program that does at each point of the samples what the program of that point does, with memory for the greatest
+// The program that does at each point of the fitters' samples what the program of that point does, with memory for the greatest
 // sizes. `greatest` is the network at these, for constants that grow with a size; it need not have the same kernels where
-// nothing of it is needed. NOT_FOUND, with a difference, if the programs are not the same but for numbers.
-absl::StatusOr<Program> join_programs(const Samples& samples, std::span<const Program> at_points,
+// nothing of it is needed. NOT_FOUND, with a difference, if the programs are not the same but for numbers; OUT_OF_RANGE if a
+// number is no expression that they find.
+absl::StatusOr<Program> join_programs(Fitters& fitters, std::span<const Program> at_points,
                                       const Program& greatest);
 
 }  // namespace tf::graph

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/tensor/text.h"
 
 namespace tf::graph {
 namespace {
@@ -40,14 +41,14 @@ int64_t sort_of(const Expr& expr) {
 
 class WorkloadJoiner {
  public:
-  WorkloadJoiner(const Samples& samples, std::span<const Workload> at_points,
+  WorkloadJoiner(Fitter& fitter, std::span<const Workload> at_points,
                  const std::map<size_t, std::vector<int64_t>>& inputs)
-      : samples_(samples), all_(at_points), inputs_(inputs) {
+      : fitter_(fitter), all_(at_points), inputs_(inputs) {
     vars_.resize(all_.size());
     buffers_.resize(all_.size());
   }
 
-  absl::StatusOr<Workload> run() {
+  absl::StatusOr<JoinedWorkload> run() {
     const Workload& base = all_[0];
     if (!all_equal(all_, [](const Workload& w) { return w.inputs.size(); }) ||
         !all_equal(all_, [](const Workload& w) { return w.stages.size(); }) ||
@@ -78,23 +79,52 @@ class WorkloadJoiner {
           return other_computation("another step is its result");
       out.outputs.push_back(output);
     }
-    for (const tensor::Dimension& dim : samples_.dims)
-      if (used_.contains(dim.var.get())) out.dims.push_back(dim);
+    JoinedWorkload joined;
+    for (const tensor::Dimension& dim : fitter_.samples().dims) {
+      if (!used_.contains(dim.var.get())) continue;
+      out.dims.push_back(dim);
+      joined.dims.push_back(dim.var);
+    }
+    for (const auto& [text, quotient] : quotients_) {
+      out.dims.push_back(quotient.dim);
+      joined.dims.push_back(quotient.value);
+    }
     TF_RETURN_IF_ERROR(tensor::verify(out));
-    return out;
+    joined.workload = std::move(out);
+    return joined;
   }
 
  private:
   absl::StatusOr<Expr> number(const std::vector<int64_t>& values) {
-    const std::optional<Expr> fitted = fit(samples_, values);
+    const std::optional<Expr> fitted = fitter_.fit(values);
     if (!fitted)
-      return other_computation(
+      return absl::OutOfRangeError(
           absl::StrCat("a number is ", values[0], ", then ", values[1], ", then ", values[2]));
-    tensor::for_each(*fitted, [&](const Expr& e) {
+    const Expr number = tensor::rewrite(*fitted, [&](const Expr& e) {
+      const auto* binary = as<tensor::Binary>(e);
+      return binary && binary->op == tensor::BinaryOp::kFloorDiv ? Expr(quotient(e)) : e;
+    });
+    tensor::for_each(number, [&](const Expr& e) {
       if (const auto* var = as<tensor::VarNode>(e)) used_.insert(var);
       return true;
     });
-    return *fitted;
+    return number;
+  }
+
+  // The dimension that stands for it.
+  tensor::Var quotient(const Expr& value) {
+    Quotient& known = quotients_[tensor::to_string(value)];
+    if (known.value) return known.dim.var;
+    const auto at = [&](const auto& of_dim) {
+      tensor::Substitution sizes;
+      for (const tensor::Dimension& dim : fitter_.samples().dims)
+        sizes[dim.var.get()] = tensor::imm(of_dim(dim));
+      return *tensor::as_int(tensor::substitute(value, sizes));
+    };
+    known.value = value;
+    known.dim = {tensor::var(tensor::to_string(value)), at([](const auto& dim) { return dim.low; }),
+                 at([](const auto& dim) { return dim.high; })};
+    return known.dim.var;
   }
 
   Buffer with_extents(const std::function<Buffer(size_t)>& at, const std::vector<int64_t>& shape) {
@@ -214,19 +244,24 @@ class WorkloadJoiner {
     return whole ? rounded : tensor::imm(type, 1) / rounded;
   }
 
-  const Samples& samples_;
+  Fitter& fitter_;
   const std::span<const Workload> all_;
   const std::map<size_t, std::vector<int64_t>>& inputs_;
   std::vector<std::map<const tensor::VarNode*, tensor::Var>> vars_;   // of each point: the joined ones
   std::vector<std::map<const tensor::BufferNode*, Buffer>> buffers_;  // likewise
   std::set<const tensor::VarNode*> used_;                             // of the dimensions
+  struct Quotient {
+    Expr value;
+    tensor::Dimension dim;
+  };
+  std::map<std::string, Quotient> quotients_;  // by their text
 };
 
 }  // namespace
 
-absl::StatusOr<Workload> join_workloads(const Samples& samples, std::span<const Workload> at_points,
-                                        const std::map<size_t, std::vector<int64_t>>& inputs) {
-  return WorkloadJoiner(samples, at_points, inputs).run();
+absl::StatusOr<JoinedWorkload> join_workloads(Fitter& fitter, std::span<const Workload> at_points,
+                                              const std::map<size_t, std::vector<int64_t>>& inputs) {
+  return WorkloadJoiner(fitter, at_points, inputs).run();
 }
 
 }  // namespace tf::graph

@@ -6,13 +6,14 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "compiler/graph/dynamic/join_programs.h"
-#include "compiler/graph/program/host_calls.h"
+#include "compiler/graph/dynamic/program_at.h"
+#include "compiler/graph/dynamic/quotient_sizes.h"
+#include "compiler/tensor/greatest_sizes.h"
+#include "compiler/tensor/text.h"
 
 namespace tf::graph {
 namespace {
@@ -76,20 +77,33 @@ class NetworkPlanner {
 
   absl::StatusOr<Program> join() {
     samples_ = sample(network_.dims);
-    std::vector<Program> at_points;
-    for (size_t p = 0; p < samples_.points.size(); ++p) {
-      TF_ASSIGN_OR_RETURN(at_points.emplace_back(), plan(samples_.binding(p)));
+    absl::StatusOr<Program> joined = join_samples();
+    if (absl::IsOutOfRange(joined.status())) {
+      samples_ = sample_runs(network_.dims);
+      joined = join_samples();
     }
-    tensor::Binding high;
-    for (const tensor::Dimension& dim : network_.dims) high[dim.var->name] = dim.high;
-    absl::StatusOr<Program> greatest = plan(high);
-    if (absl::IsNotFound(greatest.status())) greatest = Program();  // it has other kernels
-    TF_RETURN_IF_ERROR(greatest.status());
-    absl::StatusOr<Program> joined = join_programs(samples_, at_points, *greatest);
-    if (absl::IsNotFound(joined.status())) return absl::UnimplementedError(joined.status().message());
+    if (absl::IsNotFound(joined.status()) || absl::IsOutOfRange(joined.status()))
+      return absl::UnimplementedError(joined.status().message());
     TF_RETURN_IF_ERROR(joined.status());
     for (Task& task : joined->tasks) TF_RETURN_IF_ERROR(add_anchors(task));
     return joined;
+  }
+
+  absl::StatusOr<Program> join_samples() {
+    absl::StatusOr<Program> greatest = plan(tensor::greatest_sizes(network_.dims));
+    if (absl::IsNotFound(greatest.status())) greatest = Program();  // it has other kernels
+    TF_RETURN_IF_ERROR(greatest.status());
+    std::vector<Program> at_points;
+    while (true) {
+      for (size_t p = at_points.size(); p < samples_.points.size(); ++p) {
+        TF_ASSIGN_OR_RETURN(at_points.emplace_back(), plan(samples_.binding(p)));
+      }
+      Fitters fitters(samples_);
+      absl::StatusOr<Program> joined = join_programs(fitters, at_points, *greatest);
+      const std::set<std::vector<int64_t>> questions = fitters.questions();
+      if (!joined.ok() || questions.empty()) return joined;
+      samples_.points.insert(samples_.points.end(), questions.begin(), questions.end());
+    }
   }
 
   // The kernel at the anchors, the greatest first, before that at the first point: what is tuned is tuned for these.
@@ -99,7 +113,7 @@ class NetworkPlanner {
     for (const tensor::Binding& anchor : network_.anchors) {
       tensor::KernelSpec kernel = task.at_sizes[0];
       TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
-                          tensor::bind(task.kernel.workload, binding_of(task, anchor)));
+                          tensor::bind(task.kernel.workload, sizes_at(anchor).of(task)));
       TF_ASSIGN_OR_RETURN(kernel.workload, tensor::parse_workload(tensor::canonical_text(bound)));
       kernel.workload.label = task.kernel.workload.label;
       kernel.binding.clear();
@@ -110,18 +124,11 @@ class NetworkPlanner {
     return absl::OkStatus();
   }
 
-  // Of a joined task's workload, at these sizes of the network.
-  tensor::Binding binding_of(const Task& task, const tensor::Binding& sizes) const {
-    tensor::Binding binding;
-    for (size_t d = 0; d < task.dims.size(); ++d)
-      binding[task.kernel.workload.dims[d].var->name] =
-          sizes.at(network_.dims[static_cast<size_t>(task.dims[d])].var->name);
-    return binding;
-  }
+  Sizes sizes_at(const tensor::Binding& sizes) const { return {network_.dims, sizes}; }
 
   std::vector<int64_t> values_of(const tensor::Binding& sizes) const {
     std::vector<int64_t> values;
-    for (const tensor::Dimension& dim : network_.dims) values.push_back(sizes.at(dim.var->name));
+    for (const NamedDimension& dim : network_.dims) values.push_back(sizes.at(dim.var->name));
     return values;
   }
 
@@ -156,7 +163,10 @@ class NetworkPlanner {
   static void take_tasks(Program& variant, Program& program) {
     std::map<std::string, int> known;
     const auto key_of = [](const Task& task) {
-      return absl::StrCat(task_key(task), " ", absl::StrJoin(task.dims, ","));
+      return absl::StrCat(task_key(task), " ",
+                          absl::StrJoin(task.dims, ",", [](std::string* out, const auto& dim) {
+                            absl::StrAppend(out, tensor::to_string(dim));
+                          }));
     };
     for (size_t i = 0; i < program.tasks.size(); ++i) known[key_of(program.tasks[i])] = static_cast<int>(i);
     std::vector<int> numbers;
@@ -177,19 +187,20 @@ class NetworkPlanner {
   // Sizes of a dimension at which the network may be another one: the ends, and numbers that are extents of it.
   std::vector<int64_t> telling_sizes(size_t d, const Program& program) const {
     constexpr size_t kMost = 12;
-    const tensor::Dimension& dim = network_.dims[d];
-    std::set<int64_t> numbers = {dim.low, std::min(dim.low + 1, dim.high), dim.high};
+    const NamedDimension& dim = network_.dims[d];
+    std::set<int64_t> numbers = {dim.low, std::min(dim.low + dim.multiple_of, dim.high), dim.high};
     for (const Value& value : program.values)
       for (const tensor::Expr& extent : program.graph.type(value.node).extents)
         if (const auto number = tensor::as_int(extent); number && numbers.size() < kMost)
-          if (dim.low < *number && *number < dim.high) numbers.insert(*number);
+          if (dim.low < *number && *number < dim.high && *number % dim.multiple_of == 0)
+            numbers.insert(*number);
     return {numbers.begin(), numbers.end()};
   }
 
   // The dimension at a size, the others at their base.
   tensor::Binding sizes_with(size_t d, int64_t size) const {
     tensor::Binding sizes = samples_.binding(0);
-    for (const tensor::Dimension& dim : network_.dims)
+    for (const NamedDimension& dim : network_.dims)
       sizes[dim.var->name] = std::clamp(sizes[dim.var->name], dim.low, dim.high);
     sizes[network_.dims[d].var->name] = size;
     return sizes;
@@ -199,17 +210,20 @@ class NetworkPlanner {
     const absl::StatusOr<Program> there = plan(sizes);
     if (absl::IsNotFound(there.status())) return false;
     TF_RETURN_IF_ERROR(there.status());
-    return is_as_joined(*there, sizes, program, {there->tasks, program.tasks});
+    return is_program_at(*there, sizes_at(sizes), program);
   }
 
   // Sizes that nothing is special about: where the program is not right at one of them, it is not at many.
   absl::Status confirm_elsewhere(size_t d, const Program& program) {
-    const tensor::Dimension& dim = network_.dims[d];
+    const NamedDimension& dim = network_.dims[d];
+    std::set<int64_t> elsewhere = sizes_where_quotients_change(program, dim);
     uint64_t number = 12345;
     for (int i = 0; i < 3; ++i) {
       number = number * 6364136223846793005u + 1442695040888963407u;
-      const int64_t size =
-          dim.low + static_cast<int64_t>((number >> 33) % static_cast<uint64_t>(dim.high - dim.low + 1));
+      const auto count = static_cast<uint64_t>((dim.high - dim.low) / dim.multiple_of + 1);
+      elsewhere.insert(dim.low + static_cast<int64_t>((number >> 33) % count) * dim.multiple_of);
+    }
+    for (const int64_t size : elsewhere) {
       const tensor::Binding sizes = sizes_with(d, size);
       const bool has_own = std::ranges::any_of(
           program.variants, [&](const Variant& variant) { return variant.values[d] == size; });
@@ -233,7 +247,7 @@ class NetworkPlanner {
 
   // The network with one dimension fixed, as a variant for all sizes of the others.
   absl::Status add_variant_of(size_t d, int64_t size, Program& program) {
-    const tensor::Dimension fixed = network_.dims[d];
+    const NamedDimension fixed = network_.dims[d];
     Network rest = network_;
     rest.dims.erase(rest.dims.begin() + static_cast<std::ptrdiff_t>(d));
     rest.at = [this, fixed, size](const tensor::Binding& sizes) {
@@ -246,8 +260,6 @@ class NetworkPlanner {
     own.trace = nullptr;
     TF_ASSIGN_OR_RETURN(Program variant, plan_network(rest, own));
     constants_.share(variant);
-    for (Task& task : variant.tasks)
-      for (int& dim : task.dims) dim += dim >= static_cast<int>(d) ? 1 : 0;
     std::vector<Variant> inner = std::exchange(variant.variants, {});
     std::vector<Task> tasks = variant.tasks;
     take_tasks(variant, program);
@@ -269,73 +281,6 @@ class NetworkPlanner {
           absl::StrCat("the network is another one at each of more than ", kMostVariants, " sizes"));
     if (!has_variant(variant.values, program)) program.variants.push_back(std::move(variant));
     return absl::OkStatus();
-  }
-
-  // Whether a program that was planned at these sizes is the one for all sizes. `tasks` are those of the whole programs.
-  struct Tasks {
-    const std::vector<Task>&there, &joined;
-  };
-  bool is_as_joined(const Program& there, const tensor::Binding& sizes, const Program& program,
-                    const Tasks& tasks) const {
-    // What computes numbers of the sizes stands for constants.
-    std::vector<const Call*> calls;
-    for (const Call& call : program.calls)
-      if (call.task() < 0 || !call.operands.empty()) calls.push_back(&call);
-    if (there.calls.size() != calls.size() || there.bodies.size() != program.bodies.size()) return false;
-    if (there.values.size() + program.calls.size() != program.values.size() + calls.size()) return false;
-    for (size_t v = 0; v < there.values.size(); ++v) {
-      const Value& value = program.values[v];
-      if (static_cast<int64_t>(there.values[v].size_bytes) !=
-              number_at(value.size_of_run, value.size_bytes, sizes) ||
-          static_cast<int64_t>(there.values[v].offset_bytes) !=
-              number_at(value.offset_of_run, value.offset_bytes, sizes))
-        return false;
-    }
-    for (size_t i = 0; i < calls.size(); ++i)
-      if (!is_call_at(there, there.calls[i], *calls[i], sizes, tasks)) return false;
-    for (size_t b = 0; b < there.bodies.size(); ++b)
-      if (!is_as_joined(there.bodies[b], sizes, program.bodies[b], tasks)) return false;
-    return true;
-  }
-
-  bool is_call_at(const Program& program, const Call& there, const Call& joined, const tensor::Binding& sizes,
-                  const Tasks& tasks) const {
-    if (there.what.index() != joined.what.index() || there.results != joined.results) return false;
-    if (there.task() >= 0)
-      return is_kernel_at(tasks.there[static_cast<size_t>(there.task())],
-                          tasks.joined[static_cast<size_t>(joined.task())], sizes);
-    const auto* host = std::get_if<HostCall>(&there.what);
-    if (!host) return true;
-    const std::vector<int64_t> numbers = host_numbers(*host, program.graph, program.graph.node(there.node));
-    if (numbers.size() != joined.numbers.size()) return false;
-    for (size_t i = 0; i < numbers.size(); ++i)
-      if (numbers[i] != number_at(joined.numbers[i], 0, sizes)) return false;
-    return true;
-  }
-
-  // Of an expression over the network's dimensions; null: the fixed number.
-  int64_t number_at(const tensor::Expr& number, uint64_t fixed, const tensor::Binding& sizes) const {
-    if (!number) return static_cast<int64_t>(fixed);
-    tensor::Substitution values;
-    for (const tensor::Dimension& dim : network_.dims)
-      values[dim.var.get()] = tensor::imm(sizes.at(dim.var->name));
-    return *tensor::as_int(tensor::substitute(number, values));
-  }
-
-  bool is_kernel_at(const Task& there, const Task& joined, const tensor::Binding& sizes) const {
-    tensor::Binding binding = joined.kernel.binding;
-    binding.merge(binding_of(joined, sizes));
-    const auto a = tensor::bind(there.kernel.workload, there.kernel.binding),
-               b = tensor::bind(joined.kernel.workload, binding);
-    return a.ok() && b.ok() && text_without_constants(*a) == text_without_constants(*b);
-  }
-
-  // A constant that grows with a size is a block of the greatest one.
-  static std::string text_without_constants(const tensor::Workload& workload) {
-    std::string text;
-    for (const absl::string_view line : absl::StrSplit(tensor::canonical_text(workload), '\n'))
-      if (!absl::StartsWith(line, "constant ")) absl::StrAppend(&text, line, "\n");
-    return text;
   }
 
   const Network& network_;

@@ -16,7 +16,7 @@ struct Network {
 
   // The graph for these values of the open dimensions; called with values for all of them.
   std::function<absl::StatusOr<Graph>(const tensor::Binding& sizes)> at;
-  std::vector<tensor::Dimension> dims;   // the open ones; none: the network is of one size
+  std::vector<NamedDimension> dims;      // the open ones; none: the network is of one size
   std::vector<tensor::Binding> anchors;  // sizes that have a program of their own
 };
 

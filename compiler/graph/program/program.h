@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/layouts/layout_choice.h"
+#include "compiler/graph/program/named_dimension.h"
 
 namespace tf::graph {
 
@@ -87,7 +88,7 @@ struct Variant;
 // graph's binding has their greatest values.
 struct Program {
   Graph graph;
-  std::vector<tensor::Dimension> dims;
+  std::vector<NamedDimension> dims;
   // Of the model's program alone, for all bodies, too: distinct, in order of first use; layouts and counts filled in.
   std::vector<Task> tasks;
   // Kernels between other layouts, which are not used but nearly were (LayoutChoice); count 0.

@@ -198,6 +198,9 @@ absl::Status check_dims(const ModelDescription& model) {
     if (dim.low < 0 || dim.low > dim.high)
       return absl::InvalidArgumentError(
           absl::StrCat("dimension ", dim.name, " has the range ", dim.low, "..", dim.high));
+    if (dim.multiple_of < 1 || dim.low % dim.multiple_of != 0 || dim.high % dim.multiple_of != 0)
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", dim.name, " goes from ", dim.low, " to ",
+                                                     dim.high, " in multiples of ", dim.multiple_of));
   }
   for (const ModelVariant& variant : model.variants) {
     bool valid = variant.program > 0 && variant.program <= model.bodies.size() &&
@@ -205,7 +208,7 @@ absl::Status check_dims(const ModelDescription& model) {
     for (size_t i = 0; valid && i < model.dims.size(); ++i)
       valid = variant.values[i] == TF_ANY_VALUE ||
               (model.dims[i].made_by == TF_DIM_GIVEN && variant.values[i] >= model.dims[i].low &&
-               variant.values[i] <= model.dims[i].high);
+               variant.values[i] <= model.dims[i].high && variant.values[i] % model.dims[i].multiple_of == 0);
     if (!valid)
       return absl::InvalidArgumentError(absl::StrCat("the variant of program ", variant.program,
                                                      " has no such program or values out of range"));
@@ -295,7 +298,7 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
   }
   std::vector<tf_model_dimension> dims;
   for (const ModelDim& dim : model.dims)
-    dims.push_back({strings.add(dim.name), dim.made_by, dim.low, dim.high});
+    dims.push_back({strings.add(dim.name), dim.made_by, dim.low, dim.high, dim.multiple_of});
   std::vector<tf_model_variant> variants;
   TF_RETURN_IF_ERROR(check_variant_formulas(model));
   for (const ModelVariant& variant : most_fixed_first(model.variants)) {

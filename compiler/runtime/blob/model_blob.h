@@ -82,6 +82,7 @@ struct ModelDim {
   std::string name;
   int64_t low = 0, high = 0;
   uint32_t made_by = TF_DIM_GIVEN;
+  int64_t multiple_of = 1;
 };
 
 struct ModelVariant {

@@ -5,7 +5,7 @@
 #include "compiler/runtime/clock.h"
 #include "compiler/runtime/executor/control.h"
 #include "compiler/runtime/executor/sizes.h"
-#include "compiler/runtime/executor/tables.h"
+#include "compiler/runtime/executor/tables_dims.h"
 #include "compiler/runtime/model_types.h"
 
 namespace {
@@ -63,7 +63,7 @@ int32_t make_dimension(tf_execution* run, const tf_model_step& step) {
   const int64_t value = *static_cast<const int64_t*>(run->buffers[step.first_buffer + step.made_buffer]);
   const tf_model_dimension& dim =
       tf_table_at<tf_model_dimension>(run->header, run->header->dims)[step.made_dim];
-  if (value < dim.low || value > dim.high) return TF_MODEL_BAD_SIZE;
+  if (!tf_is_value_of(dim, value)) return TF_MODEL_BAD_SIZE;
   return tf_set_size(run, step.made_dim, value);
 }
 

@@ -89,6 +89,8 @@ bool dims_valid(const tf_model_header* header) {
   for (uint64_t i = 0; i < header->dims.count; ++i) {
     const tf_model_dimension& dim = dim_at(header, i);
     if (dim.name >= header->strings.count || dim.low < 0 || dim.low > dim.high) return false;
+    if (dim.multiple_of < 1 || dim.low % dim.multiple_of != 0 || dim.high % dim.multiple_of != 0)
+      return false;
     if (dim.made_by > TF_DIM_MADE || (dim.made_by == TF_DIM_GIVEN && !is_given(header, i))) return false;
   }
   return header->dims.count <= INT32_MAX;
@@ -114,7 +116,7 @@ bool variant_valid(const tf_model_header* header, const tf_model_variant& varian
   for (uint64_t i = 0; i < header->dims.count; ++i) {
     const tf_model_dimension& dim = dim_at(header, i);
     if (values[i] == TF_ANY_VALUE) continue;
-    if (dim.made_by == TF_DIM_MADE || values[i] < dim.low || values[i] > dim.high) return false;
+    if (dim.made_by == TF_DIM_MADE || !tf_is_value_of(dim, values[i])) return false;
   }
   const tf_model_program &general = program_at(header, 0), &own = program_at(header, variant.program);
   if (own.input_count != general.input_count || own.output_count != general.output_count) return false;

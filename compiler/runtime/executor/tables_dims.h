@@ -9,6 +9,11 @@ inline bool tf_range_fits(uint64_t first, uint64_t count, uint64_t total) {
   return first <= total && count <= total - first;
 }
 
+/* Whether the dimension, with these fields, has this value. */
+inline bool tf_is_value_of(const tf_model_dimension& dim, int64_t value) {
+  return value >= dim.low && value <= dim.high && value % dim.multiple_of == 0;
+}
+
 /* Of a header whose tables fit and whose programs are valid. */
 bool tf_dims_valid(const tf_model_header* header);
 

@@ -1,12 +1,8 @@
 // Networks that are built for ranges of sizes, against the evaluator at single sizes.
 
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
 
 #include "compiler/driver/build_model.h"
-#include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/zoo/zoo.h"
@@ -14,6 +10,7 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/program/evaluate.h"
 #include "gmock/gmock.h"
+#include "tests/integration/compiler/built_models.h"
 #include "tests/support/onnx/model_writer.h"
 
 namespace tf::driver {
@@ -21,15 +18,8 @@ namespace {
 
 using graph::HostTensor;
 
-class OpenSizes : public testing::Test {
+class OpenSizes : public BuiltModels {
  protected:
-  void SetUp() override {
-    auto pool = BuildPool::create({.workers = 2, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
-    ASSERT_TRUE(pool.ok()) << pool.status();
-    pool_ = *std::move(pool);
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   // Null, with a failure, if it cannot be built.
   std::unique_ptr<LoadedModel> build(const graph::Network& network) {
     const absl::StatusOr<graph::Program> program =
@@ -37,7 +27,6 @@ class OpenSizes : public testing::Test {
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return nullptr;
     variants_ = program->variants.size();
-    std::filesystem::create_directories(root_);
     const auto report =
         build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()), *pool_,
                     {.target = target_, .folder = root_});
@@ -47,7 +36,7 @@ class OpenSizes : public testing::Test {
     return model.ok() ? *std::move(model) : nullptr;
   }
 
-  static graph::Network network(const std::string& bytes, std::vector<tensor::Dimension> dims) {
+  static graph::Network network(const std::string& bytes, std::vector<graph::NamedDimension> dims) {
     graph::Network network;
     network.dims = std::move(dims);
     network.at = [bytes](const tensor::Binding& sizes) {
@@ -74,9 +63,6 @@ class OpenSizes : public testing::Test {
     }
   }
 
-  const target::Target target_ = target::host_target();
-  const std::string root_ = testing::TempDir() + "open_sizes_test." + std::to_string(getpid());
-  std::unique_ptr<BuildPool> pool_;
   size_t variants_ = 0;
 };
 
@@ -92,7 +78,8 @@ void name_extent(onnx::ModelWriter& writer, int input, int axis, const std::stri
 }
 
 TEST_F(OpenSizes, ABatchOfAnyNumber) {
-  graph::Network net = network(*zoo::model("mlp", {.batch_name = "batch"}), {{tensor::var("batch"), 1, 40}});
+  graph::Network net =
+      network(*zoo::model("mlp", {.batch_name = "batch"}), {{{tensor::var("batch"), 1, 40}}});
   net.anchors = {{{"batch", 8}}};
   const auto model = build(net);
   ASSERT_TRUE(model);
@@ -114,7 +101,7 @@ TEST_F(OpenSizes, FeatureMapsOfAnyBatch) {
   w.node("GlobalAveragePool", {"d"}, "e");
   w.node("Flatten", {"e"}, "y");
   w.output("y");
-  const auto net = network(w.bytes(), {{tensor::var("n"), 1, 9}});
+  const auto net = network(w.bytes(), {{{tensor::var("n"), 1, 9}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t n : {1, 2, 4, 7, 9}) expect_right_at(net, *model, {{"n", n}});
@@ -160,7 +147,7 @@ std::string attention(bool named_batch) {
 }
 
 TEST_F(OpenSizes, AttentionOverAnyLength) {
-  const auto net = network(attention(false), {{tensor::var("length"), 1, 96}});
+  const auto net = network(attention(false), {{{tensor::var("length"), 1, 96}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t length : {1, 2, 3, 5, 8, 16, 17, 24, 48, 65, 95, 96})
@@ -168,7 +155,8 @@ TEST_F(OpenSizes, AttentionOverAnyLength) {
 }
 
 TEST_F(OpenSizes, TwoAtOnce) {
-  const auto net = network(attention(true), {{tensor::var("batch"), 1, 6}, {tensor::var("length"), 1, 48}});
+  const auto net =
+      network(attention(true), {{{tensor::var("batch"), 1, 6}}, {{tensor::var("length"), 1, 48}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t batch : {1, 2, 5, 6})
@@ -192,7 +180,7 @@ TEST_F(OpenSizes, ARecurrenceOverAnyLength) {
   direction.set_s("bidirectional");
   w.output("all");
   w.output("last");
-  const auto net = network(w.bytes(), {{tensor::var("length"), 1, 50}});
+  const auto net = network(w.bytes(), {{{tensor::var("length"), 1, 50}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t length : {1, 2, 9, 50}) expect_right_at(net, *model, {{"length", length}});
@@ -215,15 +203,106 @@ TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
   top.add_output("places");
   w.output("sums");
   w.output("largest");
-  const auto net = network(w.bytes(), {{tensor::var("n"), 2, 60}, {tensor::var("m"), 2, 60}});
+  const auto net = network(w.bytes(), {{{tensor::var("n"), 2, 60}}, {{tensor::var("m"), 2, 60}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t n : {2, 3, 16, 60})
     for (const int64_t m : {2, 7, 60}) expect_right_at(net, *model, {{"n", n}, {"m", m}});
 }
 
+void set_window(::onnx::NodeProto& node, std::vector<int64_t> kernel, std::vector<int64_t> strides,
+                std::vector<int64_t> pads) {
+  onnx::ModelWriter::set(node, "kernel_shape", std::move(kernel));
+  onnx::ModelWriter::set(node, "strides", std::move(strides));
+  onnx::ModelWriter::set(node, "pads", std::move(pads));
+}
+
+// Extents are rounded down, in one chain at each of several strides.
+TEST_F(OpenSizes, StridesOverAnyHeightAndWidth) {
+  onnx::ModelWriter w(13);
+  w.input("x", {1, 3, -1, -1});
+  name_extent(w, 0, 2, "height");
+  name_extent(w, 0, 3, "width");
+  w.floats("w1", {8, 3, 3, 3}, some_floats(8 * 27));
+  w.floats("w2", {12, 8, 2, 2}, some_floats(12 * 32));
+  w.floats("w3", {8, 12, 1, 1}, some_floats(8 * 12));
+  set_window(w.node("Conv", {"x", "w1"}, "a"), {3, 3}, {2, 2}, {1, 1, 1, 1});
+  w.node("Relu", {"a"}, "b");
+  set_window(w.node("MaxPool", {"b"}, "c"), {3, 3}, {2, 2}, {1, 1, 1, 1});
+  set_window(w.node("Conv", {"c", "w2"}, "d"), {2, 2}, {2, 1}, {0, 0, 0, 0});
+  set_window(w.node("AveragePool", {"d"}, "e"), {2, 2}, {1, 2}, {0, 0, 0, 0});
+  w.node("Conv", {"e", "w3"}, "f");
+  w.node("GlobalAveragePool", {"f"}, "g");
+  w.node("Flatten", {"g"}, "y");
+  w.output("y");
+  w.output("e");
+  const auto net = network(w.bytes(), {{{tensor::var("height"), 17, 90}}, {{tensor::var("width"), 20, 150}}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t height : {17, 18, 23, 24, 25, 33, 64, 89, 90})
+    for (const int64_t width : {20, 21, 39, 40, 101, 149, 150})
+      expect_right_at(net, *model, {{"height", height}, {"width", width}});
+}
+
+TEST_F(OpenSizes, MultiplesOfANumber) {
+  onnx::ModelWriter w(13);
+  w.input("x", {1, 4, -1, -1});
+  name_extent(w, 0, 2, "height");
+  name_extent(w, 0, 3, "width");
+  w.floats("w1", {8, 4, 3, 3}, some_floats(8 * 36));
+  w.floats("w2", {16, 8, 3, 3}, some_floats(16 * 72));
+  w.floats("up", {16, 8, 2, 2}, some_floats(16 * 32));
+  w.floats("w3", {3, 16, 3, 3}, some_floats(3 * 144));
+  set_window(w.node("Conv", {"x", "w1"}, "a"), {3, 3}, {1, 1}, {1, 1, 1, 1});
+  set_window(w.node("MaxPool", {"a"}, "b"), {2, 2}, {2, 2}, {0, 0, 0, 0});
+  set_window(w.node("Conv", {"b", "w2"}, "c"), {3, 3}, {1, 1}, {1, 1, 1, 1});
+  set_window(w.node("ConvTranspose", {"c", "up"}, "d"), {2, 2}, {2, 2}, {0, 0, 0, 0});
+  onnx::ModelWriter::set(w.node("Concat", {"a", "d"}, "e"), "axis", 1);
+  set_window(w.node("Conv", {"e", "w3"}, "y"), {3, 3}, {1, 1}, {1, 1, 1, 1});
+  w.output("y");
+  const auto net =
+      network(w.bytes(), {{{tensor::var("height"), 8, 64}, 8}, {{tensor::var("width"), 16, 80}, 16}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t height : {8, 16, 40, 64})
+    for (const int64_t width : {16, 48, 80})
+      expect_right_at(net, *model, {{"height", height}, {"width", width}});
+  EXPECT_THAT(std::string(random_inputs_at(*model, 1, {{"height", 20}}).status().message()),
+              testing::HasSubstr("height from 8 to 64 in multiples of 8"));
+  std::vector<HostTensor> inputs = *random_inputs_at(*model, 1, {{"height", 64}});
+  inputs[0].shape[2] = 20;
+  EXPECT_EQ(model->run(inputs).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Halves of a sequence, and frames that are thinned out before attention.
+TEST_F(OpenSizes, PartsOfALength) {
+  onnx::ModelWriter w(17);
+  w.input("x", {1, 6, -1});
+  name_extent(w, 0, 2, "time");
+  w.floats("w1", {8, 6, 3}, some_floats(8 * 18));
+  w.floats("w2", {8, 8, 3}, some_floats(8 * 24));
+  w.ints("first", {1});
+  w.ints("last", {1 << 20});
+  w.ints("axis", {2});
+  w.ints("step", {3});
+  set_window(w.node("Conv", {"x", "w1"}, "a"), {3}, {2}, {0, 0});
+  set_window(w.node("Conv", {"a", "w2"}, "b"), {3}, {2}, {1, 1});
+  onnx::ModelWriter::set(w.node("Transpose", {"b"}, "keys"), "perm", std::vector<int64_t>{0, 2, 1});
+  w.node("MatMul", {"keys", "b"}, "scores");
+  onnx::ModelWriter::set(w.node("Softmax", {"scores"}, "weights"), "axis", -1);
+  w.node("MatMul", {"weights", "keys"}, "y");
+  w.node("Slice", {"x", "first", "last", "axis", "step"}, "thinned");
+  w.output("y");
+  w.output("thinned");
+  const auto net = network(w.bytes(), {{{tensor::var("time"), 9, 400}}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t time : {9, 10, 11, 12, 13, 50, 97, 98, 399, 400})
+    expect_right_at(net, *model, {{"time", time}});
+}
+
 TEST_F(OpenSizes, AreCheckedInARun) {
-  const auto net = network(attention(false), {{tensor::var("length"), 4, 40}});
+  const auto net = network(attention(false), {{{tensor::var("length"), 4, 40}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   EXPECT_THAT(std::string(random_inputs_at(*model, 1, {{"length", 41}}).status().message()),

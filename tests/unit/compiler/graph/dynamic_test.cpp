@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "compiler/graph/dynamic/fit.h"
 #include "compiler/graph/dynamic/join_workloads.h"
 #include "compiler/graph/dynamic/plan_network.h"
 #include "compiler/graph/element_values.h"
@@ -13,15 +14,19 @@ namespace {
 
 using testing::HasSubstr;
 
-const tensor::Dimension kBatch{tensor::var("batch"), 1, 64}, kLength{tensor::var("length"), 1, 512};
+const NamedDimension kBatch{{tensor::var("batch"), 1, 64}}, kLength{{tensor::var("length"), 1, 512}};
 
 // What `fit` finds for the values that the function has at the samples.
 template <typename F>
-std::string fitted(const Samples& samples, F&& of) {
+std::string fitted(const Samples& samples, F of) {
   std::vector<int64_t> values;
   for (const std::vector<int64_t>& point : samples.points) values.push_back(of(point));
-  const std::optional<tensor::Expr> expr = fit(samples, values);
-  return expr ? tensor::to_string(*expr) : "nothing";
+  Fitter fitter(samples);
+  const std::optional<tensor::Expr> expr = fitter.fit(values);
+  if (fitter.questions().empty()) return expr ? tensor::to_string(*expr) : "nothing";
+  Samples more = samples;
+  more.points.insert(more.points.end(), fitter.questions().begin(), fitter.questions().end());
+  return fitted(more, of);
 }
 
 TEST(Fit, FindsSumsOfProducts) {
@@ -34,6 +39,47 @@ TEST(Fit, FindsSumsOfProducts) {
   EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] + p[1] + 1; }), "length + batch + 1");
 }
 
+TEST(Fit, FindsQuotientsInRuns) {
+  const Samples samples = sample_runs({kBatch, kLength});
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[1] / 2; }), "length // 2");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return (p[1] + 1) / 2 * 3 + 1; }),
+            "(length + 1) // 2 * 3 + 1");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return (p[1] - 7) / 32; }), "(length + 25) // 32 + -1");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] * (p[1] / 3) * 8; }),
+            "length // 3 * (batch * 8)");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return ((p[1] - 1) / 2 - 1) / 2 * (p[0] / 2); }),
+            "(length + 1) // 4 * (batch // 2) + batch // 2 * -1");
+  for (const int64_t divisor : {2, 3, 5, 7, 16, 31, 32, 33, 63, 64}) {
+    for (int64_t shift = 0; shift < divisor; ++shift) {
+      const std::string want =
+          absl::StrCat(shift == 0 ? "length" : absl::StrCat("(length + ", shift, ")"), " // ", divisor);
+      EXPECT_EQ(fitted(samples, [&](const auto& p) { return (p[1] + shift) / divisor; }), want);
+    }
+  }
+}
+
+TEST(Fit, FindsNoQuotientForOtherSteps) {
+  const Samples samples = sample_runs({kLength});
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] / 65; }), "nothing");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] % 2; }), "nothing");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return std::min<int64_t>(p[0], 500); }), "nothing");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] / 2 + p[0] / 3; }), "nothing");
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] > 496 ? 1 : 0; }), "nothing");
+  const Samples shorter = sample_runs({{{tensor::var("n"), 20, 40}}});
+  EXPECT_EQ(fitted(shorter, [](const auto& p) { return p[0] / 2; }), "n // 2");
+  EXPECT_EQ(fitted(shorter, [](const auto& p) { return p[0] < 33 ? 1 : 2; }), "nothing");
+}
+
+TEST(Fit, CountsMultiples) {
+  const NamedDimension height{{tensor::var("height"), 32, 512}, 32};
+  const Samples samples = sample({height}), counted = in_multiples(samples);
+  for (const std::vector<int64_t>& point : samples.points) EXPECT_EQ(point[0] % 32, 0);
+  EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] / 2; }), "nothing");
+  EXPECT_EQ(fitted(counted, [](const auto& p) { return p[0] * 32 / 2; }), "height_32 * 16");
+  EXPECT_EQ(counted.dims[0].low, 1);
+  EXPECT_EQ(counted.dims[0].high, 16);
+}
+
 TEST(Fit, FindsNothingElse) {
   const Samples samples = sample({kLength});
   EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] / 2; }), "nothing");
@@ -42,7 +88,7 @@ TEST(Fit, FindsNothingElse) {
 }
 
 TEST(Fit, SamplesShortRangesBeyondTheirEnds) {
-  const Samples samples = sample({{tensor::var("n"), 1, 3}});
+  const Samples samples = sample({{{tensor::var("n"), 1, 3}}});
   EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] * 5; }), "n * 5");
 }
 
@@ -53,25 +99,43 @@ tensor::Workload rows(int64_t n, const std::string& factor) {
 
 TEST(JoinWorkloads, GivesTheWorkloadOfEverySize) {
   const Samples samples = sample({kLength});
+  Fitter fitter(samples);
   std::vector<tensor::Workload> at_points;
   for (const auto& point : samples.points) at_points.push_back(rows(point[0], "2f32"));
-  const absl::StatusOr<tensor::Workload> joined = join_workloads(samples, at_points);
+  const absl::StatusOr<JoinedWorkload> joined = join_workloads(fitter, at_points);
   ASSERT_TRUE(joined.ok()) << joined.status();
   for (const int64_t n : {1, 7, 512})
-    EXPECT_EQ(tensor::canonical_text(*tensor::bind(*joined, {{"length", n}})),
+    EXPECT_EQ(tensor::canonical_text(*tensor::bind(joined->workload, {{"length", n}})),
               tensor::canonical_text(rows(n, "2f32")));
+}
+
+TEST(JoinWorkloads, GivesQuotientsDimensions) {
+  const Samples samples = sample_runs({kLength});
+  Fitter fitter(samples);
+  std::vector<tensor::Workload> at_points;
+  for (const auto& point : samples.points) at_points.push_back(rows((point[0] + 1) / 2, "2f32"));
+  const absl::StatusOr<JoinedWorkload> joined = join_workloads(fitter, at_points);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  ASSERT_EQ(joined->workload.dims.size(), 1u);
+  EXPECT_EQ(tensor::to_string(joined->dims[0]), "(length + 1) // 2");
+  EXPECT_EQ(joined->workload.dims[0].low, 1);
+  EXPECT_EQ(joined->workload.dims[0].high, 256);
+  EXPECT_EQ(
+      tensor::canonical_text(*tensor::bind(joined->workload, {{joined->workload.dims[0].var->name, 7}})),
+      tensor::canonical_text(rows(7, "2f32")));
 }
 
 TEST(JoinWorkloads, RefusesWhatIsAnotherComputationAtAnotherSize) {
   const Samples samples = sample({kLength});
+  Fitter fitter(samples);
   std::vector<tensor::Workload> at_points;
   for (const auto& point : samples.points)
     at_points.push_back(rows(point[0], point[0] == samples.points[2][0] ? "p0[i0, i1]" : "2f32"));
-  EXPECT_EQ(join_workloads(samples, at_points).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(join_workloads(fitter, at_points).status().code(), absl::StatusCode::kNotFound);
   at_points.clear();
   for (const auto& point : samples.points)
     at_points.push_back(rows(point[0], absl::StrCat(std::sqrt(point[0]), "f32")));
-  EXPECT_THAT(join_workloads(samples, at_points).status().message(), HasSubstr("a number is"));
+  EXPECT_THAT(join_workloads(fitter, at_points).status().message(), HasSubstr("a number is"));
 }
 
 // x of n rows, scaled by a constant of as many that `scale` makes.
@@ -99,7 +163,8 @@ TEST(PlanNetwork, TakesAConstantThatGrowsAsTheGreatest) {
       plan_network(scaled_rows([](int64_t i, int64_t) { return 1.0 / (i + 1); }), {});
   ASSERT_TRUE(program.ok()) << program.status();
   ASSERT_EQ(program->tasks.size(), 1u + program->variants.size());
-  EXPECT_EQ(program->tasks[0].dims, std::vector<int>{0});
+  ASSERT_EQ(program->tasks[0].dims.size(), 1u);
+  EXPECT_EQ(tensor::to_string(program->tasks[0].dims[0]), "length");
   const Operand& scale = program->calls[0].operands[1];
   EXPECT_EQ(program->graph.shape(scale.constant), (std::vector<int64_t>{512, 1}));
 }

@@ -233,6 +233,21 @@ TEST(RunSizes, DescribesDimensionsAndTheExtentsThatTheyAre) {
   EXPECT_EQ(std::vector<int32_t>(y->dims, y->dims + 2), (std::vector<int32_t>{0, -1}));
 }
 
+TEST(RunSizes, RefusesExtentsThatAreNoMultiples) {
+  ModelDescription rows = pairs_model();
+  rows.dims[0].low = 2;
+  rows.dims[0].multiple_of = 2;
+  const Library library(*encode_model(rows), kSized);
+  const Model model(library);
+  EXPECT_EQ(GET(library, tf_model_dim)(model.get(), 0)->multiple_of, 2);
+  EXPECT_EQ(GET(library, tf_model_dim)(model.get(), 1)->multiple_of, 1);
+  std::vector<tf_tensor> outputs(2);
+  for (int64_t batch = 1; batch <= kMostBatch; ++batch) {
+    Pairs pairs(batch, 5);
+    EXPECT_EQ(model.run(pairs.inputs(), outputs), batch % 2 == 0 ? TF_MODEL_OK : TF_MODEL_BAD_SIZE) << batch;
+  }
+}
+
 TEST(RunSizes, RefusesExtentsThatTheModelDoesNotHave) {
   const Library library(*encode_model(pairs_model()), kSized);
   const Model model(library);

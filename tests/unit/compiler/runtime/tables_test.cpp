@@ -151,6 +151,17 @@ TEST(ModelTables, WithAPartlyFixedVariantThatIsNotTheModelAtItsValuesAreRefused)
   }
 }
 
+TEST(ModelTables, WithARangeThatIsNotOfMultiplesAreRefused) {
+  expect_refused(pairs_model(), {
+                                    [](Tables& t) { t.dims()[0].multiple_of = 0; },
+                                    [](Tables& t) { t.dims()[0].multiple_of = -1; },
+                                    [](Tables& t) { t.dims()[0].multiple_of = 3; },
+                                });
+  ModelDescription model = pairs_model();
+  model.dims[0].multiple_of = 3;
+  EXPECT_FALSE(encode_model(model).ok());
+}
+
 TEST(ModelTables, WithAFormulaOutOfRangeAreRefused) {
   expect_refused(pairs_model(),
                  {

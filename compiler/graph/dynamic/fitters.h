@@ -1,0 +1,31 @@
+#pragma once
+// Owns: finding the numbers of a network and of its kernels, which count dimensions in different ways. Does not know:
+// programs.
+
+#include "compiler/graph/dynamic/fit.h"
+
+namespace tf::graph {
+
+class Fitters {
+ public:
+  explicit Fitters(const Samples& samples);
+
+  const Samples& samples() const { return given_.samples(); }
+
+  // As Fitter::fit, for a number of the network: where it is no polynomial of a dimension of multiples, one of their count
+  // floor(dimension / multiple).
+  std::optional<tensor::Expr> fit(std::span<const int64_t> values);
+  // For kernels: in_multiples, so that a kernel's extents have the factors of the multiples.
+  Fitter& of_kernels() { return counts_.empty() ? given_ : counted_; }
+  // What a number of `of_kernels` is in terms of the network's dimensions.
+  tensor::Expr in_network(const tensor::Expr& number) const { return tensor::substitute(number, counts_); }
+
+  // Fitter::questions of both.
+  std::set<std::vector<int64_t>> questions() const;
+
+ private:
+  Fitter given_, counted_;
+  tensor::Substitution counts_;  // of the dimensions that are counted
+};
+
+}  // namespace tf::graph

@@ -1,0 +1,100 @@
+#include "compiler/graph/dynamic/program_at.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "compiler/graph/program/host_calls.h"
+
+namespace tf::graph {
+namespace {
+
+// A constant that grows with a size is a block of the greatest one.
+std::string text_without_constants(const tensor::Workload& workload) {
+  std::string text;
+  for (const absl::string_view line : absl::StrSplit(tensor::canonical_text(workload), '\n'))
+    if (!absl::StartsWith(line, "constant ")) absl::StrAppend(&text, line, "\n");
+  return text;
+}
+
+class Comparison {
+ public:
+  Comparison(const Program& there, const Sizes& sizes, const Program& joined)
+      : there_tasks_(there.tasks), joined_tasks_(joined.tasks), sizes_(sizes) {}
+
+  bool is_program_at(const Program& there, const Program& joined) const {
+    // What computes numbers of the sizes stands for constants.
+    std::vector<const Call*> calls;
+    for (const Call& call : joined.calls)
+      if (call.task() < 0 || !call.operands.empty()) calls.push_back(&call);
+    if (there.calls.size() != calls.size() || there.bodies.size() != joined.bodies.size()) return false;
+    if (there.values.size() + joined.calls.size() != joined.values.size() + calls.size()) return false;
+    for (size_t v = 0; v < there.values.size(); ++v) {
+      const Value& value = joined.values[v];
+      if (static_cast<int64_t>(there.values[v].size_bytes) !=
+              number_at(value.size_of_run, value.size_bytes) ||
+          static_cast<int64_t>(there.values[v].offset_bytes) !=
+              number_at(value.offset_of_run, value.offset_bytes))
+        return false;
+    }
+    for (size_t i = 0; i < calls.size(); ++i)
+      if (!is_call_at(there, there.calls[i], *calls[i])) return false;
+    for (size_t b = 0; b < there.bodies.size(); ++b)
+      if (!is_program_at(there.bodies[b], joined.bodies[b])) return false;
+    return true;
+  }
+
+ private:
+  bool is_call_at(const Program& program, const Call& there, const Call& joined) const {
+    if (there.what.index() != joined.what.index() || there.results != joined.results) return false;
+    if (there.task() >= 0)
+      return is_kernel_at(there_tasks_[static_cast<size_t>(there.task())],
+                          joined_tasks_[static_cast<size_t>(joined.task())]);
+    const auto* host = std::get_if<HostCall>(&there.what);
+    if (!host) return true;
+    const std::vector<int64_t> numbers = host_numbers(*host, program.graph, program.graph.node(there.node));
+    if (numbers.size() != joined.numbers.size()) return false;
+    for (size_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i] != number_at(joined.numbers[i], 0)) return false;
+    return true;
+  }
+
+  // Null: the fixed number.
+  int64_t number_at(const tensor::Expr& number, uint64_t fixed) const {
+    return number ? sizes_(number) : static_cast<int64_t>(fixed);
+  }
+
+  bool is_kernel_at(const Task& there, const Task& joined) const {
+    tensor::Binding binding = joined.kernel.binding;
+    binding.merge(sizes_.of(joined));
+    const auto a = tensor::bind(there.kernel.workload, there.kernel.binding),
+               b = tensor::bind(joined.kernel.workload, binding);
+    return a.ok() && b.ok() && text_without_constants(*a) == text_without_constants(*b);
+  }
+
+  const std::vector<Task>& there_tasks_;
+  const std::vector<Task>& joined_tasks_;
+  const Sizes& sizes_;
+};
+
+}  // namespace
+
+Sizes::Sizes(const std::vector<NamedDimension>& dims, const tensor::Binding& binding) {
+  for (const NamedDimension& dim : dims) values_[dim.var.get()] = tensor::imm(binding.at(dim.var->name));
+}
+
+int64_t Sizes::operator()(const tensor::Expr& number) const {
+  return *tensor::as_int(tensor::substitute(number, values_));
+}
+
+tensor::Binding Sizes::of(const Task& task) const {
+  tensor::Binding binding;
+  for (size_t d = 0; d < task.dims.size(); ++d)
+    binding[task.kernel.workload.dims[d].var->name] = (*this)(task.dims[d]);
+  return binding;
+}
+
+bool is_program_at(const Program& there, const Sizes& sizes, const Program& joined) {
+  return Comparison(there, sizes, joined).is_program_at(there, joined);
+}
+
+}  // namespace tf::graph

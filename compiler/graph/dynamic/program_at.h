@@ -1,0 +1,26 @@
+#pragma once
+// Owns: what a program for all sizes is at one of them. Does not know: how it was found.
+
+#include "compiler/graph/program/program.h"
+
+namespace tf::graph {
+
+// Values of a program's dimensions, for expressions over them.
+class Sizes {
+ public:
+  // The binding has a value for each.
+  Sizes(const std::vector<NamedDimension>& dims, const tensor::Binding& binding);
+
+  int64_t operator()(const tensor::Expr& number) const;
+  // Of the dimensions of a task's workload.
+  tensor::Binding of(const Task& task) const;
+
+ private:
+  tensor::Substitution values_;
+};
+
+// Whether a program that was planned at these sizes is the one for all sizes, but for the values of constants. Both are
+// whole programs.
+bool is_program_at(const Program& there, const Sizes& sizes, const Program& joined);
+
+}  // namespace tf::graph
