@@ -2,17 +2,19 @@
 # Installs ONNX Runtime for node.js into build/peers: the oracle of tests/integration/onnxruntime and the speed to
 # beat of tests/bench/peers. Needs npm and the network, once; safe to run again.
 # With --libraries also OpenBLAS, BLIS and oneDNN from Debian, which that bench compares kernels with, and gnuplot,
-# which draws what tests/bench/search measures (as root or with sudo, once).
+# which draws what tests/bench/search measures (as root or with sudo, once). With --torchvision also Debian's PyTorch and
+# torchvision, whose networks tests/integration/torchvision exports.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-install_libraries() {
-  local missing=() sudo=() package
-  for package in libopenblas0-pthread libblis4-pthread libdnnl-dev gnuplot-nox; do
+install_packages() { # NAME PACKAGE…
+  local missing=() sudo=() package names=$1
+  shift
+  for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done
   if [ ${#missing[@]} -eq 0 ]; then
-    echo "peers: OpenBLAS, BLIS, oneDNN and gnuplot are installed"
+    echo "peers: $names are installed"
     return
   fi
   if [ "$(id -u)" -ne 0 ]; then
@@ -44,7 +46,12 @@ install_onnxruntime() {
 
 case "${1-}" in
   '') ;;
-  --libraries) install_libraries ;;
-  *) echo "usage: $0 [--libraries]" >&2 && exit 2 ;;
+  --libraries)
+    install_packages "OpenBLAS, BLIS, oneDNN and gnuplot" libopenblas0-pthread libblis4-pthread libdnnl-dev gnuplot-nox
+    ;;
+  --torchvision)
+    install_packages "PyTorch and torchvision" python3-torch python3-torchvision python3-onnx libopenblas0-pthread
+    ;;
+  *) echo "usage: $0 [--libraries | --torchvision]" >&2 && exit 2 ;;
 esac
 install_onnxruntime

@@ -1,6 +1,6 @@
 // ONNX Runtime's answers to one ONNX backend test after another: for each line with a folder it runs FOLDER/model.onnx on
 // FOLDER/test_data_set_0/input_*.pb, writes output_*.pb beside these, and prints "ok", or why it cannot.
-//   NODE_PATH=PEERS/node_modules node serve.js
+//   NODE_PATH=PEERS/node_modules node serve.js [LEVEL of its optimizations, disabled if not given]
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -9,7 +9,7 @@ const { open, readTensor, writeTensor } = require('./session.js');
 
 async function answer(folder) {
   const data = path.join(folder, 'test_data_set_0');
-  const session = await open(path.join(folder, 'model.onnx'), 1, 'disabled');
+  const session = await open(path.join(folder, 'model.onnx'), 1, process.argv[2] || 'disabled');
   const inputs = {};
   session.inputNames.forEach((name, i) => {
     inputs[name] = readTensor(path.join(data, `input_${i}.pb`));
