@@ -20,8 +20,10 @@
 #include "compiler/driver/build_pool.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network.h"
 #include "compiler/frontends/onnx/backend_test.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/found.h"
 #include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/program/evaluate.h"
 #include "compiler/runtime/cpu_limit.h"
@@ -84,9 +86,11 @@ bool is_number(const HostTensor& input) {
   return !tensor::is_float(input.element) && input.shape.size() <= 1;
 }
 
-// Tests give axes, shapes and bounds as inputs. Where the model needs them when it is built, they become constants of
-// the model and leave `inputs`: all but the first, or else whole numbers and conditions, or else all.
-absl::StatusOr<graph::Graph> import_for(const std::string& path, onnx::TestValues& values) {
+// How the model is read for the test. Tests give axes, shapes and bounds as inputs. Where the model needs them when it is
+// built, they become constants of the model and leave `inputs`: all but the first, or else whole numbers and conditions,
+// or else all. So they do where `sizes_are_known` and the sizes of results depend on them.
+absl::StatusOr<frontends::ImportOptions> options_for(const std::string& path, onnx::TestValues& values,
+                                                     bool sizes_are_known) {
   using Fixes = bool (*)(const HostTensor& input, bool is_first);
   constexpr Fixes kAttempts[] = {[](const HostTensor&, bool is_first) { return !is_first; },
                                  [](const HostTensor& input, bool) { return is_number(input); },
@@ -94,9 +98,13 @@ absl::StatusOr<graph::Graph> import_for(const std::string& path, onnx::TestValue
   std::vector<HostTensor>& inputs = values.tensors;
   frontends::ImportOptions options{.lengths = values.lengths};
   for (const HostTensor& input : inputs) options.shapes[input.name] = input.shape;
-  absl::StatusOr<graph::Graph> graph = frontends::import_file(path, options);
+  const auto is_ready = [&](const absl::StatusOr<graph::Graph>& graph) {
+    return graph.ok() && !(sizes_are_known && !graph::found_dims(*graph).empty());
+  };
+  const absl::StatusOr<graph::Graph> graph = frontends::import_file(path, options);
+  if (is_ready(graph)) return options;
   for (const Fixes fixes : kAttempts) {
-    if (graph.status().code() != absl::StatusCode::kUnimplemented) return graph;
+    if (!graph.ok() && !absl::IsUnimplemented(graph.status())) break;
     options.fixed.clear();
     std::vector<HostTensor> others;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -106,21 +114,26 @@ absl::StatusOr<graph::Graph> import_for(const std::string& path, onnx::TestValue
         others.push_back(inputs[i]);
     }
     if (options.fixed.empty()) continue;
-    absl::StatusOr<graph::Graph> again = frontends::import_file(path, options);
-    if (!again.ok()) continue;
+    if (!is_ready(frontends::import_file(path, options))) continue;
     inputs = std::move(others);
-    return again;
+    return options;
   }
-  return graph;
+  return graph.status();
 }
 
 // Without a pool, by the reference evaluator; else compiled with default schedules.
-absl::StatusOr<std::vector<HostTensor>> run_model(graph::Graph graph, const std::vector<HostTensor>& inputs,
+absl::StatusOr<std::vector<HostTensor>> run_model(const std::string& path, onnx::TestValues& values,
                                                   const CheckArguments& arguments, driver::BuildPool* pool) {
-  if (pool == nullptr) return graph::evaluate(graph::optimize(std::move(graph)), inputs);
+  const std::vector<HostTensor>& inputs = values.tensors;
+  TF_ASSIGN_OR_RETURN(const frontends::ImportOptions options, options_for(path, values, pool == nullptr));
+  if (pool == nullptr) {
+    TF_ASSIGN_OR_RETURN(graph::Graph graph, frontends::import_file(path, options));
+    return graph::evaluate(graph::optimize(std::move(graph)), inputs);
+  }
   const target::Target target = target::host_target();
+  TF_ASSIGN_OR_RETURN(const graph::Network network, frontends::network_of_file(path, options));
   TF_ASSIGN_OR_RETURN(const graph::Program program,
-                      graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
+                      graph::plan_network(network, {.lanes = target.fp32_lanes()}));
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::vector<std::optional<driver::ScheduleChoice>> untuned(program.tasks.size());
   TF_RETURN_IF_ERROR(driver::build_model(program, untuned, *pool,
@@ -143,9 +156,7 @@ absl::Status check(const fs::path& folder, const CheckArguments& arguments, driv
     const std::string model = (folder / "model.onnx").string();
     TF_ASSIGN_OR_RETURN(onnx::TestData data, onnx::read_test_data(model, entry.path().string()));
     const std::vector<HostTensor>& wanted = data.outputs.tensors;
-    TF_ASSIGN_OR_RETURN(graph::Graph graph, import_for(model, data.inputs));
-    TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> got,
-                        run_model(std::move(graph), data.inputs.tensors, arguments, pool));
+    TF_ASSIGN_OR_RETURN(const std::vector<HostTensor> got, run_model(model, data.inputs, arguments, pool));
     if (got.size() != wanted.size())
       return absl::InternalError("the model has a different number of outputs");
     for (size_t i = 0; i < got.size(); ++i)

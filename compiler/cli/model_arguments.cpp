@@ -10,6 +10,7 @@
 #include "base/machine/cpu_list.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network.h"
 
 namespace tf::compiler_cli {
 
@@ -194,19 +195,7 @@ absl::StatusOr<graph::Network> load_network(const ModelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(frontends::ImportOptions options, import_options(arguments, dims));
   TF_ASSIGN_OR_RETURN(const std::vector<tensor::Binding> anchors,
                       read_anchors(arguments.anchors, dims.ranges));
-  if (dims.ranges.empty()) {
-    TF_ASSIGN_OR_RETURN(graph::Graph graph, frontends::import_file(arguments.model, options));
-    return graph::Network(std::move(graph));
-  }
-  graph::Network network;
-  network.dims = dims.ranges;
-  network.anchors = anchors;
-  network.at = [model = arguments.model, options = std::move(options)](const tensor::Binding& sizes) {
-    frontends::ImportOptions of_size = options;
-    of_size.dims.insert(sizes.begin(), sizes.end());
-    return frontends::import_file(model, of_size);
-  };
-  return network;
+  return frontends::network_of_file(arguments.model, std::move(options), std::move(dims.ranges), anchors);
 }
 
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {

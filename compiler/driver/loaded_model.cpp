@@ -138,7 +138,13 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
     m.output_bytes.push_back(allocate(m.output(m.model, i)->size_bytes));
     m.results.push_back({m.output_bytes.back().get(), m.output(m.model, i)->extents});
   }
-  for (int32_t i = 0; i < m.dim_count(m.model); ++i) {
+  // Those that a run finds come last, and are of no input.
+  int32_t given = 0;
+  for (int32_t i = 0; i < m.input_count(m.model); ++i) {
+    const tf_tensor_info& info = *m.input(m.model, i);
+    for (int32_t d = 0; d < info.rank; ++d) given = std::max(given, info.dims[d] + 1);
+  }
+  for (int32_t i = 0; i < given; ++i) {
     const tf_dim_info& dim = *m.dim(m.model, i);
     loaded->dims_.push_back({{tensor::var(dim.name), dim.low, dim.high}, dim.multiple_of});
   }
@@ -236,8 +242,9 @@ absl::StatusOr<double> LoadedModel::run_bound() {
   for (size_t i = 0; i < impl_->input_shapes.size(); ++i)
     sized.insert(sized.end() - 1, {impl_->input_bytes[i].get(), impl_->input_shapes[i].data()});
   const auto start = std::chrono::steady_clock::now();
-  const int32_t code = dims_.empty() ? impl_->run(impl_->model, inputs.data(), outputs.data())
-                                     : impl_->run_sizes(impl_->model, sized.data(), impl_->results.data());
+  const bool has_dims = impl_->dim_count(impl_->model) > 0;
+  const int32_t code = !has_dims ? impl_->run(impl_->model, inputs.data(), outputs.data())
+                                 : impl_->run_sizes(impl_->model, sized.data(), impl_->results.data());
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
   impl_->finish_run();
   if (code == TF_MODEL_BAD_INDEX) return absl::OutOfRangeError(impl_->error_text(code));

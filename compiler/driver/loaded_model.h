@@ -30,7 +30,7 @@ class LoadedModel {
   // Names, element types and shapes, which are the greatest of a model with dimensions; no data.
   const std::vector<graph::HostTensor>& inputs() const { return inputs_; }
   const std::vector<graph::HostTensor>& outputs() const { return outputs_; }
-  // Sizes that may differ from run to run.
+  // Sizes of inputs that may differ from run to run. Of outputs, others may differ, too: those that a run finds.
   const std::vector<graph::NamedDimension>& dims() const { return dims_; }
   // The shape of each input at these values of the dimensions; the greatest where none is given. INVALID_ARGUMENT for a
   // dimension that the model does not have, or a value that it does not take.

@@ -72,12 +72,13 @@ runtime::ModelTensor tensor_of(const graph::Program& program, int value, const s
           sized(described.size_of_run, static_cast<int64_t>(described.size_bytes), dims), index_extent};
 }
 
-runtime::ModelIndices indices_of(const graph::Program& program, const graph::Call& call) {
+runtime::ModelIndices indices_of(const graph::Program& program, const graph::Call& call,
+                                 const std::vector<graph::NamedDimension>& dims) {
   if (!call.indices) return {};
   const int value = call.operands[static_cast<size_t>(call.indices->operand)].value;
   const tensor::Element element = program.graph.type(program.values[value].node).element;
   return {static_cast<uint32_t>(call.indices->operand), static_cast<uint32_t>(tensor::element_bytes(element)),
-          call.indices->extent};
+          sized(call.indices->extent_of_run, call.indices->extent, dims)};
 }
 
 // Makes the steps of a model's programs.
@@ -150,12 +151,13 @@ class StepMaker {
     TF_RETURN_IF_ERROR(check_size(*ports.rbegin(), call.results[0], "the result"));
     step.buffers.push_back(buffer_of(program, memory, call.results[0], ports.rbegin()->size_bytes(), dims_));
     step.dims = {compiled.manifest.dim_values().begin(), compiled.manifest.dim_values().end()};
-    for (const tensor::Expr& dim : task.dims) step.dims.push_back(sized(dim, greatest_(dim), dims_));
+    for (const tensor::Expr& dim : std::get<graph::KernelCall>(call.what).dims)
+      step.dims.push_back(sized(dim, greatest_(dim), dims_));
     step.workspace_bytes = compiled.manifest.workspace_bytes();
     step.workspace_per_thread_bytes = compiled.manifest.workspace_per_thread_bytes();
     step.flops = task.flops;
     step.bytes = task.bytes;
-    step.indices = indices_of(program, call);
+    step.indices = indices_of(program, call, dims_);
     return step;
   }
 
@@ -184,8 +186,11 @@ class StepMaker {
       std::vector<int64_t> numbers;
       if (call.numbers.empty()) numbers = graph::host_numbers(*host, program.graph, node);
       for (const tensor::Expr& number : call.numbers) numbers.push_back(program.graph.value(number));
-      for (size_t i = 0; i < numbers.size(); ++i)
-        step.dims.push_back(sized(call.numbers.empty() ? nullptr : call.numbers[i], numbers[i], dims_));
+      for (size_t i = 0; i < numbers.size(); ++i) {
+        const bool is_open = !call.numbers.empty() && !depends_on_found(call, call.numbers[i]);
+        step.dims.push_back(sized(is_open ? call.numbers[i] : nullptr, numbers[i], dims_));
+      }
+      if (call.finds >= 0) set_found(memory, call, step);
       const tf_host_workspace wanted = graph::host_workspace(host->function, numbers);
       step.workspace_bytes = wanted.bytes;
       step.workspace_per_thread_bytes = wanted.bytes_per_thread;
@@ -202,6 +207,27 @@ class StepMaker {
       step.dims.insert(step.dims.end(), loop.backward.begin(), loop.backward.end());
     }
     return step;
+  }
+
+  // Whether the number depends on what the call itself finds.
+  bool depends_on_found(const graph::Call& call, const tensor::Expr& number) const {
+    if (call.finds < 0) return false;
+    bool depends = false;
+    tensor::for_each(number, [&](const tensor::Expr& e) {
+      depends = depends || e.get() == dims_[static_cast<size_t>(call.finds)].var.get();
+      return true;
+    });
+    return depends;
+  }
+
+  // The call's results have room for the most that it finds.
+  static void set_found(const graph::MemoryPlan& memory, const graph::Call& call, runtime::ModelStep& step) {
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      const graph::Place& place = memory.places[static_cast<size_t>(call.results[i])];
+      step.buffers[call.operands.size() + i].size_bytes = static_cast<int64_t>(place.size_bytes);
+    }
+    step.made = {static_cast<uint32_t>(call.finds),
+                 static_cast<uint32_t>(call.operands.size() + call.results.size() - 1)};
   }
 
   void add_value(const graph::Program& program, const graph::MemoryPlan& memory, int value,
@@ -250,6 +276,14 @@ void describe_tensors(const graph::Program& program, const std::vector<graph::Na
     model.outputs.push_back(tensor_of(program, program.outputs[i], program.graph.outputs[i].name, 0, dims));
 }
 
+// Those that calls find, by number.
+std::set<int> found_dims(const graph::Program& program) {
+  std::set<int> found;
+  for (const graph::Call& call : program.calls)
+    if (call.finds >= 0) found.insert(call.finds);
+  return found;
+}
+
 std::vector<std::string> host_functions(const graph::Program& program) {
   std::set<std::string> names;
   graph::for_each_program(program, [&](const graph::Program& each) {
@@ -269,9 +303,15 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
   Flattened all;
   flatten(program, memory, all);
   runtime::ModelDescription model;
-  for (const graph::NamedDimension& dim : program.dims)
-    model.dims.push_back(
-        {.name = dim.var->name, .low = dim.low, .high = dim.high, .multiple_of = dim.multiple_of});
+  const std::set<int> found = found_dims(program);
+  for (size_t d = 0; d < program.dims.size(); ++d) {
+    const graph::NamedDimension& dim = program.dims[d];
+    model.dims.push_back({.name = dim.var->name,
+                          .low = dim.low,
+                          .high = dim.high,
+                          .made_by = found.contains(static_cast<int>(d)) ? TF_DIM_MADE : TF_DIM_GIVEN,
+                          .multiple_of = dim.multiple_of});
+  }
   for (size_t i = 0; i < program.variants.size(); ++i) {
     const graph::Variant& variant = program.variants[i];
     model.variants.push_back({flatten(variant.program, memory.variants[i], all), variant.values});

@@ -24,6 +24,9 @@ struct ImportOptions {
   // that are optional, nothing where they hold nothing, and 1 for a tensor. A length is also taken from `dims`, by the input's
   // name.
   std::map<std::string, std::optional<int64_t>> lengths;
+  // What operators find whose results' sizes depend on data, by the dimension's name (graph/found.h); the most that they
+  // can find where nothing is said.
+  tensor::Binding found;
   // Inputs that become constants of the model, by name; and those whose values a user wrote, as in "16000" or "1,2,3".
   std::map<std::string, graph::HostTensor> fixed;
   std::map<std::string, std::string> given;

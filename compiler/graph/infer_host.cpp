@@ -132,6 +132,32 @@ class HostInference {
     return std::vector<TensorType>{{op.element, {type(0).extents[0], tensor::imm(op.samples)}}};
   }
 
+  Types operator()(const NonZero& op) const {
+    TF_ASSIGN_OR_RETURN(const tensor::Expr found, found_size(op.found));
+    return std::vector<TensorType>{{Element::kInt64, {tensor::imm(type(0).rank()), found}}, kCount};
+  }
+
+  Types operator()(const Unique& op) const {
+    TF_ASSIGN_OR_RETURN(const tensor::Expr found, found_size(op.found));
+    TensorType values{type(0).element, {found}};
+    TF_ASSIGN_OR_RETURN(int64_t numbered, element_count(graph_.shape(type(0))));
+    if (op.axis >= 0) {
+      TF_RETURN_IF_ERROR(check_axis(op.axis, type(0).rank()));
+      values.extents = type(0).extents;
+      numbered = graph_.value(values.extents[static_cast<size_t>(op.axis)]);
+      values.extents[static_cast<size_t>(op.axis)] = found;
+    }
+    const TensorType of_found{Element::kInt64, {found}};
+    return std::vector<TensorType>{
+        std::move(values), of_found, {Element::kInt64, {tensor::imm(numbered)}}, of_found, kCount};
+  }
+
+  Types operator()(const NonMaxSuppression& op) const {
+    TF_ASSIGN_OR_RETURN(const tensor::Expr found, found_size(op.found));
+    TF_RETURN_IF_ERROR(check_non_max_suppression(graph_, inputs_));
+    return std::vector<TensorType>{{Element::kInt64, {found, tensor::imm(3)}}, kCount};
+  }
+
   template <typename O>
   Types operator()(const O&) const {
     return refusal("no host function computes this operator");
@@ -139,6 +165,17 @@ class HostInference {
 
  private:
   const TensorType& type(size_t i) const { return graph_.type(inputs_[i]); }
+
+  inline static const TensorType kCount{Element::kInt64, {}};
+
+  // The value that the graph assumes for what is found.
+  absl::StatusOr<tensor::Expr> found_size(const tensor::Expr& found) const {
+    const auto* dim = found ? tensor::as<tensor::VarNode>(found) : nullptr;
+    if (!dim) return refusal("needs a named dimension as `found`");
+    const auto size = graph_.binding.find(dim->name);
+    if (size == graph_.binding.end()) return refusal("finds dimension ", dim->name, ", which has no value");
+    return tensor::imm(size->second);
+  }
 
   absl::Status check_updates() const {
     if (type(0).element == type(2).element) return absl::OkStatus();
@@ -159,6 +196,25 @@ class HostInference {
 };
 
 }  // namespace
+
+absl::Status check_non_max_suppression(const Graph& graph, std::span<const NodeId> operands) {
+  const TensorType &boxes = graph.type(operands[0]), &scores = graph.type(operands[1]);
+  const std::vector<int64_t> of_boxes = graph.shape(boxes), of_scores = graph.shape(scores);
+  if (boxes.element != Element::kFloat32 || of_boxes.size() != 3 || of_boxes[2] != 4 ||
+      scores.element != Element::kFloat32 || of_scores.size() != 3 || of_scores[0] != of_boxes[0] ||
+      of_scores[2] != of_boxes[1])
+    return refusal("boxes and scores are ", to_string(boxes), " and ", to_string(scores),
+                   ", not f32 [batches, boxes, 4] and f32 [batches, classes, boxes]");
+  for (const size_t i : {2, 3, 4}) {
+    const TensorType& single = graph.type(operands[i]);
+    TF_ASSIGN_OR_RETURN(const int64_t count, element_count(graph.shape(single)));
+    const Element wanted = i == 2 ? Element::kInt64 : Element::kFloat32;
+    if (count != 1 || single.element != wanted)
+      return refusal("operand ", i, " is ", to_string(single), ", not one ",
+                     std::string(tensor::element_name(wanted)));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::vector<TensorType>> infer_host(const Graph& graph, const Op& op,
                                                    std::span<const NodeId> inputs) {

@@ -54,7 +54,10 @@ constexpr Plain kPlain[] = {{"input", {0, 0}},
                             {"", {1, 1}},
                             {"bernoulli", {2, 2}},
                             {"multinomial", {2, 2}},
-                            {"bit_cast", {1, 1}}};
+                            {"bit_cast", {1, 1}},
+                            {"nonzero", {1, 1}},
+                            {"unique", {1, 1}},
+                            {"non_max_suppression", {5, 5}}};
 static_assert(std::size(kPlain) == std::variant_size_v<Op>);
 
 std::string_view name_of(const Op& op) {
@@ -72,12 +75,13 @@ std::string_view name_of(const Op& op) {
 
 // Every operator once; kinds give one each.
 std::vector<Op> all_ops() {
-  std::vector<Op> all = {Input{},       Constant{},      Conv{},        MatMul{},    Lrn{},      Softmax{},
-                         BatchNorm{},   LeakyRelu{},     Clip{},        Where{},     Cast{},     Concat{},
-                         Reshape{},     Expand{},        Transpose{},   Slice{},     Pad{},      Gather{},
-                         Resample{},    DepthToSpace{},  Sample{},      Result{},    TopK{},     If{},
-                         Loop{},        CumulativeSum{}, Determinant{}, MaxUnpool{}, RoiAlign{}, Bernoulli{},
-                         Multinomial{}, BitCast{}};
+  std::vector<Op> all = {Input{},         Constant{},    Conv{},      MatMul{},   Lrn{},
+                         Softmax{},       BatchNorm{},   LeakyRelu{}, Clip{},     Where{},
+                         Cast{},          Concat{},      Reshape{},   Expand{},   Transpose{},
+                         Slice{},         Pad{},         Gather{},    Resample{}, DepthToSpace{},
+                         Sample{},        Result{},      TopK{},      If{},       Loop{},
+                         CumulativeSum{}, Determinant{}, MaxUnpool{}, RoiAlign{}, Bernoulli{},
+                         Multinomial{},   BitCast{},     NonZero{},   Unique{},   NonMaxSuppression{}};
   for (size_t i = 0; i < kPoolNames.size(); ++i) all.push_back(Pool{.kind = static_cast<PoolKind>(i)});
   for (size_t i = 0; i < kScatterElementsNames.size(); ++i) {
     all.push_back(ScatterElements{.kind = static_cast<ScatterKind>(i)});

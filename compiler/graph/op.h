@@ -235,6 +235,31 @@ struct Multinomial {
   tensor::Element element = tensor::Element::kInt32;
 };
 
+// How many elements these find depends on their operands' values. `found` is a named dimension of the graph, whose value
+// in the binding is an assumption (graph/found.h); the last result, a single i64, is the number in a run.
+
+// (x): the places of elements that are not 0, in row-major order. Results: i64 [rank, found], i64.
+struct NonZero {
+  tensor::Expr found;
+};
+
+// (x): each different element once, or each different slice along the axis (-1: elements), sorted, or by first place.
+// Results: these; the first place of each, i64 [found]; for each of x its number among them, i64; how often each occurs,
+// i64 [found]; i64.
+struct Unique {
+  int64_t axis = -1;
+  bool sorted = true;
+  tensor::Expr found;
+};
+
+// (boxes f32 [batches, n, 4], scores f32 [batches, classes, n], most of a class i64, overlap threshold f32, score
+// threshold f32, which counts if `scored`): batch, class and box of what is selected, as ONNX's NonMaxSuppression. Results:
+// i64 [found, 3], i64.
+struct NonMaxSuppression {
+  bool centered = false, scored = false;
+  tensor::Expr found;
+};
+
 // --- Control flow.
 
 // (condition bool of one element, x…): runs one of the two on x…. Their results have the same types.
@@ -255,11 +280,15 @@ struct Loop {
   std::vector<int64_t> backward;
 };
 
-using Op =
-    std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary, LeakyRelu, Clip,
-                 Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad, Gather, Resample,
-                 DepthToSpace, Sample, Result, TopK, If, Loop, ScatterElements, ScatterSlices, CumulativeSum,
-                 Determinant, MaxUnpool, RoiAlign, Random, Bernoulli, Multinomial, BitCast>;
+using Op = std::variant<Input, Constant, Conv, MatMul, Pool, Reduce, Lrn, Softmax, BatchNorm, Unary,
+                        LeakyRelu, Clip, Binary, Where, Cast, Concat, Reshape, Expand, Transpose, Slice, Pad,
+                        Gather, Resample, DepthToSpace, Sample, Result, TopK, If, Loop, ScatterElements,
+                        ScatterSlices, CumulativeSum, Determinant, MaxUnpool, RoiAlign, Random, Bernoulli,
+                        Multinomial, BitCast, NonZero, Unique, NonMaxSuppression>;
+
+template <typename O>
+constexpr bool finds_elements =
+    std::is_same_v<O, NonZero> || std::is_same_v<O, Unique> || std::is_same_v<O, NonMaxSuppression>;
 
 // Those that the runtime computes by a host function.
 template <typename O>
@@ -267,7 +296,7 @@ constexpr bool is_host_operator =
     std::is_same_v<O, TopK> || std::is_same_v<O, ScatterElements> || std::is_same_v<O, ScatterSlices> ||
     std::is_same_v<O, CumulativeSum> || std::is_same_v<O, Determinant> || std::is_same_v<O, MaxUnpool> ||
     std::is_same_v<O, RoiAlign> || std::is_same_v<O, Random> || std::is_same_v<O, Bernoulli> ||
-    std::is_same_v<O, Multinomial> || std::is_same_v<O, BitCast>;
+    std::is_same_v<O, Multinomial> || std::is_same_v<O, BitCast> || finds_elements<O>;
 
 // "conv", "max_pool", "relu", … : the text form's operator names; kinds have a name each.
 std::string op_name(const Op& op);
@@ -350,6 +379,12 @@ void visit_attributes(O& op, V&& v) {
     v("seed", op.seed), v("element", op.element);
   } else if constexpr (std::is_same_v<T, Multinomial>) {
     v("seed", op.seed), v("samples", op.samples), v("element", op.element);
+  } else if constexpr (std::is_same_v<T, NonZero>) {
+    v("found", op.found);
+  } else if constexpr (std::is_same_v<T, Unique>) {
+    v("axis", op.axis), v("sorted", op.sorted), v("found", op.found);
+  } else if constexpr (std::is_same_v<T, NonMaxSuppression>) {
+    v("centered", op.centered), v("scored", op.scored), v("found", op.found);
   } else {
     static_assert(std::is_same_v<T, Input> || std::is_same_v<T, Constant> || std::is_same_v<T, Unary> ||
                   std::is_same_v<T, Binary> || std::is_same_v<T, Where> || std::is_same_v<T, ScatterSlices> ||

@@ -93,7 +93,7 @@ typedef struct tf_model_step {
   uint32_t first_dim;    /* index in numbers; the values of tf_call.dims */
   uint32_t dim_count;
   /* Indices, to be checked before the call: all elements of this buffer, signed integers of index_bytes (4 or
-   * 8) each, lie in [-index_extent, index_extent). Without any, index_bytes is 0. */
+   * 8) each, lie in [-extent, extent), where the extent is the number behind the dims. Without any, index_bytes is 0. */
   uint32_t index_bytes;
   uint32_t index_buffer; /* from 0, of the step's own */
   /* The dimension whose value the call leaves as an i64 at the start of the step's buffer made_buffer, or
@@ -101,7 +101,6 @@ typedef struct tf_model_step {
    * use a made dimension are those of later steps of that program, and of its tensors; bodies have none. */
   uint32_t made_dim;
   uint32_t made_buffer;
-  int64_t index_extent;
   uint64_t workspace_bytes;
   uint64_t workspace_per_thread_bytes;
   double flops;

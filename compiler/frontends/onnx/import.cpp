@@ -39,6 +39,7 @@ class Importer {
   Importer(DataFolders folders, const ImportOptions& options)
       : options_(options), shared_(std::move(folders)), state_(shared_) {
     shared_.makeable_bytes = options.most_made_bytes;
+    shared_.found = options.found;
   }
 
   // Takes the weights from the model.
@@ -283,10 +284,7 @@ class Importer {
 
   absl::StatusOr<tensor::Var> dimension(const std::string& name, const std::string& input, int axis) {
     if (auto known = dims_.find(name); known != dims_.end()) return known->second;
-    std::string clean;  // a name of our text form
-    for (char c : name) clean += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-    if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0]))) clean.insert(0, "d_");
-    while (state_.graph.binding.contains(clean)) clean += '_';
+    const std::string clean = state_.new_dimension_name(name);
     auto given = options_.dims.find(name);
     if (given == options_.dims.end()) given = options_.dims.find(clean);
     if (given != options_.dims.end()) used_.insert(given->first);

@@ -218,6 +218,14 @@ std::optional<ValueList> ImportState::find_list(const std::string& name) {
   return lists[name] = *std::move(list);
 }
 
+std::string ImportState::new_dimension_name(std::string_view name) const {
+  std::string clean;
+  for (const char c : name) clean += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (clean.empty() || std::isdigit(static_cast<unsigned char>(clean[0]))) clean.insert(0, "d_");
+  while (graph.binding.contains(clean)) clean += '_';
+  return clean;
+}
+
 NodeId ImportState::capture(NodeId around, const std::string& name) {
   const graph::Node& node = outer->graph.node(around);
   const auto* constant = graph::as<graph::Constant>(node);

@@ -2,12 +2,15 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/text/printable.h"
 #include "compiler/frontends/onnx/import_graph.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/found.h"
 #include "compiler/graph/passes/fold.h"
 
 namespace tf::onnx {
@@ -18,6 +21,7 @@ using ::onnx::AttributeProto;
 
 // Larger results are left to the constant-folding pass: the same bytes might be needed only in a folded form.
 constexpr int64_t kFoldAtOnce = 4096;
+constexpr int64_t kMostFound = int64_t{1} << 46;  // as many elements as a tensor can have
 
 }  // namespace
 
@@ -193,11 +197,16 @@ absl::StatusOr<graph::HostTensor> NodeReader::tensor(const ::onnx::TensorProto& 
 }
 
 absl::StatusOr<NodeId> NodeReader::emit(graph::Op op, std::vector<NodeId> inputs) {
+  const bool is_of_sized = std::ranges::any_of(inputs, [&](NodeId input) { return is_sized(input); });
+  const bool is_of_sizes = std::ranges::any_of(inputs, [&](NodeId input) { return holds_sizes(input); });
   absl::StatusOr<NodeId> id = state_.graph.add(std::move(op), std::move(inputs), name());
   if (!id.ok()) return error_of(id.status());
   graph::Node& node = state_.graph.nodes.back();
+  if (is_of_sized || graph::found_by(node)) state_.sized.insert(*id);
+  if (is_of_sizes) state_.sizes.insert(*id);
   TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(state_.graph.shape(node.type)));
   if (elements > kFoldAtOnce && !graph::as<graph::Reshape>(node)) return id;
+  if (is_of_sized) return id;
   if (graph::BlobRef folded = graph::fold(state_.graph, node.op, node.inputs, node.type)) {
     node.op = Constant{std::move(folded)};
     node.inputs.clear();
@@ -205,9 +214,28 @@ absl::StatusOr<NodeId> NodeReader::emit(graph::Op op, std::vector<NodeId> inputs
   return id;
 }
 
+absl::StatusOr<NodeId> NodeReader::emit_sized(graph::Op op, std::vector<NodeId> inputs) {
+  const absl::StatusOr<NodeId> id = state_.graph.add(std::move(op), std::move(inputs), name());
+  if (!id.ok()) return error_of(id.status());
+  state_.sized.insert(*id);
+  return id;
+}
+
 absl::StatusOr<NodeId> NodeReader::result(NodeId node, int index) {
   if (index == 0) return node;
   return emit(graph::Result{index}, {node});
+}
+
+absl::StatusOr<tensor::Var> NodeReader::found_dimension(int64_t most) {
+  if (in_region())
+    return unsupported(
+        "the size of its result depends on data, which is not supported in a branch or a loop");
+  const std::string dimension = state_.new_dimension_name(output_count() > 0 ? node_.output(0) : name());
+  const auto assumed = state_.shared.found.find(dimension);
+  const tensor::Dimension dim{tensor::var(dimension), 0, kMostFound};
+  state_.graph.binding[dimension] = assumed == state_.shared.found.end() ? most : assumed->second;
+  state_.graph.dims.push_back(dim);
+  return dim.var;
 }
 
 absl::StatusOr<ImportedRegion> NodeReader::region(std::string_view attribute,

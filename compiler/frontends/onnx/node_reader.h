@@ -50,6 +50,7 @@ struct ImportShared {
   int opset = 0;
   ExternalData external;
   int64_t makeable_bytes = 0;  // that constants which the file describes instead of holding may still take
+  tensor::Binding found;       // ImportOptions::found
   // That were read of graphs within nodes, again for each iteration that is unrolled.
   int64_t inner_nodes = 0;
 
@@ -68,11 +69,16 @@ struct ImportState {
   // The same of a list.
   std::optional<ValueList> find_list(const std::string& name);
 
+  // A name of the graph's text form that no dimension has yet.
+  std::string new_dimension_name(std::string_view name) const;
+
   graph::Graph graph;
   std::map<std::string, NodeId> values;       // by ONNX value name
   std::map<std::string, ValueList> lists;     // by names that are not among the values
   std::map<NodeId, Dequantized> dequantized;  // by the node that gives the real values
-  std::set<NodeId> four_bits;                 // the nodes of i8 and u8 that are int4 and uint4 in the model
+  // What a run finds (graph/found.h): nodes whose extents depend on it, and those whose values are such sizes.
+  std::set<NodeId> sized, sizes;
+  std::set<NodeId> four_bits;  // the nodes of i8 and u8 that are int4 and uint4 in the model
   std::map<const ::onnx::TensorProto*, NodeId> initializers;
   ImportShared& shared;
   ImportState* outer = nullptr;
@@ -140,6 +146,14 @@ class NodeReader {
   absl::StatusOr<NodeId> emit(graph::Op op, std::vector<NodeId> inputs);
   // Result number `index` of a node with several.
   absl::StatusOr<NodeId> result(NodeId node, int index);
+  // A new named dimension, which this node finds, where it can find `most`. UNIMPLEMENTED in a branch or a loop.
+  absl::StatusOr<tensor::Var> found_dimension(int64_t most);
+  // Whether an extent of the node depends on what a run finds; whether its values are numbers of such sizes.
+  bool is_sized(NodeId id) const { return state_.sized.contains(id); }
+  bool holds_sizes(NodeId id) const { return state_.sizes.contains(id); }
+  void set_holds_sizes(NodeId id) { state_.sizes.insert(id); }
+  // As emit, of a node whose extents are such numbers: it is not folded, as values of constants then would follow from them.
+  absl::StatusOr<NodeId> emit_sized(graph::Op op, std::vector<NodeId> inputs);
   // The graph in an attribute as a region with these inputs, or as nodes of this graph on these values: its outputs.
   absl::StatusOr<ImportedRegion> region(std::string_view attribute, const std::vector<RegionInput>& inputs);
   absl::StatusOr<std::vector<Value>> inlined(std::string_view attribute, const std::vector<Value>& inputs);

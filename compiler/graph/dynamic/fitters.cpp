@@ -2,7 +2,8 @@
 
 namespace tf::graph {
 
-Fitters::Fitters(const Samples& samples) : given_(samples), counted_(in_multiples(samples)) {
+Fitters::Fitters(const Samples& samples)
+    : given_(samples), counted_(in_multiples(samples)), numbers_(given_.samples()) {
   for (size_t d = 0; d < samples.dims.size(); ++d) {
     const NamedDimension& dim = samples.dims[d];
     if (dim.multiple_of != 1)
@@ -10,7 +11,9 @@ Fitters::Fitters(const Samples& samples) : given_(samples), counted_(in_multiple
   }
 }
 
-std::optional<tensor::Expr> Fitters::fit(std::span<const int64_t> values) {
+std::optional<tensor::Expr> Fitters::fit(const std::vector<int64_t>& values,
+                                         std::span<const tensor::Expr> nearby) {
+  if (samples().is_scattered) return numbers_.find(values, nearby);
   std::optional<tensor::Expr> found = given_.fit(values);
   if (found || counts_.empty()) return found;
   found = counted_.fit(values);

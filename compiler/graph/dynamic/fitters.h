@@ -3,6 +3,7 @@
 // programs.
 
 #include "compiler/graph/dynamic/fit.h"
+#include "compiler/graph/dynamic/numbers.h"
 
 namespace tf::graph {
 
@@ -14,9 +15,12 @@ class Fitters {
 
   // As Fitter::fit, for a number of the network: where it is no polynomial of a dimension of multiples, one of their count
   // floor(dimension / multiple).
-  std::optional<tensor::Expr> fit(std::span<const int64_t> values);
+  // Of scattered samples, those nearby help: Numbers::find.
+  std::optional<tensor::Expr> fit(const std::vector<int64_t>& values, std::span<const tensor::Expr> nearby);
+  // Of scattered samples; else null.
+  Numbers* numbers() { return samples().is_scattered ? &numbers_ : nullptr; }
   // For kernels: in_multiples, so that a kernel's extents have the factors of the multiples.
-  Fitter& of_kernels() { return counts_.empty() ? given_ : counted_; }
+  Fitter& of_kernels() { return counts_.empty() || samples().is_scattered ? given_ : counted_; }
   // What a number of `of_kernels` is in terms of the network's dimensions.
   tensor::Expr in_network(const tensor::Expr& number) const { return tensor::substitute(number, counts_); }
 
@@ -25,6 +29,7 @@ class Fitters {
 
  private:
   Fitter given_, counted_;
+  Numbers numbers_;
   tensor::Substitution counts_;  // of the dimensions that are counted
 };
 

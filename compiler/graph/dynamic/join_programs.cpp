@@ -9,8 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "compiler/graph/dynamic/join_workloads.h"
+#include "compiler/graph/dynamic/join_task.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/found.h"
 #include "compiler/graph/program/host_calls.h"
 #include "compiler/ops/builder.h"
 #include "compiler/tensor/greatest_sizes.h"
@@ -69,18 +70,27 @@ std::string kind_of(const Call& call) {
   if (const auto* branch = std::get_if<BranchCall>(&call.what))
     absl::StrAppend(&kind, branch->then_body, " ", branch->else_body);
   if (const auto* loop = std::get_if<LoopCall>(&call.what)) absl::StrAppend(&kind, loop->body);
-  if (call.indices) absl::StrAppend(&kind, " ", call.indices->operand, " ", call.indices->extent);
+  if (call.indices) absl::StrAppend(&kind, " ", call.indices->operand);
   return kind;
+}
+
+bool depends_on(const Expr& number, const tensor::Var& dim) {
+  bool depends = false;
+  tensor::for_each(number, [&](const Expr& e) {
+    depends = depends || e.get() == dim.get();
+    return true;
+  });
+  return depends;
 }
 
 using Programs = std::vector<const Program*>;
 
-// Constants of kernels that grow with a size: of a task, the workload's inputs, with the extents of the greatest.
-using Grown = std::map<std::pair<int, size_t>, std::vector<int64_t>>;
+// The most numbers of a constant that are computed in the run.
+constexpr int64_t kMostComputed = 64;
 
 // What the joiners of a program and its bodies have in common.
 struct Joined {
-  Grown grown;
+  OpenInputs open;
   std::vector<Task> tasks;  // that compute what was a constant, after those of the network
 };
 
@@ -100,8 +110,12 @@ class ProgramJoiner {
     out.graph.binding.clear();
     out.graph.dims.assign(fitters_.samples().dims.begin(), fitters_.samples().dims.end());
     out.graph.binding = tensor::greatest_sizes(out.graph.dims);
+    // Extents of results follow from those of operands, also within kernels.
+    for (size_t i = 0; fitters_.samples().is_scattered && i < out.graph.nodes.size(); ++i)
+      TF_RETURN_IF_ERROR(join_type(NodeId(i), out));
     for (size_t v = 0; v < out.values.size(); ++v) TF_RETURN_IF_ERROR(join_value(v, out));
     for (size_t c = 0; c < out.calls.size(); ++c) TF_RETURN_IF_ERROR(join_call(c, out));
+    set_found(out);
     for (size_t b = 0; b < out.bodies.size(); ++b) {
       Programs bodies;
       for (const Program* each : all_) bodies.push_back(&each->bodies[b]);
@@ -135,10 +149,11 @@ class ProgramJoiner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Expr> number(const std::function<int64_t(const Program&)>& of, std::string_view what) const {
+  absl::StatusOr<Expr> number(const std::function<int64_t(const Program&)>& of, std::string_view what,
+                              const std::vector<Expr>& nearby = {}) const {
     std::vector<int64_t> values;
     for (const Program* each : all_) values.push_back(of(*each));
-    const std::optional<Expr> fitted = fitters_.fit(values);
+    const std::optional<Expr> fitted = fitters_.fit(values, nearby);
     if (fitted) return *fitted;
     return absl::OutOfRangeError(absl::StrCat(
         "the network is another one at another size: ", absl::string_view(what.data(), what.size()), " is ",
@@ -150,6 +165,8 @@ class ProgramJoiner {
   absl::Status join_type(NodeId id, Program& out) {
     if (!joined_.insert(id).second) return absl::OkStatus();
     Node& node = out.graph.nodes[static_cast<size_t>(index(id))];
+    std::vector<Expr> nearby;
+    for (const NodeId input : node.inputs) add_extents(out.graph.node(input), nearby);
     for (size_t k = 0; k <= node.more_types.size(); ++k) {
       TensorType& type = k == 0 ? node.type : node.more_types[k - 1];
       const auto of = [&](const Program& program) -> const TensorType& {
@@ -161,25 +178,42 @@ class ProgramJoiner {
             of(*each).rank() != type.rank() || of(*each).element != type.element)
           return other_network(absl::StrCat("'", node.name, "' has another rank"));
       for (size_t d = 0; d < type.extents.size(); ++d) {
+        note_sum(node, d, out);
         TF_ASSIGN_OR_RETURN(
             type.extents[d],
             number([&](const Program& program) { return program.graph.value(of(program).extents[d]); },
-                   absl::StrCat("an extent of '", node.name, "'")));
+                   absl::StrCat("an extent of '", node.name, "'"), nearby));
       }
     }
     return absl::OkStatus();
   }
 
+  // Of a concatenation, which may have many operands: that its extent is the sum of theirs.
+  void note_sum(const Node& node, size_t d, const Program& out) {
+    const auto* concat = as<Concat>(node);
+    if (!concat || !fitters_.samples().is_scattered || static_cast<size_t>(concat->axis) != d) return;
+    Expr sum = tensor::imm(0);
+    for (const NodeId input : node.inputs) sum = sum + out.graph.type(input).extents[d];
+    fitters_.numbers()->add(sum);
+  }
+
+  static void add_extents(const Node& node, std::vector<Expr>& extents) {
+    extents.insert(extents.end(), node.type.extents.begin(), node.type.extents.end());
+    for (const TensorType& type : node.more_types)
+      extents.insert(extents.end(), type.extents.begin(), type.extents.end());
+  }
+
   absl::Status join_value(size_t v, Program& out) {
     Value& value = out.values[v];
     TF_RETURN_IF_ERROR(join_type(value.node, out));
+    const std::vector<Expr>& nearby = out.graph.type(value.node).extents;
     TF_ASSIGN_OR_RETURN(const Expr size,
                         number([&](const Program& p) { return static_cast<int64_t>(p.values[v].size_bytes); },
-                               "a value's size"));
+                               "a value's size", nearby));
     TF_ASSIGN_OR_RETURN(
         const Expr offset,
         number([&](const Program& p) { return static_cast<int64_t>(p.values[v].offset_bytes); },
-               "a value's place"));
+               "a value's place", nearby));
     value.size_bytes = static_cast<uint64_t>(greatest_of(size, out));
     value.offset_bytes = static_cast<uint64_t>(greatest_of(offset, out));
     if (!tensor::as_int(size)) value.size_of_run = size;
@@ -191,6 +225,12 @@ class ProgramJoiner {
     Call& call = out.calls[c];
     for (size_t k = 0; k < call.operands.size(); ++k)
       if (call.operands[k].value < 0) TF_RETURN_IF_ERROR(join_constant(c, k, out));
+    if (call.indices) {
+      TF_ASSIGN_OR_RETURN(const Expr extent,
+                          number([&](const Program& p) { return p.calls[c].indices->extent; }, call.name));
+      call.indices->extent = greatest_of(extent, out);
+      if (!tensor::as_int(extent)) call.indices->extent_of_run = extent;
+    }
     const auto* host = std::get_if<HostCall>(&call.what);
     if (!host) return absl::OkStatus();
     std::vector<std::vector<int64_t>> numbers;
@@ -220,6 +260,10 @@ class ProgramJoiner {
       return absl::OkStatus();
     const std::string name = absl::StrCat("the constant '", base.graph.node(id).name, "'");
     if (out.calls[c].task() < 0) return make_constant(c, k, name, out);
+    if (is_made_of_numbers(c, k)) {
+      shared_.open.computed.insert({out.calls[c].task(), k});
+      return make_constant(c, k, name, out);
+    }
     if (c >= greatest_.calls.size() || kind_of(greatest_.calls[c]) != kind_of(base.calls[c]))
       return other_network(absl::StrCat(name, " is another one, and the greatest size has other kernels"));
     for (const Program* each : all_)
@@ -230,16 +274,29 @@ class ProgramJoiner {
     node.op = whole.op;
     node.type = tensor_type(whole.type.element, greatest_.graph.shape(at(greatest_)));
     const int task = out.calls[c].task();
-    const auto [known, is_new] = shared_.grown.try_emplace({task, k}, greatest_.graph.shape(at(greatest_)));
+    const auto [known, is_new] =
+        shared_.open.grown.try_emplace({task, k}, greatest_.graph.shape(at(greatest_)));
     if (!is_new && known->second != greatest_.graph.shape(at(greatest_)))
       return other_network(absl::StrCat(name, " is of several sizes"));
     return absl::OkStatus();
   }
 
-  // Whole numbers that a branch, a loop or a host function takes, as a loop's number of trips, are computed by a kernel
-  // where they are numbers of the sizes.
+  // Whether a constant of a kernel is a few whole numbers, as many at each point.
+  bool is_made_of_numbers(size_t c, size_t k) const {
+    const auto type = [&](const Program& program) {
+      return program.graph.type(program.calls[c].operands[k].constant);
+    };
+    const TensorType base = type(*all_[0]);
+    const absl::StatusOr<int64_t> count = element_count(all_[0]->graph.shape(base));
+    return !tensor::is_float(base.element) && count.ok() && *count <= kMostComputed &&
+           std::ranges::all_of(all_, [&](const Program* each) {
+             return each->graph.shape(type(*each)) == all_[0]->graph.shape(base);
+           });
+  }
+
+  // Whole numbers, as a loop's number of trips or a shape that is a result, are computed by a kernel where they are numbers
+  // of the sizes.
   absl::Status make_constant(size_t c, size_t k, const std::string& name, Program& out) {
-    constexpr size_t kMost = 64;
     const Program& base = *all_[0];
     const NodeId id = base.calls[c].operands[k].constant;
     const TensorType& type = base.graph.type(id);
@@ -252,7 +309,7 @@ class ProgramJoiner {
       if (!is_alike) return other_network(absl::StrCat(name, " is another one"));
       values.push_back(read_integers(type.element, as<Constant>(each->graph.node(there))->data->bytes()));
     }
-    if (values[0].size() > kMost) return other_network(absl::StrCat(name, " has other values"));
+    if (values[0].size() > kMostComputed) return other_network(absl::StrCat(name, " has other values"));
     std::vector<Expr> elements;
     for (size_t i = 0; i < values[0].size(); ++i) {
       size_t point = 0;
@@ -263,8 +320,9 @@ class ProgramJoiner {
     out.values.push_back({.node = id,
                           .layout = row_major,
                           .size_bytes = as<Constant>(base.graph.node(id))->data->bytes().size()});
-    TF_ASSIGN_OR_RETURN(Task task, constant_task(elements, type.element, base.graph.shape(id)));
-    Call call{.what = KernelCall{static_cast<int>(task_count_ + shared_.tasks.size())},
+    KernelCall kernel{static_cast<int>(task_count_ + shared_.tasks.size()), {}};
+    TF_ASSIGN_OR_RETURN(Task task, constant_task(elements, type.element, base.graph.shape(id), kernel.dims));
+    Call call{.what = std::move(kernel),
               .node = id,
               .name = absl::StrCat(base.graph.node(id).name, " (of sizes)"),
               .operands = {},
@@ -277,9 +335,14 @@ class ProgramJoiner {
   }
 
   absl::StatusOr<Task> constant_task(const std::vector<Expr>& elements, tensor::Element element,
-                                     const std::vector<int64_t>& shape) const {
+                                     const std::vector<int64_t>& shape, std::vector<Expr>& dims) const {
     ops::Builder builder;
-    for (const tensor::Dimension& dim : fitters_.samples().dims) builder.dimension(dim);
+    // Those that are found later must not be asked for.
+    for (const tensor::Dimension& dim : fitters_.samples().dims)
+      if (std::ranges::any_of(elements, [&](const Expr& each) { return depends_on(each, dim.var); })) {
+        builder.dimension(dim);
+        dims.push_back(dim.var);
+      }
     const auto body = [&](ops::Indices i) {
       Expr place = tensor::imm(0);
       for (size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + i[d];
@@ -299,12 +362,22 @@ class ProgramJoiner {
     task.kernel.ports.outputs.resize(1);
     TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(workload)));
     task.kernel.workload.label = workload.label;
-    for (const tensor::Dimension& dim : workload.dims) task.dims.push_back(dim.var);
     TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
                         tensor::bind(workload, tensor::greatest_sizes(workload.dims)));
     task.at_sizes = {task.kernel};
     TF_ASSIGN_OR_RETURN(task.at_sizes[0].workload, tensor::parse_workload(tensor::canonical_text(bound)));
     return task;
+  }
+
+  // Which dimension a call finds.
+  void set_found(Program& out) const {
+    for (Call& call : out.calls) {
+      const tensor::VarNode* found = found_by(out.graph.node(call.node));
+      if (!found || call.task() >= 0) continue;
+      const auto dim = std::ranges::find_if(
+          fitters_.samples().dims, [&](const NamedDimension& each) { return each.var->name == found->name; });
+      call.finds = static_cast<int>(dim - fitters_.samples().dims.begin());
+    }
   }
 
   void insert_made(Program& out) {
@@ -325,50 +398,6 @@ class ProgramJoiner {
   std::set<NodeId> joined_;
 };
 
-// The kernel for all sizes.
-absl::StatusOr<Task> join_task(Fitters& fitters, std::span<const Program> at_points, size_t number,
-                               const Grown& grown) {
-  std::vector<tensor::Workload> bound;
-  for (const Program& program : at_points) {
-    const tensor::KernelSpec& kernel = program.tasks[number].kernel;
-    const tensor::KernelSpec& base = at_points[0].tasks[number].kernel;
-    if (!(kernel.ports.inputs == base.ports.inputs) || !(kernel.ports.outputs == base.ports.outputs))
-      return other_network("a kernel has other layouts");
-    TF_ASSIGN_OR_RETURN(bound.emplace_back(), tensor::bind(kernel.workload, kernel.binding));
-  }
-  Task task = at_points[0].tasks[number];
-  std::map<size_t, std::vector<int64_t>> inputs;
-  for (const auto& [place, shape] : grown)
-    if (place.first == static_cast<int>(number)) inputs[place.second] = shape;
-  absl::StatusOr<JoinedWorkload> all = join_workloads(fitters.of_kernels(), bound, inputs);
-  if (!all.ok())
-    return absl::Status(all.status().code(),
-                        absl::StrCat("kernel '", task.label, "': ", all.status().message()));
-  const tensor::Workload& joined = all->workload;
-  if (joined.dims.empty()) return task;
-  tensor::Substitution sizes;
-  for (size_t d = 0; d < joined.dims.size(); ++d) {
-    task.dims.push_back(fitters.in_network(all->dims[d]));
-    sizes[joined.dims[d].var.get()] = task.dims[d];
-  }
-  TF_ASSIGN_OR_RETURN(const tensor::Workload largest,
-                      tensor::bind(joined, tensor::greatest_sizes(joined.dims)));
-  task.flops = tensor::count_flops(largest);
-  task.bytes = tensor::count_bytes(largest);
-  task.label =
-      absl::StrCat(joined.label, " [",
-                   absl::StrJoin(joined.outputs[0]->extents, ", ",
-                                 [&](std::string* out, const Expr& extent) {
-                                   absl::StrAppend(out, tensor::to_string(tensor::substitute(extent, sizes)));
-                                 }),
-                   "]");
-  task.at_sizes = {task.kernel};
-  TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(joined)));
-  task.kernel.workload.label = joined.label;
-  task.kernel.binding.clear();
-  return task;
-}
-
 }  // namespace
 
 absl::StatusOr<Program> join_programs(Fitters& fitters, std::span<const Program> at_points,
@@ -381,10 +410,21 @@ absl::StatusOr<Program> join_programs(Fitters& fitters, std::span<const Program>
   const size_t task_count = at_points[0].tasks.size();
   TF_ASSIGN_OR_RETURN(Program out, ProgramJoiner(fitters, all, greatest, task_count, joined).run());
   out.dims = fitters.samples().dims;
+  std::vector<std::vector<Expr>> dims(out.tasks.size());
   for (size_t i = 0; i < out.tasks.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(out.tasks[i], join_task(fitters, at_points, i, joined.grown));
+    TF_ASSIGN_OR_RETURN(JoinedTask made, join_task(fitters, at_points, i, joined.open));
+    out.tasks[i] = std::move(made.task);
+    dims[i] = std::move(made.dims);
   }
   for (Task& task : joined.tasks) out.tasks.push_back(std::move(task));
+  for_each_program(out, [&](Program& each) {
+    for (Call& call : each.calls) {
+      auto* kernel = std::get_if<KernelCall>(&call.what);
+      if (kernel && static_cast<size_t>(kernel->task) < task_count)
+        kernel->dims = dims[static_cast<size_t>(kernel->task)];
+    }
+  });
+  share_kernels(out);
   return out;
 }
 

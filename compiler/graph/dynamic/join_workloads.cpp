@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/graph/dynamic/polynomial.h"
 #include "compiler/tensor/text.h"
 
 namespace tf::graph {
@@ -42,8 +43,8 @@ int64_t sort_of(const Expr& expr) {
 class WorkloadJoiner {
  public:
   WorkloadJoiner(Fitter& fitter, std::span<const Workload> at_points,
-                 const std::map<size_t, std::vector<int64_t>>& inputs)
-      : fitter_(fitter), all_(at_points), inputs_(inputs) {
+                 const std::map<size_t, std::vector<int64_t>>& inputs, Numbers* numbers)
+      : fitter_(fitter), all_(at_points), inputs_(inputs), numbers_(numbers) {
     vars_.resize(all_.size());
     buffers_.resize(all_.size());
   }
@@ -61,6 +62,7 @@ class WorkloadJoiner {
       if (!all_equal(all_, [&](const Workload& w) { return w.inputs[i].constant; }))
         return other_computation("an operand is a constant");
       const auto at = [&](size_t p) { return all_[p].inputs[i].buffer; };
+      note_extents(at);
       if (const auto given = inputs_.find(i); given != inputs_.end()) {
         input.buffer = with_extents(at, given->second);
       } else {
@@ -96,6 +98,7 @@ class WorkloadJoiner {
 
  private:
   absl::StatusOr<Expr> number(const std::vector<int64_t>& values) {
+    if (numbers_) return own_number(values);
     const std::optional<Expr> fitted = fitter_.fit(values);
     if (!fitted)
       return absl::OutOfRangeError(
@@ -111,6 +114,54 @@ class WorkloadJoiner {
     return number;
   }
 
+  // A line in one of the workload's dimensions, or a new dimension that stands for the number.
+  absl::StatusOr<Expr> own_number(const std::vector<int64_t>& values) {
+    Expr& known = own_numbers_[values];
+    if (known) return known;
+    for (const auto& [at, dim] : own_dims_) {
+      const Variable own{dim, at};
+      if (const auto found = polynomial({&own, 1}, values, 1)) return known = found->expr({&own, 1});
+    }
+    if (!numbers_->known(values)) note_sum(values);
+    std::vector<Expr> nearby;
+    for (const auto& [text, own] : quotients_) nearby.push_back(own.value);
+    const std::optional<Expr> fitted = numbers_->find(values, nearby);
+    if (!fitted)
+      return absl::OutOfRangeError(
+          absl::StrCat("a number is ", values[0], ", then ", values[1], ", then ", values[2]));
+    if (tensor::as_int(*fitted)) return known = *fitted;
+    const tensor::Var dim = quotient(*fitted);
+    own_dims_.emplace_back(values, dim);
+    return known = dim;
+  }
+
+  void note_extents(const std::function<Buffer(size_t)>& at) {
+    for (int d = 0; numbers_ && d < at(0)->rank(); ++d) {
+      std::vector<int64_t> values;
+      for (size_t p = 0; p < all_.size(); ++p)
+        if (d < at(p)->rank())
+          values.push_back(tensor::as_int(at(p)->extents[static_cast<size_t>(d)]).value_or(0));
+      const bool differs = std::ranges::count(values, values[0]) < std::ssize(values);
+      if (values.size() == all_.size() && differs && numbers_->known(values))
+        input_extents_.push_back(values);
+    }
+  }
+
+  // Of a concatenation: where an operand lies is the sum of extents of neighbours.
+  void note_sum(const std::vector<int64_t>& values) {
+    for (size_t begin = 0; begin < input_extents_.size(); ++begin) {
+      std::vector<int64_t> sum(values.size(), 0);
+      for (size_t end = begin; end < input_extents_.size() && sum[0] < values[0]; ++end) {
+        for (size_t p = 0; p < sum.size(); ++p) sum[p] += input_extents_[end][p];
+        if (sum != values) continue;
+        Expr all = tensor::imm(0);
+        for (size_t i = begin; i <= end; ++i) all = all + *numbers_->known(input_extents_[i]);
+        numbers_->add(all);
+        return;
+      }
+    }
+  }
+
   // The dimension that stands for it.
   tensor::Var quotient(const Expr& value) {
     Quotient& known = quotients_[tensor::to_string(value)];
@@ -122,7 +173,8 @@ class WorkloadJoiner {
       return *tensor::as_int(tensor::substitute(value, sizes));
     };
     known.value = value;
-    known.dim = {tensor::var(tensor::to_string(value)), at([](const auto& dim) { return dim.low; }),
+    known.dim = {tensor::var(tensor::to_string(value)),
+                 std::max<int64_t>(at([](const auto& dim) { return dim.low; }), 0),
                  at([](const auto& dim) { return dim.high; })};
     return known.dim.var;
   }
@@ -255,13 +307,18 @@ class WorkloadJoiner {
     tensor::Dimension dim;
   };
   std::map<std::string, Quotient> quotients_;  // by their text
+  Numbers* const numbers_;
+  std::map<std::vector<int64_t>, Expr> own_numbers_;
+  std::vector<std::pair<std::vector<int64_t>, tensor::Var>> own_dims_;
+  std::vector<std::vector<int64_t>> input_extents_;  // those that differ, of one input after the other
 };
 
 }  // namespace
 
 absl::StatusOr<JoinedWorkload> join_workloads(Fitter& fitter, std::span<const Workload> at_points,
-                                              const std::map<size_t, std::vector<int64_t>>& inputs) {
-  return WorkloadJoiner(fitter, at_points, inputs).run();
+                                              const std::map<size_t, std::vector<int64_t>>& inputs,
+                                              Numbers* numbers) {
+  return WorkloadJoiner(fitter, at_points, inputs, numbers).run();
 }
 
 }  // namespace tf::graph

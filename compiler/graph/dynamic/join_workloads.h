@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/dynamic/fit.h"
+#include "compiler/graph/dynamic/numbers.h"
 
 namespace tf::graph {
 
@@ -19,8 +20,10 @@ struct JoinedWorkload {
 // The dimensions are those of the samples, and one for each quotient in it, so that a kernel has no quotients. They must
 // be bound. NOT_FOUND with a difference if they are not one computation; OUT_OF_RANGE if a number in them is no expression
 // that the fitter finds. Inputs in `inputs`, by number, have those extents at every size: of theirs, a point reads the
-// leading block.
+// leading block. With `numbers`, of the same samples, the workload's dimensions are its own: those of them that its numbers
+// are.
 absl::StatusOr<JoinedWorkload> join_workloads(Fitter& fitter, std::span<const tensor::Workload> at_points,
-                                              const std::map<size_t, std::vector<int64_t>>& inputs = {});
+                                              const std::map<size_t, std::vector<int64_t>>& inputs = {},
+                                              Numbers* numbers = nullptr);
 
 }  // namespace tf::graph

@@ -11,7 +11,10 @@
 #include "base/status.h"
 #include "compiler/graph/dynamic/join_programs.h"
 #include "compiler/graph/dynamic/program_at.h"
+#include "compiler/graph/dynamic/program_numbers.h"
 #include "compiler/graph/dynamic/quotient_sizes.h"
+#include "compiler/graph/dynamic/scattered.h"
+#include "compiler/graph/found.h"
 #include "compiler/tensor/greatest_sizes.h"
 #include "compiler/tensor/text.h"
 
@@ -43,9 +46,12 @@ class ConstantPool {
 
 class NetworkPlanner {
  public:
-  NetworkPlanner(const Network& network, const LayoutOptions& options)
-      : network_(network), options_(options) {
+  // `found` is what a run finds.
+  NetworkPlanner(const Network& network, std::vector<NamedDimension> found, const LayoutOptions& options)
+      : network_(network), found_(std::move(found)), dims_(network.dims), options_(options) {
+    dims_.insert(dims_.end(), found_.begin(), found_.end());
     options_.trace = &trace_;
+    options_.shares_kernels = found_.empty();  // equal ones are not equal at all sizes
   }
 
   absl::StatusOr<Program> run() {
@@ -54,6 +60,7 @@ class NetworkPlanner {
     for (size_t d = 0; d < network_.dims.size(); ++d)
       for (const int64_t size : telling_sizes(d, program)) TF_RETURN_IF_ERROR(confirm(d, size, program));
     for (size_t d = 0; d < network_.dims.size(); ++d) TF_RETURN_IF_ERROR(confirm_elsewhere(d, program));
+    if (!found_.empty()) TF_RETURN_IF_ERROR(confirm_found(program));
     return program;
   }
 
@@ -76,21 +83,21 @@ class NetworkPlanner {
   }
 
   absl::StatusOr<Program> join() {
-    samples_ = sample(network_.dims);
+    samples_ = found_.empty() ? sample(dims_) : sample_scattered(dims_);
     absl::StatusOr<Program> joined = join_samples();
-    if (absl::IsOutOfRange(joined.status())) {
-      samples_ = sample_runs(network_.dims);
+    if (found_.empty() && absl::IsOutOfRange(joined.status())) {
+      samples_ = sample_runs(dims_);
       joined = join_samples();
     }
     if (absl::IsNotFound(joined.status()) || absl::IsOutOfRange(joined.status()))
       return absl::UnimplementedError(joined.status().message());
     TF_RETURN_IF_ERROR(joined.status());
-    for (Task& task : joined->tasks) TF_RETURN_IF_ERROR(add_anchors(task));
+    TF_RETURN_IF_ERROR(add_anchors(*joined));
     return joined;
   }
 
   absl::StatusOr<Program> join_samples() {
-    absl::StatusOr<Program> greatest = plan(tensor::greatest_sizes(network_.dims));
+    absl::StatusOr<Program> greatest = plan(sizes_of_constants());
     if (absl::IsNotFound(greatest.status())) greatest = Program();  // it has other kernels
     TF_RETURN_IF_ERROR(greatest.status());
     std::vector<Program> at_points;
@@ -106,14 +113,40 @@ class NetworkPlanner {
     }
   }
 
+  // The greatest sizes, at which constants that grow are made; those that are found all differ, and may be larger.
+  tensor::Binding sizes_of_constants() const {
+    tensor::Binding sizes = tensor::greatest_sizes(network_.dims);
+    std::set<int64_t> taken;
+    for (const NamedDimension& dim : found_) {
+      int64_t size = dim.high;
+      while (!is_prime(size) || !taken.insert(size).second) ++size;
+      sizes[dim.var->name] = size;
+    }
+    return sizes;
+  }
+
   // The kernel at the anchors, the greatest first, before that at the first point: what is tuned is tuned for these.
-  absl::Status add_anchors(Task& task) const {
-    if (task.dims.empty()) return absl::OkStatus();
+  absl::Status add_anchors(Program& program) const {
+    std::set<int> seen;
+    absl::Status status;
+    for_each_program(program, [&](Program& each) {
+      for (const Call& call : each.calls) {
+        const auto* kernel = std::get_if<KernelCall>(&call.what);
+        if (!kernel || kernel->dims.empty() || !seen.insert(kernel->task).second) continue;
+        status.Update(add_anchors(*kernel, program.tasks[static_cast<size_t>(kernel->task)]));
+      }
+    });
+    return status;
+  }
+
+  absl::Status add_anchors(const KernelCall& call, Task& task) const {
     std::vector<tensor::KernelSpec> at_sizes;
-    for (const tensor::Binding& anchor : network_.anchors) {
+    for (tensor::Binding anchor : network_.anchors) {
+      for (const NamedDimension& dim : found_) anchor[dim.var->name] = dim.high;
       tensor::KernelSpec kernel = task.at_sizes[0];
-      TF_ASSIGN_OR_RETURN(const tensor::Workload bound,
-                          tensor::bind(task.kernel.workload, sizes_at(anchor).of(task)));
+      TF_ASSIGN_OR_RETURN(
+          const tensor::Workload bound,
+          tensor::bind(task.kernel.workload, sizes_at(anchor).of(call, task.kernel.workload)));
       TF_ASSIGN_OR_RETURN(kernel.workload, tensor::parse_workload(tensor::canonical_text(bound)));
       kernel.workload.label = task.kernel.workload.label;
       kernel.binding.clear();
@@ -124,11 +157,14 @@ class NetworkPlanner {
     return absl::OkStatus();
   }
 
-  Sizes sizes_at(const tensor::Binding& sizes) const { return {network_.dims, sizes}; }
+  Sizes sizes_at(const tensor::Binding& sizes) const { return {dims_, sizes}; }
 
   std::vector<int64_t> values_of(const tensor::Binding& sizes) const {
     std::vector<int64_t> values;
-    for (const NamedDimension& dim : network_.dims) values.push_back(sizes.at(dim.var->name));
+    for (const NamedDimension& dim : dims_) {
+      const auto size = sizes.find(dim.var->name);
+      values.push_back(size == sizes.end() ? kAnySize : size->second);
+    }
     return values;
   }
 
@@ -139,9 +175,11 @@ class NetworkPlanner {
 
   absl::Status add_variant(const tensor::Binding& sizes, Program& program) {
     if (has_variant(values_of(sizes), program)) return absl::OkStatus();
+    if (sizes.size() < dims_.size()) return add_variant_where(sizes, program);
     TF_ASSIGN_OR_RETURN(Graph graph, graph_at(sizes));
     LayoutOptions own = options_;
     own.trace = nullptr;
+    own.shares_kernels = true;
     TF_ASSIGN_OR_RETURN(Program variant, plan_program(std::move(graph), own));
     constants_.share(variant);
     for_each_program(variant, [](Program& each) { fix_sizes(each.graph); });
@@ -162,16 +200,10 @@ class NetworkPlanner {
   // The variant's tasks become the program's.
   static void take_tasks(Program& variant, Program& program) {
     std::map<std::string, int> known;
-    const auto key_of = [](const Task& task) {
-      return absl::StrCat(task_key(task), " ",
-                          absl::StrJoin(task.dims, ",", [](std::string* out, const auto& dim) {
-                            absl::StrAppend(out, tensor::to_string(dim));
-                          }));
-    };
-    for (size_t i = 0; i < program.tasks.size(); ++i) known[key_of(program.tasks[i])] = static_cast<int>(i);
+    for (size_t i = 0; i < program.tasks.size(); ++i) known[task_key(program.tasks[i])] = static_cast<int>(i);
     std::vector<int> numbers;
     for (Task& task : variant.tasks) {
-      const auto [found, is_new] = known.try_emplace(key_of(task), static_cast<int>(program.tasks.size()));
+      const auto [found, is_new] = known.try_emplace(task_key(task), static_cast<int>(program.tasks.size()));
       numbers.push_back(found->second);
       if (is_new) program.tasks.push_back(std::move(task));
     }
@@ -200,7 +232,7 @@ class NetworkPlanner {
   // The dimension at a size, the others at their base.
   tensor::Binding sizes_with(size_t d, int64_t size) const {
     tensor::Binding sizes = samples_.binding(0);
-    for (const NamedDimension& dim : network_.dims)
+    for (const NamedDimension& dim : dims_)
       sizes[dim.var->name] = std::clamp(sizes[dim.var->name], dim.low, dim.high);
     sizes[network_.dims[d].var->name] = size;
     return sizes;
@@ -238,41 +270,127 @@ class NetworkPlanner {
 
   // That the program is right at a size that it was not made of; else that size gets a variant.
   absl::Status confirm(size_t d, int64_t size, Program& program) {
-    const tensor::Binding sizes = sizes_with(d, size);
-    if (has_variant(values_of(sizes), program)) return absl::OkStatus();
-    TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes, program));
-    if (is_right) return absl::OkStatus();
-    return network_.dims.size() == 1 ? add_variant(sizes, program) : add_variant_of(d, size, program);
+    const tensor::Binding only = {{dims_[d].var->name, size}};
+    if (has_variant(values_of(only), program)) return absl::OkStatus();
+    TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes_with(d, size), program));
+    return is_right ? absl::OkStatus() : add_variant(only, program);
   }
 
-  // The network with one dimension fixed, as a variant for all sizes of the others.
-  absl::Status add_variant_of(size_t d, int64_t size, Program& program) {
-    const NamedDimension fixed = network_.dims[d];
+  // The network with some dimensions fixed, as a variant for all sizes of the others.
+  absl::Status add_variant_where(const tensor::Binding& fixed, Program& program) {
     Network rest = network_;
-    rest.dims.erase(rest.dims.begin() + static_cast<std::ptrdiff_t>(d));
-    rest.at = [this, fixed, size](const tensor::Binding& sizes) {
+    rest.found = found_;
+    std::erase_if(rest.dims, [&](const NamedDimension& dim) { return fixed.contains(dim.var->name); });
+    rest.at = [this, fixed](const tensor::Binding& sizes) {
       tensor::Binding all = sizes;
-      all[fixed.var->name] = size;
+      all.insert(fixed.begin(), fixed.end());
       return network_.at(all);
     };
     rest.anchors.clear();  // they are variants already
     LayoutOptions own = options_;
     own.trace = nullptr;
+    own.shares_kernels = true;
     TF_ASSIGN_OR_RETURN(Program variant, plan_network(rest, own));
     constants_.share(variant);
+    renumber_found(variant);
     std::vector<Variant> inner = std::exchange(variant.variants, {});
     std::vector<Task> tasks = variant.tasks;
     take_tasks(variant, program);
-    std::vector<int64_t> values(network_.dims.size(), kAnySize);
-    values[d] = size;
     for (Variant& each : inner) {
-      each.values.insert(each.values.begin() + static_cast<std::ptrdiff_t>(d), size);
+      tensor::Binding all = fixed;
+      for (size_t d = 0; d < variant.dims.size(); ++d)
+        if (each.values[d] != kAnySize) all[variant.dims[d].var->name] = each.values[d];
+      each.values = values_of(all);
       each.program.tasks = tasks;
       take_tasks(each.program, program);
       TF_RETURN_IF_ERROR(add(std::move(each), program));
     }
     variant.dims.clear();
-    return add({std::move(values), std::move(variant)}, program);
+    return add({values_of(fixed), std::move(variant)}, program);
+  }
+
+  // Calls name what they find by its number among all dimensions.
+  void renumber_found(Program& variant) const {
+    for_each_program(variant, [&](Program& each) {
+      for (Call& call : each.calls) {
+        if (call.finds < 0) continue;
+        const std::string& name = variant.dims[static_cast<size_t>(call.finds)].var->name;
+        const auto dim = std::ranges::find_if(
+            dims_, [&](const NamedDimension& candidate) { return candidate.var->name == name; });
+        call.finds = static_cast<int>(dim - dims_.begin());
+      }
+    });
+  }
+
+  // No variant can run where much, one or nothing is found: the program has to be right there. Planned at one, it would
+  // have other kernels; what counts is that the network is made of the same operators, or that nothing is left to tell.
+  absl::Status confirm_found(const Program& program) {
+    for (const Program& body : program.bodies) TF_RETURN_IF_ERROR(check_is_of_given_sizes(body));
+    TF_ASSIGN_OR_RETURN(const Graph base, graph_at(samples_.binding(0)));
+    // Nothing, or one, from each dimension on: what is found later may depend on what is found earlier.
+    constexpr size_t kMost = 8;
+    const size_t step = (found_.size() + kMost - 1) / kMost;
+    std::vector<tensor::Binding> few;
+    for (const int64_t size : {0, 1}) {
+      for (size_t from = 0; from < found_.size(); from += step) {
+        few.push_back(samples_.binding(0));
+        for (size_t d = from; d < found_.size(); ++d) few.back()[found_[d].var->name] = size;
+      }
+    }
+    for (const tensor::Binding& sizes : few) {
+      TF_ASSIGN_OR_RETURN(const Graph there, graph_at(sizes));
+      if (!has_same_outputs(there, base, sizes, program))
+        return absl::UnimplementedError(
+            absl::StrCat("the network is another one where it finds ", tensor::binding_text(sizes)));
+    }
+    const Samples more = sample_scattered(dims_, 2);
+    for (size_t p = samples_.points.size(); p < more.points.size(); ++p) {
+      tensor::Binding sizes = more.binding(p);
+      for (const NamedDimension& dim : dims_)
+        sizes[dim.var->name] = std::clamp(sizes[dim.var->name], dim.low, dim.high);
+      TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes, program));
+      if (!is_right)
+        return absl::UnimplementedError(
+            absl::StrCat("the network is another one where it finds ", tensor::binding_text(sizes)));
+    }
+    return absl::OkStatus();
+  }
+
+  // What a run finds is known to the steps after it, not within those.
+  absl::Status check_is_of_given_sizes(const Program& body) const {
+    bool depends = false;
+    for_each_number(body, [&](const tensor::Expr& number) {
+      tensor::for_each(number, [&](const tensor::Expr& e) {
+        depends = depends || std::ranges::any_of(
+                                 found_, [&](const NamedDimension& dim) { return e.get() == dim.var.get(); });
+        return true;
+      });
+    });
+    return depends ? absl::UnimplementedError(
+                         "a branch or a loop works on a size that depends on data, which "
+                         "is not supported")
+                   : absl::OkStatus();
+  }
+
+  // Whether the graph at these sizes gives what the program for all sizes does, which was found with graphs like the base.
+  bool has_same_outputs(const Graph& there, const Graph& base, const tensor::Binding& sizes,
+                        const Program& program) const {
+    const bool is_alike = std::ranges::equal(
+        there.nodes, base.nodes, {}, [](const Node& node) { return op_name(node.op); },
+        [](const Node& node) { return op_name(node.op); });
+    const Sizes all = sizes_at(sizes);
+    const std::vector<bool> depends = depends_on_found(there);
+    for (size_t i = 0; i < there.outputs.size(); ++i) {
+      const TensorType& joined =
+          program.graph.type(program.values[static_cast<size_t>(program.outputs[i])].node);
+      const std::vector<int64_t> shape = there.shape(there.outputs[i].node);
+      std::vector<int64_t> of_joined;
+      for (const tensor::Expr& extent : joined.extents) of_joined.push_back(all(extent));
+      if (shape != of_joined) return false;
+      const bool is_empty = std::ranges::count(shape, 0) > 0;
+      if (!is_alike && !is_empty && depends[index(there.outputs[i].node)]) return false;
+    }
+    return true;
   }
 
   static absl::Status add(Variant variant, Program& program) {
@@ -284,6 +402,8 @@ class NetworkPlanner {
   }
 
   const Network& network_;
+  const std::vector<NamedDimension> found_;
+  std::vector<NamedDimension> dims_;  // those of the network, then what is found
   LayoutOptions options_;
   LayoutTrace trace_;
   Samples samples_;
@@ -295,10 +415,33 @@ class NetworkPlanner {
 Network::Network(Graph graph)
     : at([graph = std::move(graph)](const tensor::Binding&) -> absl::StatusOr<Graph> { return graph; }) {}
 
+namespace {
+
+// What a run finds, at most.
+absl::StatusOr<std::vector<NamedDimension>> find_dims(const Network& network, const Graph& greatest) {
+  std::vector<NamedDimension> found;
+  tensor::Binding other = tensor::greatest_sizes(network.dims);
+  for (const tensor::Dimension& dim : found_dims(greatest)) {
+    found.push_back({dim, 1});
+    other[dim.var->name] = dim.high + 1;
+  }
+  if (found.empty()) return found;
+  TF_ASSIGN_OR_RETURN(const Graph there, network.at(other));
+  for (const NamedDimension& dim : found)
+    if (there.binding.at(dim.var->name) != dim.high + 1)
+      return absl::UnimplementedError(absl::StrCat(
+          "the size of '", dim.var->name, "' depends on data, but the network is known at one size"));
+  return found;
+}
+
+}  // namespace
+
 absl::StatusOr<Program> plan_network(const Network& network, const LayoutOptions& options) {
-  if (!network.dims.empty()) return NetworkPlanner(network, options).run();
-  TF_ASSIGN_OR_RETURN(Graph graph, network.at({}));
-  return plan_program(std::move(graph), options);
+  if (!network.found.empty()) return NetworkPlanner(network, network.found, options).run();
+  TF_ASSIGN_OR_RETURN(Graph graph, network.at(tensor::greatest_sizes(network.dims)));
+  TF_ASSIGN_OR_RETURN(std::vector<NamedDimension> found, find_dims(network, graph));
+  if (network.dims.empty() && found.empty()) return plan_program(std::move(graph), options);
+  return NetworkPlanner(network, std::move(found), options).run();
 }
 
 }  // namespace tf::graph

@@ -14,10 +14,13 @@ struct Network {
   Network() = default;
   Network(Graph graph);  // NOLINT(google-explicit-constructor): a network of one size.
 
-  // The graph for these values of the open dimensions; called with values for all of them.
+  // The graph for these values of the open dimensions, and of those that it finds (graph/found.h): called with values for
+  // all of them, or without values for the latter, which then are the greatest.
   std::function<absl::StatusOr<Graph>(const tensor::Binding& sizes)> at;
   std::vector<NamedDimension> dims;      // the open ones; none: the network is of one size
   std::vector<tensor::Binding> anchors;  // sizes that have a program of their own
+  // What a run finds, if the caller knows it; else it is what the graph at the greatest sizes finds.
+  std::vector<NamedDimension> found;
 };
 
 // The program of a network of one size; of another, one that is right for all sizes, with variants for the anchors. It is

@@ -12,8 +12,8 @@ class Sizes {
   Sizes(const std::vector<NamedDimension>& dims, const tensor::Binding& binding);
 
   int64_t operator()(const tensor::Expr& number) const;
-  // Of the dimensions of a task's workload.
-  tensor::Binding of(const Task& task) const;
+  // Of the dimensions of the workload that the call runs.
+  tensor::Binding of(const KernelCall& call, const tensor::Workload& workload) const;
 
  private:
   tensor::Substitution values_;

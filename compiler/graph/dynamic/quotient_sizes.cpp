@@ -1,27 +1,8 @@
 #include "compiler/graph/dynamic/quotient_sizes.h"
 
-#include <functional>
+#include "compiler/graph/dynamic/program_numbers.h"
 
 namespace tf::graph {
-namespace {
-
-// Calls `visit` for every expression over the dimensions in the program.
-void for_each_number(const Program& program, const std::function<void(const tensor::Expr&)>& visit) {
-  for (const Task& task : program.tasks)
-    for (const tensor::Expr& number : task.dims) visit(number);
-  for_each_program(program, [&](const Program& each) {
-    for (const Value& value : each.values) {
-      for (const tensor::Expr& extent : each.graph.type(value.node).extents) visit(extent);
-      for (const tensor::Expr& number : {value.size_of_run, value.offset_of_run})
-        if (number) visit(number);
-    }
-    for (const Call& call : each.calls)
-      for (const tensor::Expr& number : call.numbers) visit(number);
-  });
-}
-
-}  // namespace
-
 std::set<int64_t> sizes_where_quotients_change(const Program& program, const NamedDimension& dim) {
   std::set<std::pair<int64_t, int64_t>>
       quotients;  // the divisor and the rest of the sizes at which it changes

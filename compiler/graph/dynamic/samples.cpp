@@ -6,14 +6,14 @@
 #include "absl/strings/str_cat.h"
 
 namespace tf::graph {
-namespace {
-
 bool is_prime(int64_t n) {
   if (n < 2) return false;
   for (int64_t d = 2; d * d <= n; ++d)
     if (n % d == 0) return false;
   return true;
 }
+
+namespace {
 
 // Primes from `from` downwards, none of them taken.
 int64_t prime_below(int64_t from, std::vector<int64_t>& taken) {

@@ -13,10 +13,13 @@ namespace tf::graph {
 struct Samples {
   std::vector<NamedDimension> dims;
   std::vector<std::vector<int64_t>> points;
-  bool has_runs = false;  // each dimension has a run of consecutive values
+  bool has_runs = false;      // each dimension has a run of consecutive values
+  bool is_scattered = false;  // all dimensions vary together: sample_scattered
 
   tensor::Binding binding(size_t point) const;
 };
+
+bool is_prime(int64_t n);
 
 // Points of primes, and small multiples of primes, near the greatest values, so that no two numbers of a network agree
 // there by chance; of a dimension of multiples, as many times the multiple. A short range is sampled outside of itself

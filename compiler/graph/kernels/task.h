@@ -20,9 +20,7 @@ struct Task {
   double bytes = 0;                // compulsory: every operand and result once
   int64_t count = 0;               // runs in the network
   std::vector<std::string> nodes;  // the model's names of what it computes, one a run
-  // Of a kernel for all sizes: the value of each of the workload's dimensions, over those of the program, and the kernel
-  // at single sizes, whose schedules suit it, the most telling first.
-  std::vector<tensor::Expr> dims;
+  // Of a kernel for all sizes: the kernel at single sizes, whose schedules suit it, the most telling first.
   std::vector<tensor::KernelSpec> at_sizes;
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "compiler/graph/found.h"
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/layout.h"
@@ -358,6 +359,8 @@ bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout
     if (axis.axis == op->axis && axis.block > 0) block *= axis.block;
     if (axis.axis != op->axis && axis.block > 0) return false;
   }
+  // Offsets in the whole would have to be known before what lies in front is found.
+  if (depends_on_found(graph)[index(concat)]) return false;
   const std::vector<bool> outputs = is_output(graph);
   std::set<NodeId> seen;
   int64_t offset_bytes = 0;

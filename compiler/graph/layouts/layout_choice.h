@@ -32,6 +32,7 @@ struct LayoutOptions {
   int64_t lanes = 16;          // of one fp32 vector; at most 1: everything stays row-major
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
   LayoutTrace* trace = nullptr;
+  bool shares_kernels = true;  // False: calls of equal kernels have tasks of their own.
 };
 
 // What was chosen: the sum of all kernels and copies, in nanoseconds of the cost. The alternatives are the kernels

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/found.h"
 #include "compiler/graph/passes/fold_host.h"
 #include "compiler/graph/passes/fold_kernel.h"
 #include "compiler/graph/passes/fold_move.h"
@@ -244,10 +245,13 @@ bool is_worth_folding(const Graph& graph, const std::vector<NodeId>& inputs, con
 
 Graph fold_constants(const Graph& graph) {
   Rewriter rewriter(graph);
+  // As many elements as a run finds are no constant.
+  const bool expands_are_sized = !found_dims(graph).empty();
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
     const std::vector<NodeId> inputs = rewriter.mapped(node.inputs);
-    BlobRef folded = is_worth_folding(rewriter.to(), inputs, node.type)
+    const bool is_sized = expands_are_sized && as<Expand>(node);
+    BlobRef folded = !is_sized && is_worth_folding(rewriter.to(), inputs, node.type)
                          ? fold(rewriter.to(), node.op, inputs, node.type)
                          : nullptr;
     rewriter.map(NodeId(i), folded ? rewriter.to().add_constant(node.type, std::move(folded), node.name)

@@ -8,8 +8,8 @@ namespace {
 bool is_folded(const Op& op) {
   return std::visit(
       []<typename O>(const O&) {
-        return is_host_operator<O> && !std::is_same_v<O, TopK> && !std::is_same_v<O, Random> &&
-               !std::is_same_v<O, Bernoulli> && !std::is_same_v<O, Multinomial>;
+        return is_host_operator<O> && !finds_elements<O> && !std::is_same_v<O, TopK> &&
+               !std::is_same_v<O, Random> && !std::is_same_v<O, Bernoulli> && !std::is_same_v<O, Multinomial>;
       },
       op);
 }

@@ -1,6 +1,7 @@
 #include "compiler/graph/passes/rewrite.h"
 
 #include "base/check.h"
+#include "compiler/graph/found.h"
 
 namespace tf::graph {
 
@@ -38,7 +39,8 @@ Graph Rewriter::finish() && {
 Graph remove_dead_code(const Graph& graph) {
   std::vector<bool> needed = is_output(graph);
   for (size_t i = graph.nodes.size(); i-- > 0;) {
-    if (as<Input>(graph.nodes[i])) needed[i] = true;
+    // What is found may be the extent of others that read it no more.
+    if (as<Input>(graph.nodes[i]) || found_by(graph.nodes[i])) needed[i] = true;
     if (!needed[i]) continue;
     for (NodeId input : graph.nodes[i].inputs) needed[index(input)] = true;
   }

@@ -41,6 +41,11 @@ struct Describe {
   }
   HostCall operator()(const Bernoulli& op) const { return {"tf_host_bernoulli", {op.seed}}; }
   HostCall operator()(const Multinomial& op) const { return {"tf_host_multinomial", {op.seed}}; }
+  HostCall operator()(const NonZero&) const { return {"tf_host_nonzero", {}}; }
+  HostCall operator()(const Unique& op) const { return {"tf_host_unique", {op.axis, op.sorted}}; }
+  HostCall operator()(const NonMaxSuppression& op) const {
+    return {"tf_host_non_max_suppression", {op.centered, op.scored}};
+  }
   template <typename O>
   HostCall operator()(const O&) const {
     return none();

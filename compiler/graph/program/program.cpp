@@ -23,6 +23,7 @@ struct Tasks {
   std::vector<Task> tasks, alternatives;
   std::map<std::string, int> numbers;  // by task_key
   uint64_t reuse_distance_bytes = 0;
+  bool shares_kernels = true;
 };
 
 // Of a loop's known number of trips: how often its body runs. Of others: a guess.
@@ -159,7 +160,7 @@ class Planner {
   }
 
   int add_task(Task task, const std::string& name) {
-    const std::string key = task_key(task);
+    const std::string key = tasks_.shares_kernels ? task_key(task) : absl::StrCat(tasks_.tasks.size());
     auto [known, missing] = tasks_.numbers.try_emplace(key, static_cast<int>(tasks_.tasks.size()));
     if (missing) tasks_.tasks.push_back(std::move(task));
     Task& counted = tasks_.tasks[known->second];
@@ -340,7 +341,7 @@ class Planner {
 
 absl::StatusOr<Program> plan_program(Graph graph, const LayoutOptions& options) {
   graph = optimize(std::move(graph));
-  Tasks tasks{.reuse_distance_bytes = reuse_distance_bytes(graph)};
+  Tasks tasks{.reuse_distance_bytes = reuse_distance_bytes(graph), .shares_kernels = options.shares_kernels};
   TF_ASSIGN_OR_RETURN(Program program, Planner(std::move(graph), tasks, 1).run(options));
   program.tasks = std::move(tasks.tasks);
   program.alternatives = std::move(tasks.alternatives);

@@ -38,11 +38,13 @@ struct Operand {
 struct CheckedIndices {
   int operand = 0;
   int64_t extent = 0;
+  tensor::Expr extent_of_run;  // as Value::size_of_run
 };
 
-// Runs the kernel of a task.
+// Runs the kernel of a task, at these values, over the program's dimensions, of the workload's.
 struct KernelCall {
   int task = 0;
+  std::vector<tensor::Expr> dims;
 };
 
 // Runs a host function of the runtime (compiler/runtime/host).
@@ -70,6 +72,8 @@ struct Call {
   // Values that exist while the call runs, for its own use: what TF_STEP_BRANCH and TF_STEP_LOOP name as memory. The
   // last is the bodies' arena.
   std::vector<int> memory;
+  // Set: the dimension of the model, by its number, that the call finds: its last result, a single i64.
+  int finds = -1;
   int in_place = -1;  // set: this operand's bytes become the result's
   std::optional<CheckedIndices> indices;
   // Of a host function in a program with dimensions: host_numbers.
@@ -88,6 +92,7 @@ struct Variant;
 // graph's binding has their greatest values.
 struct Program {
   Graph graph;
+  // Those that the inputs give, then those that calls find.
   std::vector<NamedDimension> dims;
   // Of the model's program alone, for all bodies, too: distinct, in order of first use; layouts and counts filled in.
   std::vector<Task> tasks;

@@ -155,6 +155,7 @@ class UsedDims {
     for (const ModelStep& step : program.steps) {
       for (const ModelBuffer& buffer : step.buffers) add({buffer.offset_bytes, buffer.size_bytes});
       add(step.dims);
+      add({step.indices.extent});
       if (step.kind == TF_STEP_CALL) continue;
       visit(step.body);
       if (step.kind == TF_STEP_BRANCH) visit(step.other_body);
@@ -283,13 +284,13 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                        .index_buffer = step.indices.buffer,
                        .made_dim = step.made.dim,
                        .made_buffer = step.made.buffer,
-                       .index_extent = step.indices.extent,
                        .workspace_bytes = step.workspace_bytes,
                        .workspace_per_thread_bytes = step.workspace_per_thread_bytes,
                        .flops = step.flops,
                        .bytes = step.bytes});
       encode_buffers(step.buffers, formulas, buffers);
       formulas.add_numbers(step.dims, numbers);
+      if (step.indices.element_bytes != 0) formulas.add_numbers({step.indices.extent}, numbers);
       if (!formulas.valid())
         return absl::InvalidArgumentError(
             absl::StrCat("a size of step ", step.name, ", or of its program's tensors, has no valid code"));

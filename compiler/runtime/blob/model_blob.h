@@ -45,7 +45,7 @@ struct ModelBuffer {
 struct ModelIndices {
   uint32_t buffer = 0;
   uint32_t element_bytes = 0;  // 4 or 8; 0: there are none
-  int64_t extent = 0;
+  Sized extent = 0;
 };
 
 // A dimension, by number, whose value is an i64 in a step's buffer after its call.

@@ -23,9 +23,9 @@ bool indices_valid(const tf_execution* run, const tf_model_step& step) {
   if (step.index_bytes == 0) return true;
   const uint64_t buffer = step.first_buffer + step.index_buffer;
   const uint64_t count = run->sizes_bytes[buffer] / step.index_bytes;
-  return step.index_bytes == sizeof(int32_t)
-             ? all_within<int32_t>(run->buffers[buffer], count, step.index_extent)
-             : all_within<int64_t>(run->buffers[buffer], count, step.index_extent);
+  const int64_t extent = run->numbers[step.first_dim + step.dim_count];
+  return step.index_bytes == sizeof(int32_t) ? all_within<int32_t>(run->buffers[buffer], count, extent)
+                                             : all_within<int64_t>(run->buffers[buffer], count, extent);
 }
 
 int32_t run_call(const tf_execution* run, const tf_model_step& step) {

@@ -62,7 +62,7 @@ bool step_valid(const tf_model_header* header, uint64_t number, const tf_model_s
   if (step.name >= header->strings.count || step.key >= header->strings.count ||
       step.first_buffer < program.first_buffer ||
       !tf_range_fits(step.first_buffer - program.first_buffer, step.buffer_count, program.buffer_count) ||
-      !tf_range_fits(step.first_dim, step.dim_count, header->numbers.count)) {
+      !tf_range_fits(step.first_dim, tf_number_count(step), header->numbers.count)) {
     return false;
   }
   if (step.made_dim != TF_NO_DIMENSION && (step.kind != TF_STEP_CALL || step.made_dim >= header->dims.count ||

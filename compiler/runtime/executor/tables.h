@@ -8,6 +8,11 @@ const T* tf_table_at(const tf_model_header* header, const tf_model_table& table)
   return reinterpret_cast<const T*>(reinterpret_cast<const uint8_t*>(header) + table.offset_bytes);
 }
 
+/* Those from step.first_dim on: the values of tf_call.dims, and the extent of its indices. */
+inline uint64_t tf_number_count(const tf_model_step& step) {
+  return uint64_t{step.dim_count} + (step.index_bytes != 0 ? 1 : 0);
+}
+
 /* False for a library that was cut short or made by another version: nothing else may be read of its tables. The header
  * stands before its tables. */
 bool tf_tables_valid(const tf_model_header* header);

@@ -24,7 +24,7 @@ bool entries_use(const tf_model_header* header, uint32_t target, uint64_t first,
 }
 
 bool step_uses(const tf_model_header* header, const tf_model_step& step, uint64_t dim) {
-  return entries_use(header, TF_FORMULA_NUMBER, step.first_dim, step.dim_count, dim) ||
+  return entries_use(header, TF_FORMULA_NUMBER, step.first_dim, tf_number_count(step), dim) ||
          entries_use(header, TF_FORMULA_BUFFER_BYTES, step.first_buffer, step.buffer_count, dim) ||
          entries_use(header, TF_FORMULA_BUFFER_OFFSET, step.first_buffer, step.buffer_count, dim);
 }

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "tests/integration/compiler/built_models.h"
 #include "tests/support/onnx/model_writer.h"
+#include "tests/unit/compiler/graph/random_graph.h"
 
 namespace tf::driver {
 namespace {

@@ -29,13 +29,18 @@ Result shape(NodeReader& node) {
   auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
   start = clamped(std::max(start, -rank));
   end = std::max(start, clamped(std::max(end, -rank)));
-  return node.ints(Ints(shape.begin() + start, shape.begin() + end));
+  const NodeId sizes = node.ints(Ints(shape.begin() + start, shape.begin() + end));
+  if (node.is_sized(x)) node.set_holds_sizes(sizes);
+  return sizes;
 }
 
 Result size(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const int64_t count, element_count(node.graph().shape(x)));
-  return node.graph().add_constant({tensor::Element::kInt64, {}}, make_blob(Ints{count}), node.name());
+  const NodeId size =
+      node.graph().add_constant({tensor::Element::kInt64, {}}, make_blob(Ints{count}), node.name());
+  if (node.is_sized(x)) node.set_holds_sizes(size);
+  return size;
 }
 
 Result constant(NodeReader& node) {
@@ -87,6 +92,10 @@ Result constant_of_shape(NodeReader& node) {
   if (!count.ok()) return node.invalid("its shape is negative or beyond 2^43 elements");
   TF_RETURN_IF_ERROR(node.count_made(*count * static_cast<int64_t>(width)));
   if (value.data->bytes().size() != width) return node.invalid("its value is not a single element");
+  if (node.holds_sizes(*node.input(0))) {
+    const NodeId one = node.graph().add_constant({value.element, {}}, value.data, node.name());
+    return node.emit_sized(Expand{tensor_type(value.element, shape).extents}, {one});
+  }
   std::string bytes(value.data->bytes());
   bytes.resize(*count * width);
   // Doubling what is there: these constants may be the weights of a whole network.

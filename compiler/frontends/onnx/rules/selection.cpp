@@ -1,10 +1,13 @@
 // Operators that sort and select.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/frontends/onnx/node_reader.h"
+#include "compiler/graph/found.h"
+#include "compiler/graph/infer_host.h"
 #include "compiler/graph/passes/select.h"
 
 namespace tf::onnx {
@@ -32,14 +35,34 @@ absl::StatusOr<NodeId> top_k(NodeReader& node) {
   return values;
 }
 
-// The value of an operand that the size of the result depends on.
-absl::StatusOr<HostTensor> known_operand(NodeReader& node, int i) {
-  TF_ASSIGN_OR_RETURN(const NodeId id, node.input(i));
+// The value of a node, if it is known now.
+std::optional<HostTensor> known(NodeReader& node, NodeId id) {
   const auto* constant = as<Constant>(node.graph().node(id));
-  if (!constant)
-    return node.unsupported(absl::StrCat("the size of its result depends on the values of operand ", i,
-                                         ", which must be a constant"));
+  if (!constant) return std::nullopt;
   return HostTensor{"", node.type(id).element, node.graph().shape(id), constant->data};
+}
+
+bool find_the_same(const NonZero&, const NonZero&) {
+  return true;
+}
+bool find_the_same(const Unique& a, const Unique& b) {
+  return a.axis == b.axis && a.sorted == b.sorted;
+}
+bool find_the_same(const NonMaxSuppression& a, const NonMaxSuppression& b) {
+  return a.centered == b.centered && a.scored == b.scored;
+}
+
+// A node of the operator, which finds a dimension of its own. Exporters write a node for each use of a mask: the same
+// operator on the same operands is one node, or the sizes of what a mask selects would not be known to be equal.
+template <typename O>
+absl::StatusOr<NodeId> emit_finding(NodeReader& node, O op, const std::vector<NodeId>& operands) {
+  Graph& graph = node.graph();
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto* other = as<O>(graph.nodes[i]);
+    if (other && graph.nodes[i].inputs == operands && find_the_same(op, *other)) return NodeId(i);
+  }
+  TF_ASSIGN_OR_RETURN(op.found, node.found_dimension(most_found(graph, Node{"", op, operands, {}, {}})));
+  return node.emit(op, operands);
 }
 
 // Gives the node's outputs these values; the first output's.
@@ -57,11 +80,11 @@ absl::StatusOr<NodeId> give_values(NodeReader& node, absl::StatusOr<std::vector<
   return first;
 }
 
-// The chosen places are known, so this gathers them.
+// Gathers the places where the condition holds.
 absl::StatusOr<NodeId> compress(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
-  TF_ASSIGN_OR_RETURN(const HostTensor condition, known_operand(node, 1));
-  if (condition.element != tensor::Element::kBool || condition.shape.size() != 1)
+  TF_ASSIGN_OR_RETURN(NodeId condition, node.input(1));
+  if (node.type(condition).element != tensor::Element::kBool || node.rank(condition) != 1)
     return node.invalid("its condition is not bool of rank 1");
   int64_t axis = 0;
   if (node.has_attribute("axis")) {
@@ -71,58 +94,73 @@ absl::StatusOr<NodeId> compress(NodeReader& node) {
     TF_ASSIGN_OR_RETURN(x, node.emit(Reshape{{product(node.type(x).extents)}}, {x}));
   }
   const int64_t extent = node.graph().shape(x)[static_cast<size_t>(axis)];
-  const std::string_view bytes = condition.data->bytes();
-  std::vector<int64_t> chosen;
-  for (int64_t i = 0; i < std::min(extent, condition.shape[0]); ++i)
-    if (bytes[static_cast<size_t>(i)] != 0) chosen.push_back(i);
-  return node.emit(Gather{axis}, {x, node.ints(chosen)});
+  if (node.graph().shape(condition)[0] > extent) {
+    TF_ASSIGN_OR_RETURN(condition, node.emit(Slice{{0}, {0}, {extent}, {1}}, {condition}));
+  }
+  if (const auto value = known(node, condition)) {
+    const std::string_view bytes = value->data->bytes();
+    std::vector<int64_t> chosen;
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (bytes[i] != 0) chosen.push_back(static_cast<int64_t>(i));
+    return node.emit(Gather{axis}, {x, node.ints(chosen)});
+  }
+  TF_ASSIGN_OR_RETURN(const NodeId places, emit_finding(node, NonZero{}, {condition}));
+  TF_ASSIGN_OR_RETURN(const NodeId list, node.emit(Reshape{{node.type(places).extents[1]}}, {places}));
+  return node.emit(Gather{axis}, {x, list});
 }
 
 absl::StatusOr<NodeId> nonzero(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const HostTensor x, known_operand(node, 0));
-  return give_values(node, nonzero_of(x));
+  TF_ASSIGN_OR_RETURN(const NodeId x, node.input(0));
+  if (const auto value = known(node, x)) return give_values(node, nonzero_of(*value));
+  return emit_finding(node, NonZero{}, {x});
 }
 
 absl::StatusOr<NodeId> unique(NodeReader& node) {
-  TF_ASSIGN_OR_RETURN(const HostTensor x, known_operand(node, 0));
+  TF_ASSIGN_OR_RETURN(const NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const int64_t sorted, node.int_attribute("sorted", 1));
   int64_t axis = -1;
   if (node.has_attribute("axis")) {
     TF_ASSIGN_OR_RETURN(const int64_t given, node.int_attribute("axis", 0));
-    TF_ASSIGN_OR_RETURN(axis, node.axis(given, static_cast<int>(x.shape.size())));
+    TF_ASSIGN_OR_RETURN(axis, node.axis(given, node.rank(x)));
   }
-  return give_values(node, unique_of(x, axis, sorted != 0));
+  if (const auto value = known(node, x)) return give_values(node, unique_of(*value, axis, sorted != 0));
+  TF_ASSIGN_OR_RETURN(const NodeId all, emit_finding(node, Unique{axis, sorted != 0, nullptr}, {x}));
+  for (int i = 1; i < node.output_count(); ++i) {
+    if (!node.has_output(i)) continue;
+    TF_ASSIGN_OR_RETURN(const NodeId result, node.result(all, i));
+    node.set_output(i, result);
+  }
+  return all;
 }
 
 // An operand of one element; 0 if it is not there.
-absl::StatusOr<HostTensor> one_element(NodeReader& node, int i, tensor::Element element) {
-  if (!node.has(i))
-    return HostTensor{
-        "", element, {1}, std::make_shared<const Blob>(std::string(tensor::element_bytes(element), '\0'))};
-  TF_ASSIGN_OR_RETURN(HostTensor value, known_operand(node, i));
-  if (value.element != element ||
-      value.data->bytes().size() != static_cast<size_t>(tensor::element_bytes(element)))
-    return node.invalid(
-        absl::StrCat("operand ", i, " is not one ", std::string(tensor::element_name(element))));
-  return value;
+absl::StatusOr<NodeId> one_element(NodeReader& node, int i, tensor::Element element) {
+  if (node.has(i)) return node.input(i);
+  const std::vector<int64_t> shape = {1};
+  return node.graph().add_constant(
+      tensor_type(element, shape),
+      std::make_shared<const Blob>(std::string(tensor::element_bytes(element), '\0')), node.name());
 }
 
 absl::StatusOr<NodeId> non_max_suppression(NodeReader& node) {
   using tensor::Element;
   TF_ASSIGN_OR_RETURN(const int64_t centered, node.int_attribute("center_point_box", 0));
   if (centered != 0 && centered != 1) return node.invalid("its center_point_box is neither 0 nor 1");
-  std::vector<HostTensor> operands(5);
-  TF_ASSIGN_OR_RETURN(operands[0], known_operand(node, 0));
-  TF_ASSIGN_OR_RETURN(operands[1], known_operand(node, 1));
+  std::vector<NodeId> operands(5);
+  TF_ASSIGN_OR_RETURN(operands[0], node.input(0));
+  TF_ASSIGN_OR_RETURN(operands[1], node.input(1));
   TF_ASSIGN_OR_RETURN(operands[2], one_element(node, 2, Element::kInt64));
   TF_ASSIGN_OR_RETURN(operands[3], one_element(node, 3, Element::kFloat32));
   TF_ASSIGN_OR_RETURN(operands[4], one_element(node, 4, Element::kFloat32));
-  const HostTensor &boxes = operands[0], &scores = operands[1];
-  if (boxes.element != Element::kFloat32 || boxes.shape.size() != 3 || boxes.shape[2] != 4 ||
-      scores.element != Element::kFloat32 || scores.shape.size() != 3 || scores.shape[0] != boxes.shape[0] ||
-      scores.shape[2] != boxes.shape[1])
-    return node.invalid("boxes and scores are not f32 [batches, boxes, 4] and f32 [batches, classes, boxes]");
-  return give_values(node, non_max_suppression_of(operands, centered != 0, node.has(4)));
+  const NonMaxSuppression op{centered != 0, node.has(4), nullptr};
+  if (absl::Status status = check_non_max_suppression(node.graph(), operands); !status.ok())
+    return node.error_of(status);
+  std::vector<HostTensor> values;
+  for (const NodeId operand : operands)
+    if (auto value = known(node, operand)) values.push_back(*std::move(value));
+  if (values.size() == operands.size())
+    return give_values(node, non_max_suppression_of(values, op.centered, op.scored));
+  return emit_finding(node, op, operands);
 }
 
 constexpr std::array kSelectionRules = {

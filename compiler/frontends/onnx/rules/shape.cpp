@@ -73,7 +73,9 @@ Result reshape(NodeReader& node) {
   if (open >= 0) {
     TF_ASSIGN_OR_RETURN(extents[open], rest_of(node, from, kept, divisor));
   }
-  return node.emit(Reshape{std::move(extents)}, {x});
+  const bool is_sized = node.opset() >= 5 && node.holds_sizes(*node.input(1));
+  return is_sized ? node.emit_sized(Reshape{std::move(extents)}, {x})
+                  : node.emit(Reshape{std::move(extents)}, {x});
 }
 
 Result flatten(NodeReader& node) {
@@ -202,6 +204,8 @@ Result slice(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(SliceArguments arguments, slice_arguments(node));
   TF_ASSIGN_OR_RETURN(const Ints axes, node.axes(arguments.axes, node.rank(x)));
   Slice op;
+  // What is all of a size at one value is a part of it at another.
+  const bool is_open = node.is_sized(x);
   const Ints shape = node.graph().shape(x);
   for (size_t k = 0; k < axes.size(); ++k) {
     // Ends beyond the tensor (INT64_MAX means "to the end") are clamped, as ONNX says.
@@ -217,7 +221,8 @@ Result slice(NodeReader& node) {
     const int64_t end = step > 0 ? place(arguments.ends[k], 0, extent) : place(arguments.ends[k], -1, last);
     const int64_t span = step > 0 ? (end - start + step - 1) / step : (start - end - step - 1) / -step;
     const int64_t size = extent == 0 ? 0 : std::max<int64_t>(span, 0);
-    if (start == 0 && step == 1 && size == extent) continue;  // the whole axis: a named dimension stays one
+    if (start == 0 && step == 1 && size == extent && !is_open)
+      continue;  // the whole axis: a named dimension stays one
     op.axes.push_back(axes[k]);
     op.starts.push_back(start);
     op.sizes.push_back(size);
@@ -230,7 +235,9 @@ Result expand(NodeReader& node) {
   TF_ASSIGN_OR_RETURN(NodeId x, node.input(0));
   TF_ASSIGN_OR_RETURN(const Ints shape, node.constant_ints(1, "shape"));
   if (auto count = element_count(shape); !count.ok()) return node.invalid("its shape is invalid");
-  return node.emit(Expand{tensor_type(tensor::Element::kInt64, shape).extents}, {x});
+  TF_ASSIGN_OR_RETURN(const NodeId extents, node.input(1));
+  const Expand op{tensor_type(tensor::Element::kInt64, shape).extents};
+  return node.holds_sizes(extents) ? node.emit_sized(op, {x}) : node.emit(op, {x});
 }
 
 Result gather(NodeReader& node) {

@@ -5,7 +5,9 @@
 
 #include "compiler/graph/dynamic/fit.h"
 #include "compiler/graph/dynamic/join_workloads.h"
+#include "compiler/graph/dynamic/numbers.h"
 #include "compiler/graph/dynamic/plan_network.h"
+#include "compiler/graph/dynamic/scattered.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/tensor/text.h"
 
@@ -37,6 +39,29 @@ TEST(Fit, FindsSumsOfProducts) {
   EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] * p[1] * p[1] * 48; }),
             "length * (length * (batch * 48))");
   EXPECT_EQ(fitted(samples, [](const auto& p) { return p[0] + p[1] + 1; }), "length + batch + 1");
+}
+
+// What Numbers finds for the values that the function has at the samples, near the first dimension and the second.
+template <typename F>
+std::string found_number(const Samples& samples, F of) {
+  std::vector<int64_t> values;
+  for (const std::vector<int64_t>& point : samples.points) values.push_back(of(point));
+  const tensor::Expr nearby[] = {samples.dims[0].var, samples.dims[1].var};
+  const std::optional<tensor::Expr> expr = Numbers(samples).find(values, nearby);
+  return expr ? tensor::to_string(*expr) : "nothing";
+}
+
+TEST(Numbers, AreSumsProductsAndLimits) {
+  const NamedDimension first{{tensor::var("a"), 0, 4000}}, second{{tensor::var("b"), 0, 300}};
+  const Samples samples = sample_scattered({first, second});
+  EXPECT_EQ(found_number(samples, [](const auto&) { return 7; }), "7");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return p[1]; }), "b");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return 4 * p[0] + p[1] - 1; }), "b + a * 4 + -1");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return p[0] * p[1]; }), "b * a");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return std::min<int64_t>(p[0], 100); }), "min(a, 100)");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return std::max<int64_t>(p[0] - 50, 0); }),
+            "max(a + -50, 0)");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return p[0] / 3; }), "nothing");
 }
 
 TEST(Fit, FindsQuotientsInRuns) {
@@ -163,8 +188,9 @@ TEST(PlanNetwork, TakesAConstantThatGrowsAsTheGreatest) {
       plan_network(scaled_rows([](int64_t i, int64_t) { return 1.0 / (i + 1); }), {});
   ASSERT_TRUE(program.ok()) << program.status();
   ASSERT_EQ(program->tasks.size(), 1u + program->variants.size());
-  ASSERT_EQ(program->tasks[0].dims.size(), 1u);
-  EXPECT_EQ(tensor::to_string(program->tasks[0].dims[0]), "length");
+  const auto& kernel = std::get<KernelCall>(program->calls[0].what);
+  ASSERT_EQ(kernel.dims.size(), 1u);
+  EXPECT_EQ(tensor::to_string(kernel.dims[0]), "length");
   const Operand& scale = program->calls[0].operands[1];
   EXPECT_EQ(program->graph.shape(scale.constant), (std::vector<int64_t>{512, 1}));
 }

@@ -1,0 +1,20 @@
+#include "compiler/graph/dynamic/program_numbers.h"
+
+namespace tf::graph {
+
+void for_each_number(const Program& program, const std::function<void(const tensor::Expr&)>& visit) {
+  for_each_program(program, [&](const Program& each) {
+    for (const Value& value : each.values) {
+      for (const tensor::Expr& extent : each.graph.type(value.node).extents) visit(extent);
+      for (const tensor::Expr& number : {value.size_of_run, value.offset_of_run})
+        if (number) visit(number);
+    }
+    for (const Call& call : each.calls) {
+      for (const tensor::Expr& number : call.numbers) visit(number);
+      if (const auto* kernel = std::get_if<KernelCall>(&call.what))
+        for (const tensor::Expr& number : kernel->dims) visit(number);
+    }
+  });
+}
+
+}  // namespace tf::graph

@@ -1,0 +1,13 @@
+#pragma once
+// Owns: going through the numbers of a program for all sizes. Does not know: what they are for.
+
+#include <functional>
+
+#include "compiler/graph/program/program.h"
+
+namespace tf::graph {
+
+// Calls `visit` for every expression over the dimensions in the program, its bodies and variants.
+void for_each_number(const Program& program, const std::function<void(const tensor::Expr&)>& visit);
+
+}  // namespace tf::graph
