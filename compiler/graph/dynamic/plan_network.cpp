@@ -343,9 +343,14 @@ class NetworkPlanner {
         return absl::UnimplementedError(
             absl::StrCat("the network is another one where it finds ", tensor::binding_text(sizes)));
     }
+    std::vector<tensor::Binding> others;
+    for (const int64_t size : {2, 3}) {
+      others.push_back(samples_.binding(0));
+      for (const NamedDimension& dim : found_) others.back()[dim.var->name] = size;
+    }
     const Samples more = sample_scattered(dims_, 2);
-    for (size_t p = samples_.points.size(); p < more.points.size(); ++p) {
-      tensor::Binding sizes = more.binding(p);
+    for (size_t p = samples_.points.size(); p < more.points.size(); ++p) others.push_back(more.binding(p));
+    for (tensor::Binding& sizes : others) {
       for (const NamedDimension& dim : dims_)
         sizes[dim.var->name] = std::clamp(sizes[dim.var->name], dim.low, dim.high);
       TF_ASSIGN_OR_RETURN(const bool is_right, is_right_at(sizes, program));

@@ -30,7 +30,7 @@ std::vector<size_t> shuffled(size_t count, size_t dim) {
 
 Samples sample_scattered(const std::vector<NamedDimension>& dims, size_t more) {
   constexpr size_t kPoints = 18;
-  constexpr int64_t kLeast = 5, kShort = 60, kBeyond = 200;
+  constexpr int64_t kLeast = 2, kShort = 60, kBeyond = 200;
   Samples samples{dims, std::vector<std::vector<int64_t>>(kPoints + more)};
   samples.is_scattered = true;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -39,6 +39,10 @@ Samples sample_scattered(const std::vector<NamedDimension>& dims, size_t more) {
     const auto least = static_cast<double>(std::clamp(dim.low / unit, kLeast, high / 2));
     const std::vector<size_t> order = shuffled(kPoints, d), further = shuffled(kPoints, dims.size() + d);
     for (size_t p = 0; p < samples.points.size(); ++p) {
+      if (p == 1 && dim.high / unit >= kShort) {
+        samples.points[p].push_back(dim.high);
+        continue;
+      }
       const size_t place = p == 0 ? kPoints - 1 : p < kPoints ? order[p] : further[p % kPoints];
       const double share = (static_cast<double>(place) + 0.5) / kPoints;
       const double size = least * std::pow(0.98 * static_cast<double>(high) / least, share);
