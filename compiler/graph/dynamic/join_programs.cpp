@@ -1,6 +1,7 @@
 #include "compiler/graph/dynamic/join_programs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -84,6 +85,20 @@ bool depends_on(const Expr& number, const tensor::Var& dim) {
 }
 
 using Programs = std::vector<const Program*>;
+
+// Of a constant, if all are.
+std::optional<std::vector<int64_t>> whole_numbers(const Graph& graph, NodeId id) {
+  const tensor::Element element = graph.type(id).element;
+  const std::string_view bytes = as<Constant>(graph.node(id))->data->bytes();
+  if (!tensor::is_float(element)) return read_integers(element, bytes);
+  constexpr double kExact = 1 << 24;
+  std::vector<int64_t> numbers;
+  for (const double value : read_floats(element, bytes)) {
+    if (!(std::fabs(value) <= kExact) || value != std::trunc(value)) return std::nullopt;
+    numbers.push_back(static_cast<int64_t>(value));
+  }
+  return numbers;
+}
 
 // The most numbers of a constant that are computed in the run.
 constexpr int64_t kMostComputed = 64;
@@ -269,10 +284,14 @@ class ProgramJoiner {
     for (const Program* each : all_)
       if (!is_leading_block(each->graph, at(*each), greatest_.graph, at(greatest_)))
         return other_network(absl::StrCat(name, " has other values"));
-    const Node& whole = greatest_.graph.node(at(greatest_));
-    Node& node = out.graph.nodes[static_cast<size_t>(index(id))];
-    node.op = whole.op;
-    node.type = tensor_type(whole.type.element, greatest_.graph.shape(at(greatest_)));
+    // A node of its own: the one that grows may be an output, whose extents it has.
+    const auto [whole, is_first] = wholes_.try_emplace(id, NodeId(out.graph.nodes.size()));
+    if (is_first) {
+      Node node = greatest_.graph.node(at(greatest_));
+      node.type = tensor_type(node.type.element, greatest_.graph.shape(at(greatest_)));
+      out.graph.nodes.push_back(std::move(node));
+    }
+    out.calls[c].operands[k].constant = whole->second;
     const int task = out.calls[c].task();
     const auto [known, is_new] =
         shared_.open.grown.try_emplace({task, k}, greatest_.graph.shape(at(greatest_)));
@@ -288,9 +307,9 @@ class ProgramJoiner {
     };
     const TensorType base = type(*all_[0]);
     const absl::StatusOr<int64_t> count = element_count(all_[0]->graph.shape(base));
-    return !tensor::is_float(base.element) && count.ok() && *count <= kMostComputed &&
-           std::ranges::all_of(all_, [&](const Program* each) {
-             return each->graph.shape(type(*each)) == all_[0]->graph.shape(base);
+    return count.ok() && *count <= kMostComputed && std::ranges::all_of(all_, [&](const Program* each) {
+             const NodeId id = each->calls[c].operands[k].constant;
+             return each->graph.shape(id) == all_[0]->graph.shape(base) && whole_numbers(each->graph, id);
            });
   }
 
@@ -303,11 +322,11 @@ class ProgramJoiner {
     std::vector<std::vector<int64_t>> values;
     for (const Program* each : all_) {
       const NodeId there = each->calls[c].operands[k].constant;
+      const auto numbers = whole_numbers(each->graph, there);
       const bool is_alike = each->graph.shape(there) == base.graph.shape(id) &&
-                            each->graph.type(there).element == type.element &&
-                            !tensor::is_float(type.element);
+                            each->graph.type(there).element == type.element && numbers;
       if (!is_alike) return other_network(absl::StrCat(name, " is another one"));
-      values.push_back(read_integers(type.element, as<Constant>(each->graph.node(there))->data->bytes()));
+      values.push_back(*numbers);
     }
     if (values[0].size() > kMostComputed) return other_network(absl::StrCat(name, " has other values"));
     std::vector<Expr> elements;
@@ -396,6 +415,7 @@ class ProgramJoiner {
   Joined& shared_;
   std::map<size_t, std::vector<Call>> made_;  // by the call before which they run
   std::set<NodeId> joined_;
+  std::map<NodeId, NodeId> wholes_;  // of constants that grow, all of them
 };
 
 }  // namespace

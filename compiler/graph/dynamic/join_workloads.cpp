@@ -239,8 +239,9 @@ class WorkloadJoiner {
 
   absl::StatusOr<Expr> join(const std::vector<Expr>& all) {
     const Expr& base = all[0];
-    for (const Expr& each : all)
-      if (sort_of(each) != sort_of(base)) return other_computation("a step is another expression");
+    const bool is_alike =
+        std::ranges::all_of(all, [&](const Expr& each) { return sort_of(each) == sort_of(base); });
+    if (!is_alike) return join_sums(all);
     if (as<tensor::IntImm>(base)) return integers(all);
     if (as<tensor::FloatImm>(base)) return floats(all);
     if (as<tensor::VarNode>(base)) {
@@ -262,6 +263,23 @@ class WorkloadJoiner {
       if (!buffers_[p].at(as<tensor::Load>(all[p])->buffer.get()).same_as(from))
         return other_computation("a step reads another tensor");
     return tensor::load(from, std::move(operands));
+  }
+
+  // Of sums with a number, which is 0 at some points, where nothing is added.
+  absl::StatusOr<Expr> join_sums(const std::vector<Expr>& all) {
+    std::vector<Expr> rests, numbers;
+    bool any = false;
+    for (const Expr& each : all) {
+      const auto* sum = as<tensor::Binary>(each);
+      const bool is_sum = sum && sum->op == tensor::BinaryOp::kAdd && as<tensor::IntImm>(sum->b);
+      any = any || is_sum;
+      rests.push_back(is_sum ? sum->a : each);
+      numbers.push_back(is_sum ? sum->b : tensor::imm(each->type(), 0));
+    }
+    if (!any) return other_computation("a step is another expression");
+    TF_ASSIGN_OR_RETURN(const Expr rest, join(rests));
+    TF_ASSIGN_OR_RETURN(const Expr number, integers(numbers));
+    return rest + number;
   }
 
   absl::StatusOr<Expr> integers(const std::vector<Expr>& all) {

@@ -61,6 +61,20 @@ std::optional<Expr> fit_multiple(const Variable& variable, const Values& values)
   return variable.expr * (*other / divisor);
 }
 
+// floor((variable + shift) / divisor), as every second element has it.
+std::optional<Expr> fit_quotient(const Variable& variable, const Values& values) {
+  constexpr int64_t kGreatestDivisor = 16;
+  for (int64_t divisor = 2; divisor <= kGreatestDivisor; ++divisor) {
+    for (int64_t shift = 0; shift < divisor; ++shift) {
+      bool fits = true;
+      for (size_t p = 0; p < values.size(); ++p)
+        fits = fits && values[p] == (variable.at[p] + shift) / divisor;
+      if (fits) return tensor::floor_div(variable.expr + shift, divisor);
+    }
+  }
+  return std::nullopt;
+}
+
 // The number where it is not the limit.
 std::optional<Expr> fit_within(std::vector<Variable> all, const Values& values, int64_t limit) {
   constexpr Form kForms[] = {{1, 1}, {2, 1}};
@@ -123,6 +137,8 @@ std::optional<Expr> Numbers::search(const Values& values, std::span<const Expr> 
   const std::span<const Form> forms = all.size() > kMostTogether ? std::span(kForms).first(kOfOne) : kForms;
   if (std::optional<Expr> found = fit_forms(all, values, forms)) return found;
   if (all.size() > kMostTogether) all.clear();
+  for (const Variable& variable : all)
+    if (std::optional<Expr> found = fit_quotient(variable, values)) return found;
   for (const auto& [limit, limited] : {std::pair{std::ranges::max(values), &tensor::min},
                                        std::pair{std::ranges::min(values), &tensor::max}}) {
     const std::optional<Expr> within = fit_within(all, values, limit);

@@ -18,7 +18,7 @@ class Numbers {
   explicit Numbers(const Samples& samples);
 
   // The expression that has these values at the points: one that is known, or, of those nearby, a polynomial of up to three,
-  // or a sum of up to two that is at most, or at least, a limit, as in min(found, 100); else a multiple of any, or a sum of
+  // a quotient, or a sum of up to two that is at most, or at least, a limit, as in min(found, 100); else a multiple of any, or a sum of
   // few dimensions. What is found is known from now on.
   std::optional<tensor::Expr> find(const std::vector<int64_t>& values, std::span<const tensor::Expr> nearby);
   // Only one that is known.

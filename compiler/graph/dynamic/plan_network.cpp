@@ -117,8 +117,11 @@ class NetworkPlanner {
   tensor::Binding sizes_of_constants() const {
     tensor::Binding sizes = tensor::greatest_sizes(network_.dims);
     std::set<int64_t> taken;
-    for (const NamedDimension& dim : found_) {
+    for (size_t f = 0; f < found_.size(); ++f) {
+      const NamedDimension& dim = found_[f];
       int64_t size = dim.high;
+      for (const std::vector<int64_t>& point : samples_.points)
+        size = std::max(size, point[network_.dims.size() + f]);
       while (!is_prime(size) || !taken.insert(size).second) ++size;
       sizes[dim.var->name] = size;
     }
@@ -384,7 +387,7 @@ class NetworkPlanner {
         there.nodes, base.nodes, {}, [](const Node& node) { return op_name(node.op); },
         [](const Node& node) { return op_name(node.op); });
     const Sizes all = sizes_at(sizes);
-    const std::vector<bool> depends = depends_on_found(there);
+    const std::vector<bool> depends = depends_on_found(there), depended = depends_on_found(base);
     for (size_t i = 0; i < there.outputs.size(); ++i) {
       const TensorType& joined =
           program.graph.type(program.values[static_cast<size_t>(program.outputs[i])].node);
@@ -393,7 +396,8 @@ class NetworkPlanner {
       for (const tensor::Expr& extent : joined.extents) of_joined.push_back(all(extent));
       if (shape != of_joined) return false;
       const bool is_empty = std::ranges::count(shape, 0) > 0;
-      if (!is_alike && !is_empty && depends[index(there.outputs[i].node)]) return false;
+      const bool is_of_found = depends[index(there.outputs[i].node)] || depended[index(base.outputs[i].node)];
+      if (!is_alike && !is_empty && is_of_found) return false;
     }
     return true;
   }

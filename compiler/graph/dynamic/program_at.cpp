@@ -1,7 +1,5 @@
 #include "compiler/graph/dynamic/program_at.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -53,8 +51,7 @@ class Comparison {
     if (there.indices && there.indices->extent != number_at(joined.indices->extent_of_run,
                                                             static_cast<uint64_t>(joined.indices->extent)))
       return false;
-    if (there.task() >= 0)
-      return is_kernel_at(there_tasks_[static_cast<size_t>(there.task())], std::get<KernelCall>(joined.what));
+    if (there.task() >= 0) return is_kernel_at(there_tasks_[static_cast<size_t>(there.task())], joined);
     const auto* host = std::get_if<HostCall>(&there.what);
     if (!host) return true;
     const std::vector<int64_t> numbers = host_numbers(*host, program.graph, program.graph.node(there.node));
@@ -69,16 +66,19 @@ class Comparison {
     return number ? sizes_(number) : static_cast<int64_t>(fixed);
   }
 
-  bool is_kernel_at(const Task& there, const KernelCall& call) const {
-    const Task& joined = joined_tasks_[static_cast<size_t>(call.task)];
+  bool is_kernel_at(const Task& there, const Call& call) const {
+    const Task& joined = joined_tasks_[static_cast<size_t>(call.task())];
     tensor::Binding binding = joined.kernel.binding;
-    binding.merge(sizes_.of(call, joined.kernel.workload));
+    binding.merge(sizes_.of(std::get<KernelCall>(call.what), joined.kernel.workload));
     auto a = tensor::bind(there.kernel.workload, there.kernel.binding);
-    const auto b = tensor::bind(joined.kernel.workload, binding);
+    auto b = tensor::bind(joined.kernel.workload, binding);
+    if (!a.ok() || !b.ok() || a->inputs.size() != b->inputs.size()) return false;
     // What is computed of the sizes was a constant there. Ranges of test values say nothing of what a kernel does.
-    for (size_t i = 0; a.ok() && b.ok() && i < std::min(a->inputs.size(), b->inputs.size()); ++i)
+    for (size_t i = 0; i < a->inputs.size(); ++i) {
+      b->inputs[i].constant = i < call.operands.size() && call.operands[i].value < 0;
       a->inputs[i] = {a->inputs[i].buffer, b->inputs[i].constant, b->inputs[i].low, b->inputs[i].high};
-    return a.ok() && b.ok() && text_without_constants(*a) == text_without_constants(*b);
+    }
+    return text_without_constants(*a) == text_without_constants(*b);
   }
 
   const std::vector<Task>& there_tasks_;

@@ -236,6 +236,72 @@ TEST_F(FoundSizes, LabelsOfEachClass) {
   EXPECT_EQ(ints_of(outputs(*model, {floats({3, 12}, scores)})[0]), want);
 }
 
+// A range as long as what is found, as an output and in a product; how many as a float; a branch on nothing found.
+TEST_F(FoundSizes, CountsAndRanges) {
+  onnx::ModelWriter w(13);
+  w.input("x", {20});
+  w.floats("zero", {}, {0});
+  w.node("Greater", {"x", "zero"}, "mask");
+  onnx::ModelWriter::set(w.node("Compress", {"x", "mask"}, "found"), "axis", int64_t{0});
+  w.node("Size", {"found"}, "count");
+  auto& none = *w.graph().add_initializer();
+  none.set_name("none");
+  none.set_data_type(::onnx::TensorProto::INT64);
+  none.add_int64_data(0);
+  auto& one = *w.graph().add_initializer();
+  one = none;
+  one.set_name("one");
+  one.set_int64_data(0, 1);
+  w.node("Range", {"none", "count", "one"}, "range");
+  onnx::ModelWriter::set(w.node("Cast", {"range"}, "numbers"), "to", int64_t{1});
+  w.node("Mul", {"numbers", "found"}, "y");
+  onnx::ModelWriter::set(w.node("Cast", {"count"}, "length"), "to", int64_t{1});
+  for (const char* name : {"range", "y", "length"}) w.output(name);
+  const auto model = build(network(w));
+  ASSERT_TRUE(model);
+  for (const float bias : {0.0f, -1.0f, 1.0f}) {
+    Floats x = some_floats(20, 3), want;
+    Ints range;
+    for (float& value : x) value += bias;
+    for (const float value : x) {
+      if (!(value > 0)) continue;
+      want.push_back(static_cast<float>(range.size()) * value);
+      range.push_back(static_cast<int64_t>(range.size()));
+    }
+    const auto got = outputs(*model, {floats({20}, x)});
+    EXPECT_EQ(ints_of(got[0]), range);
+    EXPECT_EQ(floats_of(got[1]), want);
+    EXPECT_THAT(floats_of(got[2]), ElementsAre(static_cast<float>(range.size())));
+  }
+}
+
+// The branch on nothing found gives a value that the other one would not.
+TEST_F(FoundSizes, AreRefusedWhereFindingNothingIsSpecial) {
+  onnx::ModelWriter nothing(13), something(13);
+  nothing.floats("minus", {}, {-7});
+  nothing.node("Identity", {"minus"}, "a");
+  nothing.output("a");
+  onnx::ModelWriter::set(something.node("ReduceMax", {"found"}, "b"), "keepdims", int64_t{0});
+  something.output("b");
+  onnx::ModelWriter w(13);
+  w.input("x", {20});
+  w.floats("zero", {}, {0});
+  w.node("Greater", {"x", "zero"}, "mask");
+  onnx::ModelWriter::set(w.node("Compress", {"x", "mask"}, "found"), "axis", int64_t{0});
+  w.node("Size", {"found"}, "count");
+  onnx::ModelWriter::set(w.node("Cast", {"count"}, "some"), "to", int64_t{9});
+  auto& branch = w.node("If", {"some"}, "y");
+  for (const auto& [name, body] : {std::pair{"then_branch", &something}, {"else_branch", &nothing}}) {
+    auto& attribute = *branch.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(::onnx::AttributeProto::GRAPH);
+    *attribute.mutable_g() = body->graph();
+  }
+  w.output("y");
+  EXPECT_THAT(std::string(graph::plan_network(network(w), {}).status().message()),
+              HasSubstr("the network is another one where it finds found=0"));
+}
+
 TEST_F(FoundSizes, AreRefusedInABranch) {
   onnx::ModelWriter body(13);
   body.node("NonZero", {"x"}, "places");

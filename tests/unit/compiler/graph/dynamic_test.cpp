@@ -61,7 +61,8 @@ TEST(Numbers, AreSumsProductsAndLimits) {
   EXPECT_EQ(found_number(samples, [](const auto& p) { return std::min<int64_t>(p[0], 100); }), "min(a, 100)");
   EXPECT_EQ(found_number(samples, [](const auto& p) { return std::max<int64_t>(p[0] - 50, 0); }),
             "max(a + -50, 0)");
-  EXPECT_EQ(found_number(samples, [](const auto& p) { return p[0] / 3; }), "nothing");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return (p[0] + 2) / 3; }), "(a + 2) // 3");
+  EXPECT_EQ(found_number(samples, [](const auto& p) { return p[0] * p[0] % 7; }), "nothing");
 }
 
 TEST(Fit, FindsQuotientsInRuns) {
