@@ -1,16 +1,12 @@
 #include "compiler/cli/model_arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <map>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/machine/cpu_list.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
-#include "compiler/frontends/network.h"
+#include "compiler/frontends/network_request.h"
 
 namespace tf::compiler_cli {
 
@@ -80,122 +76,29 @@ void add_anchor_option(CLI::App& command, ModelArguments& arguments) {
 
 namespace {
 
-struct Dims {
-  tensor::Binding values;
-  std::vector<graph::NamedDimension> ranges;
-};
-
-// NAME=N, NAME=LEAST..MOST or NAME=LEAST..MOST:MULTIPLE.
-absl::Status read_dim(const std::string& text, Dims& dims) {
-  const size_t equals = text.rfind('=');
-  const std::string name = text.substr(0, equals == std::string::npos ? 0 : equals);
-  const std::string range = name.empty() ? "" : text.substr(equals + 1);
-  const size_t dots = range.find("..");
-  int64_t low = 0, high = 0, multiple_of = 1;
-  const bool is_range = dots != std::string::npos;
-  const std::vector<std::string> rest =
-      absl::StrSplit(is_range ? range.substr(dots + 2) : "0", absl::MaxSplits(':', 1));
-  if (!absl::SimpleAtoi(range.substr(0, dots), &low) || !absl::SimpleAtoi(rest[0], &high) ||
-      (rest.size() > 1 && !absl::SimpleAtoi(rest[1], &multiple_of)))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--dim ", text,
-        ": write it as NAME=N, as in --dim batch=4, or as a range, as in --dim batch=1..64, or --dim "
-        "height=32..512:32 for multiples of 32"));
-  const bool is_known = dims.values.contains(name) || std::ranges::any_of(dims.ranges, [&](const auto& dim) {
-                          return dim.var->name == name;
-                        });
-  if (is_known) return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", name, "\" twice"));
-  if (is_range && (low < 1 || high < low || high > tensor::Dimension().high))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--dim ", text, ": a range goes from 1 or more up to at most ", tensor::Dimension().high));
-  if (is_range && multiple_of < 1)
-    return absl::InvalidArgumentError(absl::StrCat("--dim ", text, ": sizes are multiples of 1 or more"));
-  if (is_range && (low % multiple_of != 0 || high % multiple_of != 0))
-    return absl::InvalidArgumentError(
-        absl::StrCat("--dim ", text, ": a range of multiples begins and ends with a multiple of ", rest[1]));
-  if (is_range)
-    dims.ranges.push_back({{tensor::var(name), low, high}, multiple_of});
-  else
-    dims.values[name] = low;
-  return absl::OkStatus();
-}
-
-absl::StatusOr<frontends::ImportOptions> import_options(const ModelArguments& arguments, Dims& dims) {
-  frontends::ImportOptions options;
-  for (const std::string& text : arguments.dims) TF_RETURN_IF_ERROR(read_dim(text, dims));
-  options.dims = dims.values;
-  for (const std::string& text : arguments.inputs) {
-    const size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return absl::InvalidArgumentError(
-          absl::StrCat("--input ", text, ": write it as NAME=VALUE, as in --input rate=16000"));
-    const std::string name = text.substr(0, equals);
-    if (!options.given.insert({name, text.substr(equals + 1)}).second)
-      return absl::InvalidArgumentError(absl::StrCat("--input gives \"", name, "\" twice"));
-  }
-  options.outputs = arguments.exposed;
-  return options;
-}
-
-// NAME=N,N,… for each dimension with a range; all combinations.
-absl::StatusOr<std::vector<tensor::Binding>> read_anchors(const std::vector<std::string>& texts,
-                                                          const std::vector<graph::NamedDimension>& ranges) {
-  std::map<std::string, std::vector<int64_t>> sizes;
-  for (const std::string& text : texts) {
-    const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
-    const auto dim =
-        std::ranges::find_if(ranges, [&](const auto& each) { return each.var->name == parts[0]; });
-    if (dim == ranges.end())
-      return absl::InvalidArgumentError(absl::StrCat("--at ", text, ": no --dim gives '", parts[0],
-                                                     "' a range, as in --dim ", parts[0], "=1..64"));
-    for (const absl::string_view number : absl::StrSplit(parts.size() > 1 ? parts[1] : "", ',')) {
-      int64_t size = 0;
-      if (!absl::SimpleAtoi(number, &size) || size < dim->low || size > dim->high ||
-          size % dim->multiple_of != 0)
-        return absl::InvalidArgumentError(absl::StrCat(
-            "--at ", text, ": write sizes from ", dim->low, " to ", dim->high,
-            dim->multiple_of > 1 ? absl::StrCat(" that are multiples of ", dim->multiple_of) : "",
-            ", as in --at ", parts[0], "=", dim->low, ",", dim->high));
-      sizes[parts[0]].push_back(size);
-    }
-  }
-  if (sizes.empty()) return std::vector<tensor::Binding>{};
-  std::vector<tensor::Binding> anchors = {{}};
-  for (const graph::NamedDimension& dim : ranges) {
-    if (!sizes.contains(dim.var->name))
-      return absl::InvalidArgumentError(absl::StrCat("--at has sizes of some dimensions, but none of '",
-                                                     dim.var->name, "': give some, as in --at ",
-                                                     dim.var->name, "=", dim.high));
-    std::vector<tensor::Binding> more;
-    for (const tensor::Binding& anchor : anchors) {
-      for (const int64_t size : sizes[dim.var->name]) {
-        more.push_back(anchor);
-        more.back()[dim.var->name] = size;
-      }
-    }
-    anchors = std::move(more);
-  }
-  return anchors;
+absl::StatusOr<frontends::NetworkRequest> request_of(const ModelArguments& arguments) {
+  frontends::NetworkRequest request;
+  for (const std::string& text : arguments.dims) TF_RETURN_IF_ERROR(frontends::add_dim(text, request));
+  for (const std::string& text : arguments.inputs) TF_RETURN_IF_ERROR(frontends::add_input(text, request));
+  TF_RETURN_IF_ERROR(frontends::add_anchors(arguments.anchors, request));
+  request.options.outputs = arguments.exposed;
+  return request;
 }
 
 }  // namespace
 
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments) {
-  Dims dims;
-  TF_ASSIGN_OR_RETURN(const frontends::ImportOptions options, import_options(arguments, dims));
-  if (!dims.ranges.empty())
-    return absl::InvalidArgumentError(absl::StrCat("--dim ", dims.ranges[0].var->name,
+  TF_ASSIGN_OR_RETURN(const frontends::NetworkRequest request, request_of(arguments));
+  if (!request.ranges.empty())
+    return absl::InvalidArgumentError(absl::StrCat("--dim ", request.ranges[0].var->name,
                                                    ": this command looks at one size: write it as ",
-                                                   dims.ranges[0].var->name, "=", dims.ranges[0].high));
-  return frontends::import_file(arguments.model, options);
+                                                   request.ranges[0].var->name, "=", request.ranges[0].high));
+  return frontends::import_file(arguments.model, request.options);
 }
 
 absl::StatusOr<graph::Network> load_network(const ModelArguments& arguments) {
-  Dims dims;
-  TF_ASSIGN_OR_RETURN(frontends::ImportOptions options, import_options(arguments, dims));
-  TF_ASSIGN_OR_RETURN(const std::vector<tensor::Binding> anchors,
-                      read_anchors(arguments.anchors, dims.ranges));
-  return frontends::network_of_file(arguments.model, std::move(options), std::move(dims.ranges), anchors);
+  TF_ASSIGN_OR_RETURN(const frontends::NetworkRequest request, request_of(arguments));
+  return frontends::import_network(arguments.model, request);
 }
 
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {
