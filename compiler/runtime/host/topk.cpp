@@ -45,6 +45,23 @@ void collect(const Row<T>& row, int64_t k, P* all) {
   if (k < row.extent) keep_best(all, all + row.extent, k);
 }
 
+// Whether none of a block's elements is better than the limit; false for a NaN among them, or where the type compares in
+// no other way than by its order.
+template <typename T>
+bool none_is_better(const T* from, T limit, bool largest) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    Unsigned<sizeof(T)> better = 0;
+    if (largest) {
+      for (int64_t i = 0; i < kBlock; ++i) better |= static_cast<decltype(better)>(!(from[i] <= limit));
+    } else {
+      for (int64_t i = 0; i < kBlock; ++i) better |= static_cast<decltype(better)>(!(from[i] >= limit));
+    }
+    return better == 0;
+  } else {
+    return false;
+  }
+}
+
 // The same with memory for 2 k: whenever it is full, the better half stays, and what comes later must be better than
 // its worst.
 template <typename T, typename P>
@@ -52,12 +69,14 @@ void select(const Row<T>& row, int64_t k, P* all) {
   using Key = typename Row<T>::Key;
   int64_t count = 0;
   Key limit = static_cast<Key>(~Key{0});
+  T worst = row.first[0];  // of the limit
   bool limited = false;
   for (int64_t start = 0; start < row.extent; start += kBlock) {
     const int64_t length = std::min(kBlock, row.extent - start);
     Key keys[kBlock];
     if (length == kBlock && row.stride == 1) {
       const T* from = row.first + start;
+      if (limited && none_is_better(from, worst, row.largest)) continue;
       const Key flip = row.largest ? static_cast<Key>(~Key{0}) : Key{0};
       for (int64_t i = 0; i < kBlock; ++i) keys[i] = static_cast<Key>(order_of(from[i])) ^ flip;
     } else {
@@ -77,6 +96,7 @@ void select(const Row<T>& row, int64_t k, P* all) {
       keep_best(all, all + count, k);
       count = k;
       limit = key_of(all[k - 1]);
+      worst = row.first[place_of(all[k - 1]) * row.stride];
       limited = true;
     }
   }
