@@ -40,12 +40,14 @@ function bounds(values) {
   return [sorted[Math.max(0, k - 1)], sorted[n - Math.max(1, k)]];
 }
 
-// The elements of a .npy file of little-endian floats.
+// The elements of a .npy file of little-endian floats or 64-bit integers.
 function readNpy(file) {
   const bytes = fs.readFileSync(file);
   const start = 10 + bytes.readUInt16LE(8);
-  if (!bytes.toString('latin1', 10, start).includes("'<f4'")) throw new Error(`${file} does not hold floats`);
-  return new Float32Array(bytes.buffer.slice(bytes.byteOffset + start, bytes.byteOffset + bytes.length));
+  const head = bytes.toString('latin1', 10, start);
+  const array = head.includes("'<f4'") ? Float32Array : head.includes("'<i8'") ? BigInt64Array : null;
+  if (!array) throw new Error(`${file} holds neither floats nor 64-bit integers`);
+  return new array(bytes.buffer.slice(bytes.byteOffset + start, bytes.byteOffset + bytes.length));
 }
 
 // Throws unless the built network gives ONNX Runtime's outputs; returns the largest difference, as a share of the
@@ -76,10 +78,11 @@ function difference(name, got, wanted, tolerance) {
   let worst = 0;
   let largest = 0;
   for (let i = 0; i < got.length; ++i) {
-    worst = Math.max(worst, Math.abs(got[i] - wanted[i])); // NaN stays
-    largest = Math.max(largest, Math.abs(wanted[i]));
+    worst = Math.max(worst, Math.abs(Number(got[i]) - Number(wanted[i]))); // NaN stays
+    largest = Math.max(largest, Math.abs(Number(wanted[i])));
   }
-  if (worst <= tolerance * largest) return worst / largest;
+  const allowed = wanted instanceof BigInt64Array ? 0 : tolerance * largest; // whole numbers are equal
+  if (worst <= allowed) return worst / largest;
   throw new Error(`output ${name} differs from ONNX Runtime's by ${worst}, its largest element is ${largest}`);
 }
 
