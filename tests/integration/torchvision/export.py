@@ -1,10 +1,11 @@
-"""One network of torchvision and inputs for it, as ONNX's backend tests hold them: export.py NAME FOLDER
+"""One network of torchvision and inputs for it, as ONNX's backend tests hold them: export.py NAME FOLDER [--exact]
 
 Writes FOLDER/model.onnx and FOLDER/test_data_set_0/input_<i>.pb. Weights are random, from a fixed seed; nothing is
 downloaded. They are fitted to a few inputs, layer by layer, so that values neither fade nor grow: the outputs of a
 convolution or a matrix product have deviation 1, and a batch normalization has the statistics of what it reads.
 Parameters that start as a constant, such as zeros, get random values. Inputs are clouds rather than noise, which
-looks the same everywhere after a few layers. Prints a line of JSON: the inputs' shapes and the number of weights.
+looks the same everywhere after a few layers. With --exact it writes FOLDER/exact.npy instead, the first output in
+double precision. Prints a line of JSON: the inputs' shapes and the number of weights.
 """
 
 import json
@@ -12,6 +13,7 @@ import os
 import sys
 import warnings
 
+import numpy
 import onnx
 import torch
 import torchvision
@@ -146,7 +148,7 @@ class LastFlow(nn.Module):
         return self.model(first, second)[-1]
 
 
-def main(name, folder):
+def main(name, folder, exact=None):
     warnings.filterwarnings("ignore")
     torch.manual_seed(1)
     builder = torchvision.models.get_model_builder(name)
@@ -166,6 +168,12 @@ def main(name, folder):
             quantize(model, several)
     if ".optical_flow" in builder.__module__:
         model = LastFlow(model)
+    if exact:
+        with torch.no_grad():
+            result = model.double()(*(tensor.double() for tensor in inputs))
+        first = next(iter(result.values())) if isinstance(result, dict) else result
+        numpy.save(f"{folder}/exact.npy", first.numpy())
+        return
     os.makedirs(f"{folder}/test_data_set_0", exist_ok=True)
     for i, tensor in enumerate(inputs):
         onnx.save_tensor(numpy_helper.from_array(tensor.numpy()), f"{folder}/test_data_set_0/input_{i}.pb")
