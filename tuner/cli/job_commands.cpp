@@ -13,6 +13,7 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network_request.h"
 #include "rpc/connection/default_endpoints.h"
 #include "rpc/identity/membership.h"
 #include "tuner/cli/commands.h"
@@ -84,7 +85,8 @@ absl::StatusOr<Submission> read_submission(const SubmitArguments& arguments) {
     return absl::Status(error.code(), absl::StrCat(arguments.model, ": ", error.message()));
   };
   TF_ASSIGN_OR_RETURN(const std::string file, frontends::read_model_file(arguments.model));
-  const absl::Status dims = frontends::check_dims(file, service::dims_of(made.spec));
+  const absl::Status dims =
+      frontends::check_dims(file, frontends::greatest_sizes(service::network_request(made.spec)));
   if (!dims.ok()) return of_model(dims);
   absl::StatusOr<std::string> whole = frontends::with_data_inside(file, arguments.model, kMostSentBytes);
   if (absl::IsFailedPrecondition(whole.status()))
@@ -211,6 +213,8 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--follow", arguments->follow, "Show progress until the job ends");
   command->footer(
       "Example: tuner submit squeezenet.onnx --target host --device desk --minutes 5 --follow\n"
+      "         tuner submit detector.onnx --dim batch=1..16 --at batch=1,16 --input threshold=0.5 --device "
+      "desk\n"
       "A tuner accepts two uploads per submitter at a time; the command waits for its turn for up to 10 "
       "minutes.\n"
       "Exit codes: 0 ok, 1 failed (including: tuner full, model too large), 2 usage,\n"

@@ -23,6 +23,20 @@ std::string state_name(const service::JobUpdate& job) {
   return std::string(database::job_state_name(state_of(job)));
 }
 
+// As {"batch": [1, 64, 1]}: from, to, multiples of.
+nlohmann::json open_dims_json(const tunefarm::tune::v1::JobSpec& spec) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& dim : spec.open_dims()) out[dim.name()] = {dim.least(), dim.most(), dim.multiple_of()};
+  return out;
+}
+
+nlohmann::json anchors_json(const tunefarm::tune::v1::JobSpec& spec) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& anchor : spec.anchors())
+    out.push_back(std::map<std::string, int64_t>(anchor.sizes().begin(), anchor.sizes().end()));
+  return out;
+}
+
 nlohmann::json to_json(const service::JobUpdate& job) {
   const tunefarm::tune::v1::JobSpec& spec = job.spec();
   nlohmann::json out = {
@@ -46,6 +60,9 @@ nlohmann::json to_json(const service::JobUpdate& job) {
       {"threads", spec.threads()},
       {"allow", std::vector<std::string>(spec.allowed_numerics().begin(), spec.allowed_numerics().end())},
       {"dims", std::map<std::string, int64_t>(spec.dims().begin(), spec.dims().end())},
+      {"open_dims", open_dims_json(spec)},
+      {"anchors", anchors_json(spec)},
+      {"inputs", std::map<std::string, std::string>(spec.inputs().begin(), spec.inputs().end())},
       {"strategy", spec.strategy()},
       {"seed", spec.seed()},
       {"budget",

@@ -4,9 +4,11 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/cli/command_line.h"
 #include "base/status.h"
 #include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network_request.h"
 #include "compiler/schedule/numerics.h"
 
 namespace tf::tuner_cli {
@@ -34,8 +36,22 @@ void add_spec_options(CLI::App& command, SpecArguments& arguments) {
       ->capture_default_str();
   command.add_option("--allow", arguments.allow,
                      absl::StrCat("Reduced-precision methods to allow: ", schedule::kAllowHelp));
-  command.add_option("--dim", arguments.dims,
-                     "NAME=N: value of a named dimension of the network; repeatable");
+  command
+      .add_option("--dim", arguments.dims,
+                  "NAME=N: value of a named dimension of the network, or, to tune for a library for all "
+                  "sizes, NAME=LEAST..MOST, or NAME=LEAST..MOST:N for multiples of N; repeatable")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--at", arguments.anchors,
+          "NAME=N,N,…: sizes of a dimension with a range to tune for, as in batch=1,8,64, the --at of "
+          "`compiler build`; with several dimensions, all combinations; repeatable [one size, near "
+          "the greatest]")
+      ->allow_extra_args(false);
+  command
+      .add_option("--input", arguments.inputs,
+                  "NAME=VALUE, as in rate=16000 or axes=0,2: fix an input of the network; repeatable")
+      ->allow_extra_args(false);
   command
       .add_option(
           "--strategy", *spec.mutable_strategy(),
@@ -55,7 +71,14 @@ absl::StatusOr<service::JobSpec> finish_spec(const SpecArguments& arguments) {
   spec.set_seed(arguments.seed);
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   spec.mutable_allowed_numerics()->Assign(allowed.begin(), allowed.end());
-  for (const std::string& dim : arguments.dims) TF_RETURN_IF_ERROR(service::parse_dim(dim, spec));
+  frontends::NetworkRequest network;
+  for (const std::string& text : arguments.dims) {
+    for (const absl::string_view dim : absl::StrSplit(text, ','))
+      TF_RETURN_IF_ERROR(frontends::add_dim(std::string(dim), network));
+  }
+  for (const std::string& text : arguments.inputs) TF_RETURN_IF_ERROR(frontends::add_input(text, network));
+  TF_RETURN_IF_ERROR(frontends::add_anchors(arguments.anchors, network));
+  service::set_network_request(network, spec);
   if (spec.trials() == 0 && spec.minutes() == 0 && spec.until_gain_percent() == 0) spec.set_trials(1000);
   TF_RETURN_IF_ERROR(service::check(spec));
   return spec;

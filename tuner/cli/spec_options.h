@@ -21,7 +21,9 @@ struct SpecArguments {
   int threads = 1;
   uint64_t seed = 1;
   std::string allow;
-  std::vector<std::string> dims;
+  std::vector<std::string> dims;     // NAME=N or NAME=LEAST..MOST
+  std::vector<std::string> anchors;  // NAME=N,N,…
+  std::vector<std::string> inputs;   // NAME=VALUE
   bool json = false;
 };
 

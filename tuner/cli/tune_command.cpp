@@ -24,6 +24,8 @@
 #include "base/text/printable.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network_request.h"
+#include "compiler/graph/found.h"
 #include "compiler/target/target.h"
 #include "database/stores/open_store.h"
 #include "rpc/daemon/stop_signals.h"
@@ -168,6 +170,7 @@ void warn_of_missing_layers(const std::vector<worker::CapabilityState>& missing)
 
 // What is set aside for the network's own trial, at most a tenth of the budget.
 double trial_seconds(const service::JobSpec& spec, const session::Progress& progress) {
+  if (spec.open_dims_size() > 0) return 0;  // it has none
   const double seconds = session::network_trial_seconds(progress);
   return spec.minutes() > 0 ? std::min(seconds, spec.minutes() * 6) : seconds;
 }
@@ -188,10 +191,10 @@ absl::StatusOr<session::UntunedNetwork> build_untuned(const TuneArguments& argum
                                                       const target::Target& target,
                                                       const std::atomic<bool>& stop,
                                                       session::NetworkBench& bench) {
-  TF_ASSIGN_OR_RETURN(graph::Graph network,
-                      frontends::import_file(arguments.model, {.dims = service::dims_of(spec)}));
+  TF_ASSIGN_OR_RETURN(const graph::Network network,
+                      frontends::import_network(arguments.model, service::network_request(spec)));
   session::UntunedNetwork untuned;
-  TF_ASSIGN_OR_RETURN(untuned.plan, records::plan_untuned(std::move(network), target));
+  TF_ASSIGN_OR_RETURN(untuned.plan, records::plan_untuned(network, target));
   absl::StatusOr<session::NetworkBench::Open> open = bench.build(untuned.plan, Clock::time_point::max());
   if (!open.ok() && !stop)
     return absl::Status(open.status().code(),
@@ -229,13 +232,19 @@ struct Ending {
   std::vector<session::KernelChoice> build;
 };
 
-absl::StatusOr<Ending> end_of(const graph::Graph& network, const TrialSetting& setting,
+// A network with open sizes is not compared as a whole: the verdict would be that of one of them.
+absl::StatusOr<Ending> end_of(const graph::Network& network, const TrialSetting& setting,
                               Clock::time_point deadline, const std::atomic<bool>& stop) {
   Ending ending;
   const session::SessionOptions& options = setting.options;
-  if (!stop && Clock::now() < deadline) {
+  std::optional<graph::Graph> graph;
+  if (network.dims.empty()) {
+    TF_ASSIGN_OR_RETURN(graph, network.at({}));
+  }
+  const bool is_compared = graph && graph::found_dims(*graph).empty() && !stop;
+  if (is_compared && Clock::now() < deadline) {
     const absl::StatusOr<session::NetworkTrial> tried =
-        session::try_network(network, setting.untuned, setting.store, setting.bench,
+        session::try_network(*graph, setting.untuned, setting.store, setting.bench,
                              {.target = options.target,
                               .threads = options.threads,
                               .device_class = options.device_class,
@@ -245,7 +254,7 @@ absl::StatusOr<Ending> end_of(const graph::Graph& network, const TrialSetting& s
                               .stop = &stop});
     if (tried.ok()) ending.trial = *tried;
     if (!stop) ending.untimed = tried.status();
-  } else if (!stop) {
+  } else if (is_compared) {
     ending.untimed = absl::DeadlineExceededError(
         "the time budget was exhausted before the network could be timed; increase --minutes");
   }
@@ -287,7 +296,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads(), cpus.size()));
   TF_ASSIGN_OR_RETURN(
       const std::vector<session::Task> tasks,
-      service::network_tasks(arguments.model, options.target, {.dims = service::dims_of(spec)}));
+      service::network_tasks(arguments.model, options.target, service::network_request(spec)));
   std::atomic<bool> stop = false, tries_network = false;
   StopOnSignal signals(stop, tries_network);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, open_or_wait(arguments.db, stop));
@@ -336,11 +345,11 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
       }).get();
   Ending ending;
   if (result.ok() && has_results(*result)) {
-    TF_ASSIGN_OR_RETURN(const graph::Graph graph,
-                        frontends::import_file(arguments.model, {.dims = service::dims_of(spec)}));
-    tries_network = true;
-    if (!stop) printer.say("timing the whole network: untuned and tuned builds alternate");
-    TF_ASSIGN_OR_RETURN(ending, end_of(graph, {options, *bench, *untuned, *store, spec.model_name()},
+    TF_ASSIGN_OR_RETURN(const graph::Network network,
+                        frontends::import_network(arguments.model, service::network_request(spec)));
+    tries_network = network.dims.empty();
+    if (!stop && tries_network) printer.say("timing the whole network: untuned and tuned builds alternate");
+    TF_ASSIGN_OR_RETURN(ending, end_of(network, {options, *bench, *untuned, *store, spec.model_name()},
                                        trial_deadline(spec, *result, began), stop));
   }
   const absl::Status closed = close_job(*store, job, result, stop);
@@ -377,6 +386,8 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1024));
   command->footer(
       "Example: tuner tune squeezenet.onnx --target host --db tune.db --minutes 5\n"
+      "         tuner tune bert_mini.onnx --dim batch=1..64 --dim sequence=128 --at batch=1,8,64 --db "
+      "tune.db\n"
       "Builds the untuned network first, so that a network that cannot be built fails before tuning.\n"
       "Ctrl-C finishes running trials, cancels the timing of the network, and exits 130; run the same "
       "command to continue. A second Ctrl-C stops at once.");

@@ -40,8 +40,10 @@ absl::StatusOr<session::SessionOptions> options_of(const JobSpec& spec, int64_t 
 }
 
 // The models of all users are in one folder.
-frontends::ImportOptions import_options(const JobSpec& spec) {
-  return {.dims = dims_of(spec), .reads_external_data = false};
+frontends::NetworkRequest request_of(const JobSpec& spec) {
+  frontends::NetworkRequest request = network_request(spec);
+  request.options.reads_external_data = false;
+  return request;
 }
 
 // Why the tuner holds a slot, for those who list the farm's.
@@ -61,7 +63,7 @@ absl::Status FarmExecutor::check(const JobSpec& spec) {
 
 absl::Status FarmExecutor::check_model(const database::Job& job, const JobSpec& spec) {
   TF_ASSIGN_OR_RETURN(const session::SessionOptions options, options_of(spec, 0));
-  return by_its_name(job, network_tasks(job.model_path, options.target, import_options(spec)).status());
+  return by_its_name(job, network_tasks(job.model_path, options.target, request_of(spec)).status());
 }
 
 absl::StatusOr<SlotSupply> FarmExecutor::look(const JobSpec& spec, const std::string& person) {
@@ -115,7 +117,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                                                     const RunReports& reports) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
   TF_ASSIGN_OR_RETURN(const std::vector<session::Task> tasks,
-                      network_tasks(job.model_path, options.target, import_options(spec)));
+                      network_tasks(job.model_path, options.target, request_of(spec)));
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<measure::FleetRunner> runner,
                       lease({job, spec}, needs_of(spec, options.target), allotment.get(), reports));
   RunLimit limit(stop, *runner, limits_of_minutes(spec.minutes()));

@@ -6,19 +6,21 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network_request.h"
 #include "tuner/service/jobs/job_spec.h"
 #include "tuner/session/session.h"
 
 namespace tf::service {
 
 // One task for each distinct kernel of the planned network that has elements, in order of first use, weighted
-// by its occurrences: what `compiler tasks` lists and a build for the same target asks the database for.
+// by its occurrences: what `compiler tasks` lists and a build for the same target asks the database for. Of a network with
+// open dimensions, the kernels at its anchors, of which the programs count alike, and of those for all sizes the size that the build
+// asks for first; no other layouts.
 // After these, with weight 0, the kernels between other layouts whose times may turn the build's choice of
 // layouts (graph/layout_choice.h). Errors as frontends::import_file's; INVALID_ARGUMENT if nothing is left to tune.
 absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
                                                          const target::Target& target,
-                                                         const frontends::ImportOptions& import);
+                                                         const frontends::NetworkRequest& request);
 
 // INVALID_ARGUMENT for a target or a strategy that does not exist.
 absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,

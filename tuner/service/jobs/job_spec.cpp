@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/schedule/numerics.h"
@@ -31,8 +29,31 @@ std::string device_class_of(const JobSpec& spec) {
   return spec.device_class().empty() ? "local" : spec.device_class();
 }
 
-std::map<std::string, int64_t> dims_of(const JobSpec& spec) {
-  return {spec.dims().begin(), spec.dims().end()};
+frontends::NetworkRequest network_request(const JobSpec& spec) {
+  frontends::NetworkRequest request;
+  request.options.dims = {spec.dims().begin(), spec.dims().end()};
+  request.options.given = {spec.inputs().begin(), spec.inputs().end()};
+  for (const auto& dim : spec.open_dims())
+    request.ranges.push_back({{tensor::var(dim.name()), dim.least(), dim.most()}, dim.multiple_of()});
+  for (const auto& anchor : spec.anchors())
+    request.anchors.emplace_back(anchor.sizes().begin(), anchor.sizes().end());
+  return request;
+}
+
+void set_network_request(const frontends::NetworkRequest& request, JobSpec& spec) {
+  *spec.mutable_dims() = {request.options.dims.begin(), request.options.dims.end()};
+  *spec.mutable_inputs() = {request.options.given.begin(), request.options.given.end()};
+  spec.clear_open_dims();
+  for (const graph::NamedDimension& range : request.ranges) {
+    auto& dim = *spec.add_open_dims();
+    dim.set_name(range.var->name);
+    dim.set_least(range.low);
+    dim.set_most(range.high);
+    dim.set_multiple_of(range.multiple_of);
+  }
+  spec.clear_anchors();
+  for (const tensor::Binding& anchor : request.anchors)
+    *spec.add_anchors()->mutable_sizes() = {anchor.begin(), anchor.end()};
 }
 
 std::string to_json(const JobSpec& spec) {
@@ -90,21 +111,12 @@ absl::Status check(const JobSpec& spec) {
         "tuning would not end: give --trials, --minutes, --until-gain or several of them");
   }
   for (const std::string& name : spec.allowed_numerics()) TF_RETURN_IF_ERROR(schedule::check_numerics(name));
-  return absl::OkStatus();
-}
-
-absl::Status parse_dim(const std::string& text, JobSpec& spec) {
-  for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    const std::vector<std::string> sides = absl::StrSplit(part, '=');
-    int64_t value = 0;
-    if (sides.size() != 2 || sides[0].empty() || !absl::SimpleAtoi(sides[1], &value) || value < 1) {
+  for (const auto& [name, size] : spec.dims()) {
+    if (size < 1)
       return absl::InvalidArgumentError(
-          absl::StrCat("--dim must be NAME=N with N of at least 1, as in batch=4, not \"", part, "\""));
-    }
-    if (!spec.mutable_dims()->insert({sides[0], value}).second)
-      return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", sides[0], "\" twice"));
+          absl::StrCat("--dim ", name, "=", size, ": a size to tune for is at least 1"));
   }
-  return absl::OkStatus();
+  return frontends::check_sizes(network_request(spec));
 }
 
 }  // namespace tf::service

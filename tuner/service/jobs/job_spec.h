@@ -3,10 +3,10 @@
 // job runs, or who asked.
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "compiler/frontends/network_request.h"
 #include "proto/tune/v1/tune.pb.h"
 
 namespace tf::service {
@@ -22,7 +22,10 @@ JobSpec default_spec();
 
 // Of an embedded run, without a farm, the class under which this machine's measurements are kept.
 std::string device_class_of(const JobSpec& spec);
-std::map<std::string, int64_t> dims_of(const JobSpec& spec);
+
+// Sizes and inputs of its network, as the command line gives them.
+frontends::NetworkRequest network_request(const JobSpec& spec);
+void set_network_request(const frontends::NetworkRequest& request, JobSpec& spec);
 
 // Protobuf's mapping, with all fields under their own names.
 std::string to_json(const JobSpec& spec);
@@ -33,10 +36,7 @@ absl::StatusOr<JobSpec> job_spec_from_json(const std::string& text);
 int most_slots(const JobSpec& spec);
 
 // INVALID_ARGUMENT, with the option's name, for a thread count below 1, more slots than there may be, a negative budget, no budget at all,
-// or a numerics name that does not exist.
+// a numerics name that does not exist, or sizes that cannot be.
 absl::Status check(const JobSpec& spec);
-
-// "batch=4,sequence=128" or repeated "NAME=N".
-absl::Status parse_dim(const std::string& text, JobSpec& spec);
 
 }  // namespace tf::service

@@ -30,7 +30,7 @@ std::vector<ExpectedImprovement> improvements_of(std::span<const OpenTask> tasks
     const double work = work_seconds(state);
     const int group =
         groups.try_emplace(state.space().families(), static_cast<int>(groups.size())).first->second;
-    improvements.push_back({.weight = state.task().weight,
+    improvements.push_back({.weight = state.task().weight * state.task().importance,
                             .seconds = state.best_seconds() > 0 ? state.best_seconds() : work,
                             .work_seconds = work,
                             .trial_seconds = kTrialSeconds + state.mean_sampled_seconds(),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/graph/graph.h"
+#include "compiler/graph/dynamic/plan_network.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/target/target.h"
 #include "database/store.h"
@@ -26,10 +26,11 @@ struct KernelChoice {
   std::optional<database::Why> why;  // nothing: there is no record
 };
 
-// A row a kernel of the build, in the order of the program. The layouts, the schedules and the times are
+// A row a kernel of the build, in the order of the program; of a kernel for all sizes, that of the size whose schedule it
+// takes first. The layouts, the schedules and the times are
 // those that `compiler build --db` takes, and `tuner best` prints: of any device class. Errors: the graph's,
 // the records'.
-absl::StatusOr<std::vector<KernelChoice>> build_choices(const graph::Graph& network,
+absl::StatusOr<std::vector<KernelChoice>> build_choices(const graph::Network& network,
                                                         database::Records& records,
                                                         const target::Target& target, int threads,
                                                         const schedule::Numerics& allowed);

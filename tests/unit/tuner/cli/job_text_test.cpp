@@ -47,6 +47,13 @@ TEST(JobJson, SaysWhatTheJobWasAskedFor) {
   spec.set_trials(60);
   spec.add_allowed_numerics("bf16");
   (*spec.mutable_dims())["batch"] = 4;
+  (*spec.mutable_inputs())["rate"] = "16000";
+  auto& open = *spec.add_open_dims();
+  open.set_name("sequence");
+  open.set_least(1);
+  open.set_most(128);
+  open.set_multiple_of(8);
+  (*spec.add_anchors()->mutable_sizes())["sequence"] = 16;
   spec.set_seed(7);
   spec.set_strategy("random");
   const nlohmann::json json = nlohmann::json::parse(job_json(job));
@@ -59,6 +66,9 @@ TEST(JobJson, SaysWhatTheJobWasAskedFor) {
   EXPECT_EQ(json["threads"], 2);
   EXPECT_EQ(json["allow"], std::vector<std::string>{"bf16"});
   EXPECT_EQ(json["dims"], (std::map<std::string, int64_t>{{"batch", 4}}));
+  EXPECT_EQ(json["open_dims"].dump(), R"({"sequence":[1,128,8]})");
+  EXPECT_EQ(json["anchors"].dump(), R"([{"sequence":16}])");
+  EXPECT_EQ(json["inputs"].dump(), R"({"rate":"16000"})");
   EXPECT_EQ(json["seed"], 7);
   EXPECT_EQ(json["strategy"], "random");
   EXPECT_EQ(json["budget"]["trials"], 60);

@@ -369,6 +369,9 @@ TEST(JobSpec, SurvivesItsTextForm) {
   spec.set_minutes(1.5);
   spec.add_allowed_numerics("bf16");
   (*spec.mutable_dims())["batch"] = 4;
+  (*spec.mutable_inputs())["axes"] = "0,2";
+  spec.add_open_dims()->set_name("sequence");
+  (*spec.add_anchors()->mutable_sizes())["sequence"] = 8;
   spec.set_seed(0);
   spec.set_device_class("lab");
   EXPECT_TRUE(MessageDifferencer::Equals(*job_spec_from_json(to_json(spec)), spec));
@@ -391,13 +394,53 @@ TEST(JobSpec, HasTheFieldsThatEarlierTunersWrote) {
   EXPECT_EQ(device_class_of(*read), "local");
 }
 
-TEST(JobSpec, OptionsThatMeanNothingAreRefusedByTheirName) {
-  JobSpec dims;
-  EXPECT_TRUE(parse_dim("batch=4,seq=128", dims).ok());
-  EXPECT_EQ(dims_of(dims).at("seq"), 128);
-  for (const char* bad : {"batch", "batch=", "batch=0", "=3", "batch=x"})
-    EXPECT_FALSE(parse_dim(bad, dims).ok()) << bad;
+TEST(JobSpec, KeepsWhatIsAskedOfItsNetwork) {
+  frontends::NetworkRequest request;
+  for (const char* dim : {"batch=2..64:2", "sequence=128"})
+    ASSERT_TRUE(frontends::add_dim(dim, request).ok());
+  ASSERT_TRUE(frontends::add_anchors({"batch=2,64"}, request).ok());
+  ASSERT_TRUE(frontends::add_input("axes=0,2", request).ok());
   JobSpec spec = spec_for("desk");
+  set_network_request(request, spec);
+  EXPECT_TRUE(check(spec).ok()) << check(spec);
+  const frontends::NetworkRequest kept = network_request(*job_spec_from_json(to_json(spec)));
+  EXPECT_EQ(kept.options.dims, request.options.dims);
+  EXPECT_EQ(kept.options.given, request.options.given);
+  EXPECT_EQ(kept.anchors, request.anchors);
+  ASSERT_EQ(kept.ranges.size(), 1u);
+  EXPECT_EQ(kept.ranges[0].var->name, "batch");
+  EXPECT_EQ(kept.ranges[0].low, 2);
+  EXPECT_EQ(kept.ranges[0].high, 64);
+  EXPECT_EQ(kept.ranges[0].multiple_of, 2);
+}
+
+// A specification may come from anybody.
+TEST(JobSpec, SizesThatNoCommandLineGivesAreRefused) {
+  JobSpec spec = spec_for("desk");
+  auto& dim = *spec.add_open_dims();
+  dim.set_name("batch");
+  dim.set_least(0);
+  dim.set_most(4);
+  dim.set_multiple_of(1);
+  EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--dim batch=0..4"));
+  dim.set_least(1);
+  EXPECT_TRUE(check(spec).ok());
+  (*spec.add_anchors()->mutable_sizes())["batch"] = 5;
+  EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--at: batch=5"));
+  (*spec.mutable_anchors(0)->mutable_sizes())["batch"] = 4;
+  EXPECT_TRUE(check(spec).ok());
+  dim.set_multiple_of(0);
+  EXPECT_THAT(std::string(check(spec).message()), HasSubstr("multiples of 1 or more"));
+  dim.set_multiple_of(1);
+  *spec.add_open_dims() = tunefarm::tune::v1::OpenDim(dim);
+  EXPECT_THAT(std::string(check(spec).message()), HasSubstr("twice"));
+}
+
+TEST(JobSpec, OptionsThatMeanNothingAreRefusedByTheirName) {
+  JobSpec spec = spec_for("desk");
+  (*spec.mutable_dims())["batch"] = 0;
+  EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--dim batch=0"));
+  spec = spec_for("desk");
   spec.set_threads(0);
   EXPECT_THAT(std::string(check(spec).message()), HasSubstr("--threads"));
   spec = spec_for("desk");

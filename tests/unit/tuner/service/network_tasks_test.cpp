@@ -1,14 +1,19 @@
 #include "tuner/service/farm/network_tasks.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/files/file.h"
 #include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network_request.h"
 #include "compiler/frontends/zoo/zoo.h"
+#include "compiler/graph/dynamic/plan_network.h"
 #include "compiler/graph/program/program.h"
 #include "compiler/recipes/shape/structure.h"
 
@@ -71,6 +76,58 @@ TEST_F(NetworkTasksTest, LeaveOutKernelsThatComputeNothing) {
   ASSERT_TRUE(recipes::computes_nothing(*tensor::bind(first.kernel.workload, first.kernel.binding)));
   ASSERT_EQ(network_.size(), program_.tasks.size() + program_.alternatives.size() - 1);
   EXPECT_EQ(network_.front().label, program_.tasks.at(1).label);
+}
+
+// Every kernel whose schedule a build for a range of sizes asks the database for first, and no others: among them those of
+// each size by itself.
+TEST_F(NetworkTasksTest, OfARangeOfSizesAreThoseThatItsBuildAsksFor) {
+  ASSERT_TRUE(write_file(path_, *zoo::model("mlp", {.batch_name = "batch"})).ok());
+  const auto keys_of = [&](const frontends::NetworkRequest& request) {
+    const auto tasks = network_tasks(path_, target_, request);
+    EXPECT_TRUE(tasks.ok()) << tasks.status();
+    std::set<std::string> keys;
+    for (const session::Task& task : *tasks)
+      if (task.weight > 0) keys.insert(tensor::to_string(tensor::key_for(task.kernel, target_, 1)));
+    return keys;
+  };
+  frontends::NetworkRequest request;
+  ASSERT_TRUE(frontends::add_dim("batch=1..64", request).ok());
+  ASSERT_TRUE(frontends::add_anchors({"batch=64,1,8"}, request).ok());
+  const std::set<std::string> tuned = keys_of(request);
+  std::set<std::string> asked, alone;
+  const auto program =
+      graph::plan_network(*frontends::import_network(path_, request), {.lanes = target_.fp32_lanes()});
+  ASSERT_TRUE(program.ok()) << program.status();
+  int for_all_sizes = 0;
+  for (const graph::Task& task : program->tasks) {
+    for_all_sizes += task.at_sizes.empty() ? 0 : 1;
+    const tensor::KernelSpec& kernel = task.at_sizes.empty() ? task.kernel : task.at_sizes.front();
+    asked.insert(tensor::to_string(tensor::key_for(kernel, target_, 1)));
+  }
+  EXPECT_GT(for_all_sizes, 0);
+  EXPECT_EQ(tuned, asked);
+  for (const char* dim : {"batch=1", "batch=8", "batch=64"}) {
+    frontends::NetworkRequest of_one;
+    ASSERT_TRUE(frontends::add_dim(dim, of_one).ok());
+    alone.merge(keys_of(of_one));
+  }
+  EXPECT_THAT(tuned, testing::IsSupersetOf(alone));
+}
+
+TEST_F(NetworkTasksTest, OfSeveralSizesCountAlike) {
+  ASSERT_TRUE(write_file(path_, *zoo::model("mlp", {.batch_name = "batch"})).ok());
+  frontends::NetworkRequest request;
+  ASSERT_TRUE(frontends::add_dim("batch=1..64", request).ok());
+  ASSERT_TRUE(frontends::add_anchors({"batch=1,64"}, request).ok());
+  const auto tasks = network_tasks(path_, target_, request);
+  ASSERT_TRUE(tasks.ok()) << tasks.status();
+  double small = 0, large = 0;
+  for (const session::Task& task : *tasks) {
+    if (task.label.find(" 1x") != std::string::npos) small = std::max(small, task.importance);
+    if (task.label.find(" 64x") != std::string::npos) large = std::max(large, task.importance);
+  }
+  EXPECT_EQ(large, 1);
+  EXPECT_GT(small, 1.5);
 }
 
 }  // namespace
