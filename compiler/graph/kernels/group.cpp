@@ -115,6 +115,7 @@ class Grouper {
       if (as<MatMul>(graph_.node(next))) break;  // the second product ends attention
     }
     nodes.resize(closed);
+    if (as<Reduce>(graph_.node(first))) take_reduced(nodes);
     if (nodes.size() > 1 && as<MatMul>(graph_.node(nodes.back()))) take_transposes(nodes);
     return {std::move(nodes)};
   }
@@ -133,6 +134,25 @@ class Grouper {
         const bool fits = is_elementwise(node.op) || as<Slice>(node) != nullptr;
         if (!fits || set.size() >= kMostNodes || set.contains(operand) || taken_[index(operand)] ||
             graph_.shape(operand) != shape || is_open(operand, set))
+          continue;
+        set.insert(operand);
+        open.push_back(operand);
+      }
+    }
+    nodes.assign(set.begin(), set.end());
+  }
+
+  // Adds the element-wise nodes before a reduction that only the group reads: squares before their sum.
+  void take_reduced(std::vector<NodeId>& nodes) const {
+    const std::vector<int64_t> shape = graph_.shape(graph_.node(nodes.front()).inputs[0]);
+    std::set<NodeId> set(nodes.begin(), nodes.end());
+    std::vector<NodeId> open = {nodes.front()};
+    while (!open.empty()) {
+      const NodeId reader = open.back();
+      open.pop_back();
+      for (NodeId operand : graph_.node(reader).inputs) {
+        if (!is_elementwise(graph_.node(operand).op) || set.size() >= kMostNodes || set.contains(operand) ||
+            taken_[index(operand)] || graph_.shape(operand) != shape || is_open(operand, set))
           continue;
         set.insert(operand);
         open.push_back(operand);

@@ -17,8 +17,9 @@ struct Group {
 // Every node that needs a kernel is in exactly one group; groups come in
 // an order in which they can run. A convolution, matrix product, pool, softmax or reduction takes the
 // element-wise nodes after it into its group (bias, activation, residual sum, gate), as far as no other
-// kernel needs what lies between; a reduction that keeps its axes takes further reductions of the same rows
-// too, and what is computed over whole rows again (layer norm, however it is written); scores take their
+// kernel needs what lies between; a reduction takes the element-wise nodes before it that nothing else reads
+// (squares), and one that keeps its axes further reductions of the same rows and what is computed over whole
+// rows again (layer norm, however it is written); scores take their
 // softmax and the product with values (attention), with transposes around that leave rows whole; element-wise
 // nodes that are left form chains, with what only they read: element-wise nodes and slices; everything else stands alone.
 std::vector<Group> make_groups(const Graph& graph);

@@ -20,11 +20,17 @@ constexpr std::array kPasses = {
     Pass{"remove_dead_code", reading<remove_dead_code>},
     Pass{"fold_constants", reading<fold_constants>},
     Pass{"remove_identities", reading<remove_identities>},
+    Pass{"gather_parts", reading<gather_parts>},
     Pass{"share_concats", reading<share_concats>},
     // Batch norms become scales and shifts whose factors fold, and these then fold into weights.
     Pass{"expand_batch_norms", reading<expand_batch_norms>},
     Pass{"fold_batch_norm_factors", reading<fold_constants>},
     Pass{"multiply_by_reciprocals", reading<multiply_by_reciprocals>},
+    Pass{"split_products", reading<split_products>},
+    Pass{"hoist_numbers", reading<hoist_numbers>},
+    Pass{"sink_reshapes", reading<sink_reshapes>},
+    Pass{"fold_sunk_constants", reading<fold_constants>},
+    Pass{"remove_met_reshapes", reading<remove_identities>},
     Pass{"fold_affine", fold_affine},
 };
 

@@ -19,6 +19,12 @@ namespace tf::graph {
 //   pad by 0                          → x
 //   expand to x's own extents         → x
 //   cast to x's own element           → x
+//   transpose of a transpose, slice of a slice → one
+//   transpose that moves only axes of one element → reshape
+//   reshape(transpose(x)) that drops axes of one element → transpose(reshape(x))
+//   matmul(a, transpose(x)ᵀ)          → matmul(a, transpose'(x))
+//   gather of evenly spaced elements  → slice
+//   add(x, expand(y)) of x's extents  → add(x, y), and so of all element-wise operators of several operands
 Graph remove_identities(const Graph& graph);
 
 // Pass. batch_norm(x, scale, bias, mean, variance) → x * s + (bias - mean * s) with s = scale / sqrt(variance
@@ -40,6 +46,22 @@ Graph fold_affine(Graph graph);
 // blocks need this: every layer reads all layers before it.
 //   c = concat(a, b), d = concat(a, b, x)   →   c = concat(a, b), d = concat(c, x)
 Graph share_concats(const Graph& graph);
+
+// Pass. Element-wise operators of one operand, or of one known number beside it, move before reshapes and transposes of
+// what a kernel computes that can compute them too.
+//   mul(transpose(add(matmul(x, w), b)), 0.125) → transpose(mul(add(matmul(x, w), b), 0.125))
+Graph hoist_numbers(const Graph& graph);
+
+// Pass. A constant between two reshapes takes the shape before them, so that the reshapes meet.
+//   reshape(add(reshape(x), mask)) → reshape(reshape(add(x, mask')))
+Graph sink_reshapes(const Graph& graph);
+
+// Pass. A product of which parts are read, to be moved or multiplied, becomes a product for each part.
+//   slice(add(matmul(x, w), b)) → add(matmul(x, slice(w)), slice(b)), also through reshapes and transposes
+Graph split_products(const Graph& graph);
+
+// Pass. concat of slices of x along one axis → gather(x), where rows of elements lie behind the axis.
+Graph gather_parts(const Graph& graph);
 
 struct Pass {
   const char* name;

@@ -72,6 +72,21 @@ TEST(Groups, RunReductionsOfTheSameRowsTogether) {
             (std::vector<std::string>{"reduce_mean+sub+mul+reduce_mean+sqrt+div", "reduce_mean"}));
 }
 
+TEST(Groups, ReduceWhatIsComputedElementByElement) {
+  const auto norm = [](const char* outputs) {
+    return labels(parsed(std::string(R"(
+    n0 = input() "x" : f32[2, 8]
+    n1 = mul(n0, n0) "s" : f32[2, 8]
+    n2 = reduce_mean(n1; axes=[1], keep_dims=1) "m" : f32[2, 1]
+    n3 = sqrt(n2) "d" : f32[2, 1]
+    n4 = div(n0, n3) "q" : f32[2, 8]
+)") + outputs));
+  };
+  EXPECT_EQ(norm("output \"y\" = n4\n"), std::vector<std::string>{"mul+reduce_mean+sqrt+div"});
+  EXPECT_EQ(norm("output \"y\" = n4\noutput \"s\" = n1\n"),
+            (std::vector<std::string>{"mul", "reduce_mean+sqrt+div"}));
+}
+
 TEST(Groups, StopAtOutputs) {
   EXPECT_EQ(labels(parsed(std::string(kConv) + R"(
     n3 = relu(n2) "r" : f32[1, 1, 2, 2]
