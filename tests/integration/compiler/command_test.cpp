@@ -15,6 +15,7 @@
 
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
+#include "compiler/graph/element_values.h"
 #include "compiler/graph/graph.h"
 #include "tests/integration/compiler/commands.h"
 #include "tests/support/onnx/model_writer.h"
@@ -42,6 +43,41 @@ TEST_F(Commands, ThatHasRecordsTellsTheVersionsThatTheseDependOn) {
   EXPECT_THAT(answer.out,
               testing::MatchesRegex("compiler [0-9.]+ [(]schedule semantics [0-9]+, database schema [0-9]+, "
                                     "kernel ABI [0-9]+[)]\n"));
+}
+
+// Whole numbers and bools are either right or wrong, however small the difference is beside the largest.
+TEST_F(Commands, CheckHoldsWholeNumbersExactly) {
+  using tensor::Element;
+  const auto write = [&](const std::string& path, Element element, const std::vector<int64_t>& values) {
+    ASSERT_TRUE(onnx::write_tensor(
+                    path, {"",
+                           element,
+                           {std::ssize(values)},
+                           std::make_shared<const graph::Blob>(graph::write_integers(element, values))})
+                    .ok());
+  };
+  const struct {
+    std::vector<int64_t> sum, below;
+    const char* answer;
+  } cases[] = {
+      {{2000000000, 6}, {1, 0}, "ok"},
+      {{2000000001, 6}, {1, 0}, "output 'sum': element 0 is 2000000000, but the reference is 2000000001"},
+      {{2000000000, 6}, {1, 1}, "output 'below': element 1 is 0, but the reference is 1"}};
+  for (const auto& each : cases) {
+    onnx::ModelWriter model;
+    model.input("x", {2}, ::onnx::TensorProto::INT64);
+    model.ints("four", {1000000001, 2});
+    model.node("Add", {"x", "x"}, "sum");
+    model.node("Less", {"x", "four"}, "below");
+    model.output("sum"), model.output("below");
+    const std::string folder = file("exact"), data = folder + "/test_data_set_0/";
+    fs::create_directories(data);
+    std::ofstream(folder + "/model.onnx") << model.bytes();
+    write(data + "input_0.pb", Element::kInt64, {1000000000, 3});
+    write(data + "output_0.pb", Element::kInt64, each.sum);
+    write(data + "output_1.pb", Element::kBool, each.below);
+    EXPECT_THAT(run("check --interpret " + folder).out, HasSubstr(each.answer));
+  }
 }
 
 // What `compiler ARGUMENTS` prints on a terminal with so many columns; at most what such a terminal buffers.

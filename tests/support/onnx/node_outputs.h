@@ -41,8 +41,9 @@ inline std::string bytes_of(const Operand& operand) {
   return graph::write_integers(operand.element, {operand.values.begin(), operand.values.end()});
 }
 
-// All outputs, or why there are none.
-inline absl::StatusOr<std::vector<graph::HostTensor>> run_node(const OneNode& test) {
+// The model's graph after all passes; its inputs' values are added to `inputs`.
+inline absl::StatusOr<graph::Graph> optimized_node(const OneNode& test,
+                                                   std::vector<graph::HostTensor>* inputs = nullptr) {
   ModelWriter model(test.opset);
   if (!test.domain.empty()) {
     auto& imported = *model.model.add_opset_import();
@@ -50,15 +51,15 @@ inline absl::StatusOr<std::vector<graph::HostTensor>> run_node(const OneNode& te
     imported.set_version(1);
   }
   std::vector<std::string> names;
-  std::vector<graph::HostTensor> inputs;
   for (const Operand& operand : test.operands) {
     const bool missing = operand.shape.empty() && operand.values.empty();
     names.push_back(missing ? "" : "x" + std::to_string(names.size()));
     if (missing) continue;
     if (!operand.known) {
       model.input(names.back(), operand.shape, onnx_type(operand.element));
-      inputs.push_back(
-          {"", operand.element, operand.shape, std::make_shared<const graph::Blob>(bytes_of(operand))});
+      if (inputs)
+        inputs->push_back(
+            {"", operand.element, operand.shape, std::make_shared<const graph::Blob>(bytes_of(operand))});
       continue;
     }
     auto& tensor = *model.graph().add_initializer();
@@ -77,7 +78,15 @@ inline absl::StatusOr<std::vector<graph::HostTensor>> run_node(const OneNode& te
   }
   absl::StatusOr<graph::Graph> graph = import_model(model.bytes(), {}, {});
   if (!graph.ok()) return graph.status();
-  return graph::evaluate(graph::optimize(*std::move(graph)), inputs);
+  return graph::optimize(*std::move(graph));
+}
+
+// All outputs, or why there are none.
+inline absl::StatusOr<std::vector<graph::HostTensor>> run_node(const OneNode& test) {
+  std::vector<graph::HostTensor> inputs;
+  const absl::StatusOr<graph::Graph> graph = optimized_node(test, &inputs);
+  if (!graph.ok()) return graph.status();
+  return graph::evaluate(*graph, inputs);
 }
 
 inline std::vector<double> numbers(const graph::HostTensor& x) {

@@ -110,6 +110,60 @@ TEST(HostFunctions, ScatterSlices) {
   EXPECT_THAT(refusal(nd({1, 2}, {0, 2}, {1}, nullptr)), HasSubstr("an index lies outside the axis"));
 }
 
+// Whatever operator: of constants only, nothing is left to compute.
+TEST(Constants, AreFoldedByEveryOperator) {
+  const Operand matrix{kF32, {2, 2}, {1, 2, 3, 4}, true}, image{kF32, {1, 1, 2, 2}, {1, 2, 3, 4}, true},
+      weights{kF32, {1, 1, 1, 1}, {2}, true}, place{kI64, {1, 2}, {0, 1}, true}, scale{kF32, {}, {0.5}, true},
+      row{kF32, {2}, {1, 2}, true};
+  const auto list = [](Doubles values) {
+    return Operand{kI64, {std::ssize(values)}, std::move(values), true};
+  };
+  const auto axis = [](const char* name, int value) { return [=](auto& node) { set(node, name, value); }; };
+  const OneNode cases[] = {
+      {.op_type = "Trilu", .operands = {matrix}},
+      {.op_type = "Tile", .operands = {matrix, list({2, 2})}},
+      {.op_type = "Mod", .operands = {matrix, scale}, .attributes = axis("fmod", 1)},
+      {.op_type = "ScatterND", .operands = {matrix, place, {kF32, {1}, {9}, true}}},
+      {.op_type = "ScatterElements",
+       .operands = {matrix, {kI64, {1, 2}, {0, 1}, true}, {kF32, {1, 2}, {8, 9}, true}}},
+      {.op_type = "GatherND", .operands = {matrix, place}},
+      {.op_type = "GatherElements", .operands = {matrix, place}},
+      {.op_type = "CumSum", .operands = {matrix, {kI64, {}, {0}, true}}},
+      {.op_type = "Resize", .operands = {image, {}, {kF32, {4}, {1, 1, 2, 2}, true}}},
+      {.op_type = "Einsum",
+       .operands = {matrix, matrix},
+       .attributes = [](auto& node) { set(node, "equation", "ij,jk->ik"); }},
+      {.op_type = "Conv", .operands = {image, weights}},
+      {.op_type = "ConvTranspose", .operands = {image, weights}},
+      {.op_type = "MaxPool",
+       .operands = {image},
+       .attributes =
+           [](auto& node) {
+             set(node, "kernel_shape", std::vector<int64_t>{2, 2});
+           }},
+      {.op_type = "Softmax", .operands = {matrix}},
+      {.op_type = "LayerNormalization", .operands = {matrix, row}},
+      {.op_type = "ArgMax", .operands = {matrix}},
+      {.op_type = "OneHot", .operands = {list({0, 2}), {kI64, {}, {3}, true}, row}},
+      {.op_type = "QuantizeLinear", .operands = {matrix, scale}},
+      {.op_type = "NonZero", .operands = {matrix}},
+      {.op_type = "Unique", .operands = {matrix}},
+      {.op_type = "Det", .operands = {matrix}},
+      {.op_type = "BitShift",
+       .operands = {{Element::kUInt8, {2}, {1, 2}, true}, {Element::kUInt8, {2}, {3, 4}, true}},
+       .attributes = [](auto& node) { set(node, "direction", "LEFT"); }},
+      {.op_type = "DepthToSpace",
+       .operands = {{kF32, {1, 4, 1, 1}, {1, 2, 3, 4}, true}},
+       .attributes = axis("blocksize", 2)},
+  };
+  for (const OneNode& test : cases) {
+    const absl::StatusOr<graph::Graph> graph = optimized_node(test);
+    ASSERT_TRUE(graph.ok()) << test.op_type << ": " << graph.status();
+    for (const graph::Node& node : graph->nodes)
+      EXPECT_TRUE(graph::as<graph::Constant>(node)) << test.op_type << " leaves " << graph::op_name(node.op);
+  }
+}
+
 OneNode cumulative(Element element, double axis, bool exclusive, bool reverse) {
   return {.op_type = "CumSum",
           .operands = {{element, {2, 3}, {1, 2, 3, 4, 5, 6}}, {kI32, {}, {axis}, true}},
