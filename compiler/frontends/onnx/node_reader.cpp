@@ -207,6 +207,12 @@ absl::StatusOr<NodeId> NodeReader::emit(graph::Op op, std::vector<NodeId> inputs
   TF_ASSIGN_OR_RETURN(const int64_t elements, graph::element_count(state_.graph.shape(node.type)));
   if (elements > kFoldAtOnce && !graph::as<graph::Reshape>(node)) return id;
   if (is_of_sized) return id;
+  // A small part of a large table, which at another size may be another part, is left to the passes.
+  if (graph::as<graph::Slice>(node) && tensor::is_float(node.type.element)) {
+    TF_ASSIGN_OR_RETURN(const int64_t whole,
+                        graph::element_count(state_.graph.shape(state_.graph.type(node.inputs[0]))));
+    if (whole > kFoldAtOnce) return id;
+  }
   if (graph::BlobRef folded = graph::fold(state_.graph, node.op, node.inputs, node.type)) {
     node.op = Constant{std::move(folded)};
     node.inputs.clear();

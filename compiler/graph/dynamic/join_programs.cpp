@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "compiler/graph/dynamic/join_task.h"
+#include "compiler/graph/dynamic/table_block.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/found.h"
 #include "compiler/graph/program/host_calls.h"
@@ -26,39 +26,6 @@ using tensor::Layout;
 absl::Status other_network(std::string_view what) {
   return absl::NotFoundError(absl::StrCat("the network is another one at another size: ",
                                           absl::string_view(what.data(), what.size())));
-}
-
-// Whether `part` is what the first rows, columns, … of `whole` hold.
-bool is_leading_block(const Graph& part_graph, NodeId part, const Graph& whole_graph, NodeId whole) {
-  const TensorType &type = part_graph.type(part), &whole_type = whole_graph.type(whole);
-  if (type.element != whole_type.element || type.rank() != whole_type.rank()) return false;
-  const std::vector<int64_t> shape = part_graph.shape(part), all = whole_graph.shape(whole);
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] > all[d]) return false;
-  const std::string_view bytes = as<Constant>(part_graph.node(part))->data->bytes(),
-                         from = as<Constant>(whole_graph.node(whole))->data->bytes();
-  if (bytes.empty()) return true;
-  // Row by row: rows are as long as the part's last axis.
-  const auto element = static_cast<size_t>(tensor::element_bytes(type.element));
-  const size_t row = (shape.empty() ? 1 : static_cast<size_t>(shape.back())) * element;
-  std::vector<int64_t> at(shape.size(), 0);
-  for (size_t begin = 0; begin < bytes.size(); begin += row) {
-    size_t place = 0;
-    for (size_t d = 0; d < shape.size(); ++d)
-      place = place * static_cast<size_t>(all[d]) + static_cast<size_t>(at[d]);
-    if (std::memcmp(bytes.data() + begin, from.data() + place * element, row) != 0) return false;
-    for (size_t d = shape.size(); d-- > 1;) {
-      if (++at[d - 1] < shape[d - 1]) break;
-      at[d - 1] = 0;
-    }
-  }
-  return true;
-}
-
-bool is_same_constant(const Graph& a, NodeId x, const Graph& b, NodeId y) {
-  const BlobRef &p = as<Constant>(a.node(x))->data, &q = as<Constant>(b.node(y))->data;
-  return a.type(x).element == b.type(y).element && a.shape(x) == b.shape(y) &&
-         (p == q || p->bytes() == q->bytes());
 }
 
 // What a call does, but for its numbers.
@@ -106,14 +73,17 @@ constexpr int64_t kMostComputed = 64;
 // What the joiners of a program and its bodies have in common.
 struct Joined {
   OpenInputs open;
-  std::vector<Task> tasks;  // that compute what was a constant, after those of the network
+  std::set<std::pair<int, size_t>> whole;  // inputs of kernels that are one constant at all sizes
+  std::vector<Task> tasks;                 // that compute what was a constant, after those of the network
 };
 
 class ProgramJoiner {
  public:
-  ProgramJoiner(Fitters& fitters, Programs all, const Program& greatest, size_t task_count, Joined& joined)
+  ProgramJoiner(Fitters& fitters, Programs all, std::span<const TableSlices> slices, const Program& greatest,
+                size_t task_count, Joined& joined)
       : fitters_(fitters),
         all_(std::move(all)),
+        slices_(slices),
         greatest_(greatest),
         task_count_(task_count),
         shared_(joined) {}
@@ -135,9 +105,10 @@ class ProgramJoiner {
       Programs bodies;
       for (const Program* each : all_) bodies.push_back(&each->bodies[b]);
       const bool has = b < greatest_.bodies.size();
-      TF_ASSIGN_OR_RETURN(
-          out.bodies[b],
-          ProgramJoiner(fitters_, bodies, has ? greatest_.bodies[b] : Program(), task_count_, shared_).run());
+      TF_ASSIGN_OR_RETURN(out.bodies[b],
+                          ProgramJoiner(fitters_, bodies, slices_, has ? greatest_.bodies[b] : Program(),
+                                        task_count_, shared_)
+                              .run());
     }
     insert_made(out);
     return out;
@@ -264,40 +235,72 @@ class ProgramJoiner {
     return absl::OkStatus();
   }
 
-  // A constant is the same at every point, or the leading block of that at the greatest sizes.
+  // A constant is the same at every point, or a block of a table.
   absl::Status join_constant(size_t c, size_t k, Program& out) {
     const NodeId id = out.calls[c].operands[k].constant;
-    const auto at = [&](const Program& program) { return program.calls[c].operands[k].constant; };
     const Program& base = *all_[0];
-    if (std::ranges::all_of(all_, [&](const Program* each) {
-          return is_same_constant(each->graph, at(*each), base.graph, id);
-        }))
-      return absl::OkStatus();
-    const std::string name = absl::StrCat("the constant '", base.graph.node(id).name, "'");
-    if (out.calls[c].task() < 0) return make_constant(c, k, name, out);
-    if (is_made_of_numbers(c, k)) {
-      shared_.open.computed.insert({out.calls[c].task(), k});
-      return make_constant(c, k, name, out);
-    }
-    if (c >= greatest_.calls.size() || kind_of(greatest_.calls[c]) != kind_of(base.calls[c]))
-      return other_network(absl::StrCat(name, " is another one, and the greatest size has other kernels"));
+    const int task = out.calls[c].task();
+    std::vector<Table> parts;
     for (const Program* each : all_)
-      if (!is_leading_block(each->graph, at(*each), greatest_.graph, at(greatest_)))
-        return other_network(absl::StrCat(name, " has other values"));
+      parts.push_back(table_of(each->graph, each->calls[c].operands[k].constant));
+    if (std::ranges::all_of(parts, [&](const Table& part) { return is_same(part, parts[0]); })) {
+      shared_.whole.insert({task, k});
+      return absl::OkStatus();
+    }
+    const std::string name = absl::StrCat("the constant '", base.graph.node(id).name, "'");
+    if (task < 0) return make_constant(c, k, name, out);
+    if (is_made_of_numbers(c, k)) {
+      const absl::Status made = make_constant(c, k, name, out);
+      if (made.ok()) shared_.open.computed.insert({task, k});
+      if (!absl::IsOutOfRange(made)) return made;
+    }
+    InputBlock block;
+    std::optional<Table> table = greatest_table(c, k, parts, block.begin);
+    if (!table) table = sliced_table(base.graph.node(id).name, parts, block.begin);
+    if (!table) return other_network(absl::StrCat(name, " has other values"));
+    if (const auto [known, is_new] = tables_.try_emplace(id, *table);
+        !is_new && !is_same(known->second, *table))
+      return other_network(absl::StrCat(name, " is a block of several tables"));
+    block.extents = table->shape;
     // A node of its own: the one that grows may be an output, whose extents it has.
     const auto [whole, is_first] = wholes_.try_emplace(id, NodeId(out.graph.nodes.size()));
     if (is_first) {
-      Node node = greatest_.graph.node(at(greatest_));
-      node.type = tensor_type(node.type.element, greatest_.graph.shape(at(greatest_)));
-      out.graph.nodes.push_back(std::move(node));
+      const std::string& node_name = base.graph.node(id).name;
+      out.graph.add_constant(tensor_type(table->element, table->shape), table->data, node_name);
     }
     out.calls[c].operands[k].constant = whole->second;
-    const int task = out.calls[c].task();
-    const auto [known, is_new] =
-        shared_.open.grown.try_emplace({task, k}, greatest_.graph.shape(at(greatest_)));
-    if (!is_new && known->second != greatest_.graph.shape(at(greatest_)))
-      return other_network(absl::StrCat(name, " is of several sizes"));
+    const auto [known, is_new] = shared_.open.blocks.try_emplace({task, k}, block);
+    if (!is_new && !(known->second == block))
+      return other_network(absl::StrCat(name, " is another block than that of a kernel like it"));
     return absl::OkStatus();
+  }
+
+  // The constant at the greatest sizes, if the parts are its corners.
+  std::optional<Table> greatest_table(size_t c, size_t k, const std::vector<Table>& parts,
+                                      std::vector<std::vector<int64_t>>& begin) const {
+    if (c >= greatest_.calls.size() || kind_of(greatest_.calls[c]) != kind_of(all_[0]->calls[c]))
+      return std::nullopt;
+    Table table = table_of(greatest_.graph, greatest_.calls[c].operands[k].constant);
+    auto corners = corner_blocks(parts, table);
+    if (!corners) return std::nullopt;
+    begin = *std::move(corners);
+    return table;
+  }
+
+  // The constant of which the parts are slices in the network.
+  std::optional<Table> sliced_table(const std::string& name, const std::vector<Table>& parts,
+                                    std::vector<std::vector<int64_t>>& begin) const {
+    std::optional<Table> table;
+    begin.clear();
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const auto window = slices_[p].find(name);
+      if (window == slices_[p].end()) return std::nullopt;
+      if (!table) table = window->second.table;
+      if (!is_same(*table, window->second.table) || !is_block(parts[p], *table, window->second.begin))
+        return std::nullopt;
+      begin.push_back(window->second.begin);
+    }
+    return table;
   }
 
   // Whether a constant of a kernel is a few whole numbers, as many at each point.
@@ -339,7 +342,7 @@ class ProgramJoiner {
     out.values.push_back({.node = id,
                           .layout = row_major,
                           .size_bytes = as<Constant>(base.graph.node(id))->data->bytes().size()});
-    KernelCall kernel{static_cast<int>(task_count_ + shared_.tasks.size()), {}};
+    KernelCall kernel{static_cast<int>(task_count_ + shared_.tasks.size()), {}, {}};
     TF_ASSIGN_OR_RETURN(Task task, constant_task(elements, type.element, base.graph.shape(id), kernel.dims));
     Call call{.what = std::move(kernel),
               .node = id,
@@ -410,10 +413,12 @@ class ProgramJoiner {
 
   Fitters& fitters_;
   const Programs all_;
+  const std::span<const TableSlices> slices_;  // of the network at each point
   const Program& greatest_;
   const size_t task_count_;  // of the network
   Joined& shared_;
   std::map<size_t, std::vector<Call>> made_;  // by the call before which they run
+  std::map<NodeId, Table> tables_;            // that replace constants
   std::set<NodeId> joined_;
   std::map<NodeId, NodeId> wholes_;  // of constants that grow, all of them
 };
@@ -421,27 +426,33 @@ class ProgramJoiner {
 }  // namespace
 
 absl::StatusOr<Program> join_programs(Fitters& fitters, std::span<const Program> at_points,
-                                      const Program& greatest) {
+                                      std::span<const TableSlices> slices, const Program& greatest) {
   for (const Program& each : at_points)
     if (each.tasks.size() != at_points[0].tasks.size()) return other_network("it has other kernels");
   Programs all;
   for (const Program& each : at_points) all.push_back(&each);
   Joined joined;
   const size_t task_count = at_points[0].tasks.size();
-  TF_ASSIGN_OR_RETURN(Program out, ProgramJoiner(fitters, all, greatest, task_count, joined).run());
+  TF_ASSIGN_OR_RETURN(Program out, ProgramJoiner(fitters, all, slices, greatest, task_count, joined).run());
+  for (const auto& [place, block] : joined.open.blocks)
+    if (joined.whole.contains(place))
+      return other_network(absl::StrCat("kernel '", out.tasks[static_cast<size_t>(place.first)].label,
+                                        "' reads a block of a table in one place, and not in another"));
   out.dims = fitters.samples().dims;
-  std::vector<std::vector<Expr>> dims(out.tasks.size());
+  std::vector<KernelCall> kernels(out.tasks.size());  // but for the tasks
   for (size_t i = 0; i < out.tasks.size(); ++i) {
     TF_ASSIGN_OR_RETURN(JoinedTask made, join_task(fitters, at_points, i, joined.open));
     out.tasks[i] = std::move(made.task);
-    dims[i] = std::move(made.dims);
+    kernels[i] = std::move(made.call);
   }
   for (Task& task : joined.tasks) out.tasks.push_back(std::move(task));
   for_each_program(out, [&](Program& each) {
     for (Call& call : each.calls) {
       auto* kernel = std::get_if<KernelCall>(&call.what);
-      if (kernel && static_cast<size_t>(kernel->task) < task_count)
-        kernel->dims = dims[static_cast<size_t>(kernel->task)];
+      if (!kernel || static_cast<size_t>(kernel->task) >= task_count) continue;
+      const int task = kernel->task;
+      *kernel = kernels[static_cast<size_t>(task)];
+      kernel->task = task;
     }
   });
   share_kernels(out);

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "compiler/graph/dynamic/join_workloads.h"
 #include "compiler/tensor/greatest_sizes.h"
 #include "compiler/tensor/text.h"
 
@@ -52,20 +51,22 @@ absl::StatusOr<JoinedTask> join_task(Fitters& fitters, std::span<const Program> 
     for (tensor::Workload& each : bound) each.inputs[input].constant = false;
     give_in_runs(task.kernel, input);
   }
-  std::map<size_t, std::vector<int64_t>> inputs;
-  for (const auto& [place, shape] : open.grown)
-    if (place.first == static_cast<int>(number)) inputs[place.second] = shape;
-  absl::StatusOr<JoinedWorkload> all = join_workloads(fitters.of_kernels(), bound, inputs, fitters.numbers());
+  std::map<size_t, InputBlock> blocks;
+  for (const auto& [place, block] : open.blocks)
+    if (place.first == static_cast<int>(number)) blocks[place.second] = block;
+  absl::StatusOr<JoinedWorkload> all = join_workloads(fitters.of_kernels(), bound, blocks, fitters.numbers());
   if (!all.ok())
     return absl::Status(all.status().code(),
                         absl::StrCat("kernel '", task.label, "': ", all.status().message()));
   const tensor::Workload& joined = all->workload;
-  if (joined.dims.empty()) return made;
+  if (joined.dims.empty() && blocks.empty()) return made;
   tensor::Substitution sizes;
   for (size_t d = 0; d < joined.dims.size(); ++d) {
-    made.dims.push_back(fitters.in_network(all->dims[d]));
-    sizes[joined.dims[d].var.get()] = made.dims[d];
+    made.call.dims.push_back(fitters.in_network(all->dims[d]));
+    sizes[joined.dims[d].var.get()] = made.call.dims[d];
   }
+  for (const auto& [input, begin] : all->blocks)
+    for (const Expr& first : begin) made.call.blocks[input].push_back(fitters.in_network(first));
   TF_ASSIGN_OR_RETURN(const tensor::Workload largest,
                       tensor::bind(joined, tensor::greatest_sizes(joined.dims)));
   task.flops = tensor::count_flops(largest);

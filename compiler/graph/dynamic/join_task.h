@@ -9,19 +9,20 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/dynamic/fitters.h"
+#include "compiler/graph/dynamic/join_workloads.h"
 #include "compiler/graph/program/program.h"
 
 namespace tf::graph {
 
 // Constants of kernels that are not the same at all sizes: of a task, by its number, the workload's inputs.
 struct OpenInputs {
-  std::map<std::pair<int, size_t>, std::vector<int64_t>> grown;  // with the extents of the greatest
-  std::set<std::pair<int, size_t>> computed;                     // which the run computes
+  std::map<std::pair<int, size_t>, InputBlock> blocks;  // blocks of tables
+  std::set<std::pair<int, size_t>> computed;            // which the run computes
 };
 
 struct JoinedTask {
   Task task;
-  std::vector<tensor::Expr> dims;  // the values of its workload's dimensions
+  KernelCall call;  // with the values of its workload's dimensions, and its blocks
 };
 
 // Of the programs at the points of the samples, the task of that number. NOT_FOUND and OUT_OF_RANGE: as join_programs.

@@ -43,8 +43,8 @@ int64_t sort_of(const Expr& expr) {
 class WorkloadJoiner {
  public:
   WorkloadJoiner(Fitter& fitter, std::span<const Workload> at_points,
-                 const std::map<size_t, std::vector<int64_t>>& inputs, Numbers* numbers)
-      : fitter_(fitter), all_(at_points), inputs_(inputs), numbers_(numbers) {
+                 const std::map<size_t, InputBlock>& blocks, Numbers* numbers)
+      : fitter_(fitter), all_(at_points), blocks_(blocks), numbers_(numbers) {
     vars_.resize(all_.size());
     buffers_.resize(all_.size());
   }
@@ -55,6 +55,7 @@ class WorkloadJoiner {
         !all_equal(all_, [](const Workload& w) { return w.stages.size(); }) ||
         !all_equal(all_, [](const Workload& w) { return w.outputs.size(); }))
       return other_computation("it has other operands or steps");
+    JoinedWorkload joined;
     Workload out;
     out.label = base.label;
     for (size_t i = 0; i < base.inputs.size(); ++i) {
@@ -63,8 +64,8 @@ class WorkloadJoiner {
         return other_computation("an operand is a constant");
       const auto at = [&](size_t p) { return all_[p].inputs[i].buffer; };
       note_extents(at);
-      if (const auto given = inputs_.find(i); given != inputs_.end()) {
-        input.buffer = with_extents(at, given->second);
+      if (const auto block = blocks_.find(i); block != blocks_.end()) {
+        TF_ASSIGN_OR_RETURN(input.buffer, table(at, block->second, joined.blocks[i]));
       } else {
         TF_ASSIGN_OR_RETURN(input.buffer, buffer(at));
       }
@@ -81,7 +82,6 @@ class WorkloadJoiner {
           return other_computation("another step is its result");
       out.outputs.push_back(output);
     }
-    JoinedWorkload joined;
     for (const tensor::Dimension& dim : fitter_.samples().dims) {
       if (!used_.contains(dim.var.get())) continue;
       out.dims.push_back(dim);
@@ -91,6 +91,8 @@ class WorkloadJoiner {
       out.dims.push_back(quotient.dim);
       joined.dims.push_back(quotient.value);
     }
+    for (auto& [input, begin] : joined.blocks)
+      for (Expr& each : begin) each = in_samples(each);
     TF_RETURN_IF_ERROR(tensor::verify(out));
     joined.workload = std::move(out);
     return joined;
@@ -179,12 +181,33 @@ class WorkloadJoiner {
     return known.dim.var;
   }
 
-  Buffer with_extents(const std::function<Buffer(size_t)>& at, const std::vector<int64_t>& shape) {
+  // The table of which a point has a block.
+  absl::StatusOr<Buffer> table(const std::function<Buffer(size_t)>& at, const InputBlock& block,
+                               std::vector<Expr>& begin) {
     std::vector<Expr> extents;
-    for (const int64_t extent : shape) extents.push_back(tensor::imm(extent));
+    for (const int64_t extent : block.extents) extents.push_back(tensor::imm(extent));
     const Buffer joined = tensor::buffer(at(0)->name, at(0)->element, std::move(extents));
     for (size_t p = 0; p < all_.size(); ++p) buffers_[p][at(p).get()] = joined;
+    for (size_t d = 0; d < block.extents.size(); ++d) {
+      std::vector<int64_t> values;
+      for (const std::vector<int64_t>& each : block.begin) values.push_back(each[d]);
+      if (all_equal(std::span<const int64_t>(values), std::identity())) {
+        begin.push_back(tensor::imm(values[0]));
+        continue;
+      }
+      if (numbers_) return other_computation("a part of a table lies elsewhere");
+      TF_ASSIGN_OR_RETURN(Expr first, number(values));
+      begin.push_back(std::move(first));
+    }
+    begins_[joined.get()] = begin;
     return joined;
+  }
+
+  // Of a number of the joined workload.
+  Expr in_samples(const Expr& number) const {
+    tensor::Substitution values;
+    for (const auto& [text, quotient] : quotients_) values[quotient.dim.var.get()] = quotient.value;
+    return tensor::substitute(number, values);
   }
 
   // The buffer that `at` gives for each point.
@@ -262,6 +285,8 @@ class WorkloadJoiner {
     for (size_t p = 0; p < all.size(); ++p)
       if (!buffers_[p].at(as<tensor::Load>(all[p])->buffer.get()).same_as(from))
         return other_computation("a step reads another tensor");
+    if (const auto begin = begins_.find(from.get()); begin != begins_.end())
+      for (size_t d = 0; d < operands.size(); ++d) operands[d] = operands[d] + begin->second[d];
     return tensor::load(from, std::move(operands));
   }
 
@@ -316,9 +341,10 @@ class WorkloadJoiner {
 
   Fitter& fitter_;
   const std::span<const Workload> all_;
-  const std::map<size_t, std::vector<int64_t>>& inputs_;
+  const std::map<size_t, InputBlock>& blocks_;
   std::vector<std::map<const tensor::VarNode*, tensor::Var>> vars_;   // of each point: the joined ones
   std::vector<std::map<const tensor::BufferNode*, Buffer>> buffers_;  // likewise
+  std::map<const tensor::BufferNode*, std::vector<Expr>> begins_;     // of tables: where a block begins
   std::set<const tensor::VarNode*> used_;                             // of the dimensions
   struct Quotient {
     Expr value;
@@ -334,9 +360,8 @@ class WorkloadJoiner {
 }  // namespace
 
 absl::StatusOr<JoinedWorkload> join_workloads(Fitter& fitter, std::span<const Workload> at_points,
-                                              const std::map<size_t, std::vector<int64_t>>& inputs,
-                                              Numbers* numbers) {
-  return WorkloadJoiner(fitter, at_points, inputs, numbers).run();
+                                              const std::map<size_t, InputBlock>& blocks, Numbers* numbers) {
+  return WorkloadJoiner(fitter, at_points, blocks, numbers).run();
 }
 
 }  // namespace tf::graph

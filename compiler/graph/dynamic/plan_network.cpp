@@ -26,6 +26,7 @@ constexpr size_t kMostVariants = 32;
 // Gives equal constants of graphs that were imported apart one place in memory.
 class ConstantPool {
  public:
+  void share(Table& table) { table.data = known(table.data); }
   void share(Program& program) {
     for_each_program(program, [&](Program& each) {
       for (Node& node : each.graph.nodes)
@@ -73,8 +74,12 @@ class NetworkPlanner {
   }
 
   // Every size has the layouts of the first.
-  absl::StatusOr<Program> plan(const tensor::Binding& sizes) {
+  absl::StatusOr<Program> plan(const tensor::Binding& sizes, TableSlices* sliced = nullptr) {
     TF_ASSIGN_OR_RETURN(Graph graph, graph_at(sizes));
+    if (sliced) {
+      *sliced = table_slices(graph);
+      for (auto& [name, window] : *sliced) constants_.share(window.table);
+    }
     trace_.next = 0;
     TF_ASSIGN_OR_RETURN(Program program, plan_program(std::move(graph), options_));
     constants_.share(program);
@@ -101,12 +106,13 @@ class NetworkPlanner {
     if (absl::IsNotFound(greatest.status())) greatest = Program();  // it has other kernels
     TF_RETURN_IF_ERROR(greatest.status());
     std::vector<Program> at_points;
+    std::vector<TableSlices> sliced;
     while (true) {
       for (size_t p = at_points.size(); p < samples_.points.size(); ++p) {
-        TF_ASSIGN_OR_RETURN(at_points.emplace_back(), plan(samples_.binding(p)));
+        TF_ASSIGN_OR_RETURN(at_points.emplace_back(), plan(samples_.binding(p), &sliced.emplace_back()));
       }
       Fitters fitters(samples_);
-      absl::StatusOr<Program> joined = join_programs(fitters, at_points, *greatest);
+      absl::StatusOr<Program> joined = join_programs(fitters, at_points, sliced, *greatest);
       const std::set<std::vector<int64_t>> questions = fitters.questions();
       if (!joined.ok() || questions.empty()) return joined;
       samples_.points.insert(samples_.points.end(), questions.begin(), questions.end());

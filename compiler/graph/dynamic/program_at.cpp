@@ -3,12 +3,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "compiler/graph/dynamic/table_block.h"
 #include "compiler/graph/program/host_calls.h"
 
 namespace tf::graph {
 namespace {
 
-// A constant that grows with a size is a block of the greatest one.
+// With other extents of constants, which may be blocks of tables.
 std::string text_without_constants(const tensor::Workload& workload) {
   std::string text;
   for (const absl::string_view line : absl::StrSplit(tensor::canonical_text(workload), '\n'))
@@ -37,21 +38,30 @@ class Comparison {
         return false;
     }
     for (size_t i = 0; i < calls.size(); ++i)
-      if (!is_call_at(there, there.calls[i], *calls[i])) return false;
+      if (!is_call_at(there, there.calls[i], joined, *calls[i])) return false;
     for (size_t b = 0; b < there.bodies.size(); ++b)
       if (!is_program_at(there.bodies[b], joined.bodies[b])) return false;
     return true;
   }
 
  private:
-  bool is_call_at(const Program& program, const Call& there, const Call& joined) const {
+  bool is_call_at(const Program& program, const Call& there, const Program& joined_program,
+                  const Call& joined) const {
     if (there.what.index() != joined.what.index() || there.results != joined.results ||
         there.indices.has_value() != joined.indices.has_value())
       return false;
     if (there.indices && there.indices->extent != number_at(joined.indices->extent_of_run,
                                                             static_cast<uint64_t>(joined.indices->extent)))
       return false;
-    if (there.task() >= 0) return is_kernel_at(there_tasks_[static_cast<size_t>(there.task())], joined);
+    if (there.task() >= 0) {
+      if (!is_kernel_at(there_tasks_[static_cast<size_t>(there.task())], joined)) return false;
+      for (size_t k = 0; k < there.operands.size(); ++k)
+        if (there.operands[k].value < 0 &&
+            !is_constant_at({program.graph, there.operands[k]}, {joined_program.graph, joined.operands[k]},
+                            std::get<KernelCall>(joined.what), k))
+          return false;
+      return true;
+    }
     const auto* host = std::get_if<HostCall>(&there.what);
     if (!host) return true;
     const std::vector<int64_t> numbers = host_numbers(*host, program.graph, program.graph.node(there.node));
@@ -78,7 +88,43 @@ class Comparison {
       b->inputs[i].constant = i < call.operands.size() && call.operands[i].value < 0;
       a->inputs[i] = {a->inputs[i].buffer, b->inputs[i].constant, b->inputs[i].low, b->inputs[i].high};
     }
+    for (const auto& [input, begin] : std::get<KernelCall>(call.what).blocks)
+      read_from(*a, a->inputs[input].buffer, begin_at(begin));
     return text_without_constants(*a) == text_without_constants(*b);
+  }
+
+  std::vector<int64_t> begin_at(const std::vector<tensor::Expr>& begin) const {
+    std::vector<int64_t> values;
+    for (const tensor::Expr& each : begin) values.push_back(sizes_(each));
+    return values;
+  }
+
+  // Loads of the buffer become those of a table of which it is the block that begins there.
+  static void read_from(tensor::Workload& workload, const tensor::Buffer& buffer,
+                        const std::vector<int64_t>& begin) {
+    for (tensor::Stage& stage : workload.stages) {
+      stage.body = tensor::rewrite(stage.body, [&](const tensor::Expr& e) {
+        const auto* load = tensor::as<tensor::Load>(e);
+        if (!load || !load->buffer.same_as(buffer)) return e;
+        std::vector<tensor::Expr> indices = load->indices;
+        for (size_t d = 0; d < indices.size(); ++d) indices[d] = indices[d] + begin[d];
+        return tensor::load(buffer, std::move(indices));
+      });
+    }
+  }
+
+  // A kernel's operand number `input`.
+  struct ConstantIn {
+    const Graph& graph;
+    const Operand& operand;
+  };
+  bool is_constant_at(const ConstantIn& there, const ConstantIn& joined, const KernelCall& call,
+                      size_t input) const {
+    if (joined.operand.value >= 0) return true;  // computed in the run
+    const Table part = table_of(there.graph, there.operand.constant),
+                table = table_of(joined.graph, joined.operand.constant);
+    const auto block = call.blocks.find(input);
+    return block == call.blocks.end() ? is_same(part, table) : is_block(part, table, begin_at(block->second));
   }
 
   const std::vector<Task>& there_tasks_;

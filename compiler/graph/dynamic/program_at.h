@@ -19,8 +19,7 @@ class Sizes {
   tensor::Substitution values_;
 };
 
-// Whether a program that was planned at these sizes is the one for all sizes, but for the values of constants. Both are
-// whole programs.
+// Whether a program that was planned at these sizes is the one for all sizes. Both are whole programs.
 bool is_program_at(const Program& there, const Sizes& sizes, const Program& joined);
 
 }  // namespace tf::graph

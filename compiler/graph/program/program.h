@@ -3,6 +3,7 @@
 // know: code, addresses.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -45,6 +46,8 @@ struct CheckedIndices {
 struct KernelCall {
   int task = 0;
   std::vector<tensor::Expr> dims;
+  // Of constants, by the operand's number, of which a size reads a block: where it begins, likewise.
+  std::map<size_t, std::vector<tensor::Expr>> blocks;
 };
 
 // Runs a host function of the runtime (compiler/runtime/host).

@@ -302,6 +302,45 @@ TEST_F(OpenSizes, PartsOfALength) {
     expect_right_at(net, *model, {{"time", time}});
 }
 
+// New tokens attend to a cache: their positions are a part of a table that begins where the cache ends, and the mask hides
+// from each token what comes after it.
+TEST_F(OpenSizes, PositionsAndAMaskAfterACache) {
+  constexpr int64_t kWide = 16, kNew = 3, kMost = 400;
+  onnx::ModelWriter w(17);
+  w.input("x", {1, kNew, kWide});
+  w.input("cache", {1, -1, kWide});
+  name_extent(w, 1, 1, "past");
+  w.floats("positions", {kMost, kWide}, some_floats(kMost * kWide));
+  w.floats("seen", {}, {0});
+  w.floats("hidden", {}, {-1e4F});
+  w.ints("zero", {0});
+  w.ints("one", {1});
+  w.ints("new", {kNew});
+  w.node("Shape", {"cache"}, "shape");
+  w.node("Gather", {"shape", "one"}, "past");
+  w.node("Add", {"past", "new"}, "end");
+  w.node("Slice", {"positions", "past", "end", "zero"}, "some_positions");
+  w.node("Add", {"x", "some_positions"}, "rows");
+  onnx::ModelWriter::set(w.node("Concat", {"cache", "rows"}, "all"), "axis", 1);
+  for (const std::string name : {"zero", "one", "past", "end"}) w.node("Squeeze", {name}, name + "_number");
+  w.node("Range", {"zero_number", "end_number", "one_number"}, "keys");
+  w.node("Range", {"past_number", "end_number", "one_number"}, "queries");
+  w.node("Unsqueeze", {"queries", "one"}, "columns");
+  w.node("LessOrEqual", {"keys", "columns"}, "is_seen");
+  w.node("Where", {"is_seen", "seen", "hidden"}, "mask");
+  onnx::ModelWriter::set(w.node("Transpose", {"all"}, "turned"), "perm", std::vector<int64_t>{0, 2, 1});
+  w.node("MatMul", {"rows", "turned"}, "scores");
+  w.node("Add", {"scores", "mask"}, "masked");
+  onnx::ModelWriter::set(w.node("Softmax", {"masked"}, "weights"), "axis", -1);
+  w.node("MatMul", {"weights", "all"}, "y");
+  w.output("y");
+  w.output("all");
+  const auto net = network(w.bytes(), {{{tensor::var("past"), 1, 300}}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t past : {1, 2, 3, 15, 16, 100, 299, 300}) expect_right_at(net, *model, {{"past", past}});
+}
+
 TEST_F(OpenSizes, AreCheckedInARun) {
   const auto net = network(attention(false), {{{tensor::var("length"), 4, 40}}});
   const auto model = build(net);

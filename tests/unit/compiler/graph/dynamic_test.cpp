@@ -196,6 +196,55 @@ TEST(PlanNetwork, TakesAConstantThatGrowsAsTheGreatest) {
   EXPECT_EQ(program->graph.shape(scale.constant), (std::vector<int64_t>{512, 1}));
 }
 
+TEST(PlanNetwork, TakesAConstantThatIsTheEndOfTheGreatest) {
+  const Network network = scaled_rows([](int64_t i, int64_t n) { return n - i; });
+  const absl::StatusOr<Program> program = plan_network(network, {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  const auto& call = std::get<KernelCall>(program->calls[0].what);
+  ASSERT_EQ(call.blocks.size(), 1u);
+  EXPECT_EQ(tensor::to_string(call.blocks.begin()->second[0]), "length * -1 + 512");
+}
+
+// x, scaled by `rows` rows of a constant from row `begin` on.
+template <typename Begin>
+Network scaled_by_part(int64_t count, int64_t rows, Begin begin) {
+  Network network;
+  network.dims = {{{tensor::var("past"), 1, 200}}};
+  network.at = [=](const tensor::Binding& sizes) -> absl::StatusOr<Graph> {
+    const int64_t past = sizes.at("past");
+    Graph graph;
+    const std::vector<int64_t> shape = {rows, 4}, seen = {past, 4}, all = {count, 4};
+    std::vector<float> values;
+    for (int64_t i = 0; i < count * 4; ++i) values.push_back(static_cast<float>((i * 7919) % 1013));
+    const NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), "x");
+    const NodeId cache = graph.add_input(tensor_type(tensor::Element::kFloat32, seen), "cache");
+    const NodeId table =
+        graph.add_constant(tensor_type(tensor::Element::kFloat32, all), make_blob(values), "table");
+    const NodeId part = *graph.add(Slice{{0}, {begin(past)}, {rows}, {1}}, {table}, "part");
+    graph.outputs = {{"y", *graph.add(Binary{BinaryKind::kMul}, {x, part}, "y")},
+                     {"z", *graph.add(Unary{UnaryKind::kRelu}, {cache}, "z")}};
+    return graph;
+  };
+  return network;
+}
+
+TEST(PlanNetwork, TakesAPartOfATableThatMovesWithASize) {
+  const absl::StatusOr<Program> program =
+      plan_network(scaled_by_part(300, 2, [](int64_t past) { return past + 3; }), {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->graph.shape(program->calls[0].operands[1].constant), (std::vector<int64_t>{300, 4}));
+  const auto& call = std::get<KernelCall>(program->calls[0].what);
+  ASSERT_EQ(call.blocks.size(), 1u);
+  EXPECT_EQ(tensor::to_string(call.blocks.begin()->second[0]), "past + 3");
+  EXPECT_EQ(tensor::to_string(call.blocks.begin()->second[1]), "0");
+}
+
+TEST(PlanNetwork, RefusesAPartOfATableThatMovesInAnotherWay) {
+  const auto program =
+      plan_network(scaled_by_part(300, 2, [](int64_t past) { return past * 7919 % 257; }), {});
+  EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
+}
+
 TEST(PlanNetwork, RefusesAConstantThatIsAnotherOneAtAnotherSize) {
   const auto program = plan_network(scaled_rows([](int64_t i, int64_t n) { return i + n; }), {});
   EXPECT_EQ(program.status().code(), absl::StatusCode::kUnimplemented);
