@@ -95,13 +95,14 @@ void print_passes(graph::Graph graph, const TasksArguments& arguments) {
 absl::StatusOr<int> run(const TasksArguments& arguments) {
   TF_RETURN_IF_ERROR(check_pass(arguments.print_after, graph_passes()));
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
-  TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
   if (!arguments.print_after.empty()) {
+    TF_ASSIGN_OR_RETURN(graph::Graph graph, load_model(arguments.model));
     print_passes(std::move(graph), arguments);
     return kExitOk;
   }
+  TF_ASSIGN_OR_RETURN(const graph::Network network, load_network(arguments.model));
   TF_ASSIGN_OR_RETURN(const graph::Program program,
-                      graph::plan_program(std::move(graph), {.lanes = target.fp32_lanes()}));
+                      graph::plan_network(network, {.lanes = target.fp32_lanes()}));
   arguments.json ? print_json(program) : print(program, arguments.wide ? 0 : terminal_width());
   return kExitOk;
 }

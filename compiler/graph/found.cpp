@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/graph/element_values.h"
 
 namespace tf::graph {
@@ -68,6 +69,14 @@ std::vector<tensor::Dimension> found_dims(const Graph& graph) {
     dims.push_back({declared->var, 0, most_found(graph, node)});
   }
   return dims;
+}
+
+absl::Status check_sizes_are_known(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (const tensor::VarNode* found = found_by(node))
+      return absl::UnimplementedError(absl::StrCat(
+          "the size of '", found->name, "' depends on data, but the network is known at one size"));
+  return absl::OkStatus();
 }
 
 std::vector<bool> depends_on_found(const Graph& graph) {

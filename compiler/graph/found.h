@@ -17,6 +17,9 @@ int64_t most_found(const Graph& graph, const Node& node);
 // Every dimension that a node of the graph finds, from 0 to the most, in the nodes' order.
 std::vector<tensor::Dimension> found_dims(const Graph& graph);
 
+// UNIMPLEMENTED if a node of the graph finds a size: what the graph says is then right for one value of it alone.
+absl::Status check_sizes_are_known(const Graph& graph);
+
 // For each node, whether its extents or values depend on what a node finds.
 std::vector<bool> depends_on_found(const Graph& graph);
 

@@ -52,7 +52,7 @@ class NetworkPlanner {
       : network_(network), found_(std::move(found)), dims_(network.dims), options_(options) {
     dims_.insert(dims_.end(), found_.begin(), found_.end());
     options_.trace = &trace_;
-    options_.shares_kernels = found_.empty();  // equal ones are not equal at all sizes
+    options_.assumes_found = !found_.empty();
   }
 
   absl::StatusOr<Program> run() {
@@ -188,7 +188,7 @@ class NetworkPlanner {
     TF_ASSIGN_OR_RETURN(Graph graph, graph_at(sizes));
     LayoutOptions own = options_;
     own.trace = nullptr;
-    own.shares_kernels = true;
+    own.assumes_found = false;
     TF_ASSIGN_OR_RETURN(Program variant, plan_program(std::move(graph), own));
     constants_.share(variant);
     for_each_program(variant, [](Program& each) { fix_sizes(each.graph); });
@@ -298,7 +298,7 @@ class NetworkPlanner {
     rest.anchors.clear();  // they are variants already
     LayoutOptions own = options_;
     own.trace = nullptr;
-    own.shares_kernels = true;
+    own.assumes_found = false;
     TF_ASSIGN_OR_RETURN(Program variant, plan_network(rest, own));
     constants_.share(variant);
     renumber_found(variant);
@@ -443,9 +443,7 @@ absl::StatusOr<std::vector<NamedDimension>> find_dims(const Network& network, co
   if (found.empty()) return found;
   TF_ASSIGN_OR_RETURN(const Graph there, network.at(other));
   for (const NamedDimension& dim : found)
-    if (there.binding.at(dim.var->name) != dim.high + 1)
-      return absl::UnimplementedError(absl::StrCat(
-          "the size of '", dim.var->name, "' depends on data, but the network is known at one size"));
+    if (there.binding.at(dim.var->name) != dim.high + 1) return check_sizes_are_known(greatest);
   return found;
 }
 

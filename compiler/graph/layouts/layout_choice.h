@@ -32,7 +32,9 @@ struct LayoutOptions {
   int64_t lanes = 16;          // of one fp32 vector; at most 1: everything stays row-major
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
   LayoutTrace* trace = nullptr;
-  bool shares_kernels = true;  // False: calls of equal kernels have tasks of their own.
+  // What a run finds (graph/found.h) is assumed to have the graph's values, for a program that is joined with those of other
+  // values: calls of equal kernels have tasks of their own, as they may not be equal at these. Else such a graph is refused.
+  bool assumes_found = false;
 };
 
 // What was chosen: the sum of all kernels and copies, in nanoseconds of the cost. The alternatives are the kernels

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/found.h"
 #include "compiler/graph/kernels/group.h"
 #include "compiler/graph/kernels/lower_group.h"
 #include "compiler/graph/program/gather_indices.h"
@@ -199,6 +200,7 @@ absl::StatusOr<std::vector<Values>> run(const Graph& graph, std::vector<Values> 
 }  // namespace
 
 absl::StatusOr<std::vector<HostTensor>> evaluate(const Graph& graph, const std::vector<HostTensor>& inputs) {
+  TF_RETURN_IF_ERROR(check_sizes_are_known(graph));
   TF_RETURN_IF_ERROR(check_inputs(graph, inputs));
   std::vector<Values> given;
   for (const HostTensor& input : inputs) given.push_back(read_values(input.element, input.data->bytes()));

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/found.h"
 #include "compiler/graph/kernels/task_labels.h"
 #include "compiler/graph/passes/optimize.h"
 #include "compiler/graph/program/gather_indices.h"
@@ -340,8 +341,9 @@ class Planner {
 }  // namespace
 
 absl::StatusOr<Program> plan_program(Graph graph, const LayoutOptions& options) {
+  if (!options.assumes_found) TF_RETURN_IF_ERROR(check_sizes_are_known(graph));
   graph = optimize(std::move(graph));
-  Tasks tasks{.reuse_distance_bytes = reuse_distance_bytes(graph), .shares_kernels = options.shares_kernels};
+  Tasks tasks{.reuse_distance_bytes = reuse_distance_bytes(graph), .shares_kernels = !options.assumes_found};
   TF_ASSIGN_OR_RETURN(Program program, Planner(std::move(graph), tasks, 1).run(options));
   program.tasks = std::move(tasks.tasks);
   program.alternatives = std::move(tasks.alternatives);

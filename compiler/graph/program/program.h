@@ -126,7 +126,7 @@ void for_each_program(P& program, Visit&& visit) {
 }
 
 // Optimises the graph, cuts it into kernels and chooses layouts. Deterministic. OUT_OF_RANGE if a constant
-// index lies outside its axis.
+// index lies outside its axis; UNIMPLEMENTED if a size depends on data (dynamic/plan_network.h takes such networks).
 absl::StatusOr<Program> plan_program(Graph graph, const LayoutOptions& options);
 
 }  // namespace tf::graph

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/loaded_model.h"
-#include "compiler/frontends/frontends.h"
+#include "compiler/frontends/network.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
 #include "compiler/graph/element_values.h"
 
@@ -79,12 +79,12 @@ absl::Status write_case(const onnx::RandomCase& test, const std::string& bytes, 
 }
 
 // What import needs to know when it builds is fixed: whole numbers in rows, or else everything.
-absl::StatusOr<graph::Graph> import_case(const std::string& path, std::vector<HostTensor>& inputs) {
+absl::StatusOr<graph::Network> import_case(const std::string& path, std::vector<HostTensor>& inputs) {
   frontends::ImportOptions options;
   for (const HostTensor& input : inputs) options.shapes[input.name] = input.shape;
-  absl::StatusOr<graph::Graph> graph = frontends::import_file(path, options);
+  absl::StatusOr<graph::Network> network = frontends::network_of_file(path, options);
   for (const bool all : {false, true}) {
-    if (!absl::IsUnimplemented(graph.status())) return graph;
+    if (!absl::IsUnimplemented(network.status())) return network;
     options.fixed.clear();
     std::vector<HostTensor> others;
     for (const HostTensor& input : inputs) {
@@ -93,12 +93,12 @@ absl::StatusOr<graph::Graph> import_case(const std::string& path, std::vector<Ho
       else
         others.push_back(input);
     }
-    absl::StatusOr<graph::Graph> again = frontends::import_file(path, options);
+    absl::StatusOr<graph::Network> again = frontends::network_of_file(path, options);
     if (!again.ok()) continue;
     inputs = std::move(others);
     return again;
   }
-  return graph;
+  return network;
 }
 
 struct Build {
@@ -180,15 +180,15 @@ TrialResult try_against(OnnxRuntime& reference, const onnx::RandomCase& test, dr
               "input: " + std::string(input.status().message())};
     inputs.push_back(*std::move(input));
   }
-  auto graph = import_case(options.folder + "/model.onnx", inputs);
-  std::string refusal(graph.status().message());
+  const auto network = import_case(options.folder + "/model.onnx", inputs);
+  std::string refusal(network.status().message());
   if (refusal.starts_with(options.folder)) refusal.erase(0, options.folder.size() + 13);
   if (!expected.ok())
     return {Verdict::kRefusedByOnnxRuntime, absl::StrCat(std::string(expected.status().message()),
-                                                         " | ours: ", graph.ok() ? "taken" : refusal)};
-  if (!graph.ok()) return {Verdict::kRefused, refusal};
+                                                         " | ours: ", network.ok() ? "taken" : refusal)};
+  if (!network.ok()) return {Verdict::kRefused, refusal};
   const target::Target target = target::host_target();
-  const auto program = graph::plan_program(*std::move(graph), {.lanes = target.fp32_lanes()});
+  const auto program = graph::plan_network(*network, {.lanes = target.fp32_lanes()});
   if (!program.ok()) return {Verdict::kRefused, std::string(program.status().message())};
   return Trial(pool, options).compare(*program, inputs, *expected);
 }
