@@ -119,17 +119,17 @@ class NetworkPlanner {
     }
   }
 
-  // The greatest sizes, at which constants that grow are made; those that are found all differ, and may be larger.
+  // The greatest sizes, at which constants that grow are made: those of the range and of the samples. Those that are found
+  // all differ.
   tensor::Binding sizes_of_constants() const {
-    tensor::Binding sizes = tensor::greatest_sizes(network_.dims);
+    tensor::Binding sizes;
     std::set<int64_t> taken;
-    for (size_t f = 0; f < found_.size(); ++f) {
-      const NamedDimension& dim = found_[f];
-      int64_t size = dim.high;
-      for (const std::vector<int64_t>& point : samples_.points)
-        size = std::max(size, point[network_.dims.size() + f]);
-      while (!is_prime(size) || !taken.insert(size).second) ++size;
-      sizes[dim.var->name] = size;
+    for (size_t d = 0; d < dims_.size(); ++d) {
+      int64_t size = dims_[d].high;
+      for (const std::vector<int64_t>& point : samples_.points) size = std::max(size, point[d]);
+      const bool is_found = d >= network_.dims.size();
+      while (is_found && (!is_prime(size) || !taken.insert(size).second)) ++size;
+      sizes[dims_[d].var->name] = size;
     }
     return sizes;
   }

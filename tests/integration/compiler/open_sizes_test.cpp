@@ -87,6 +87,28 @@ TEST_F(OpenSizes, ABatchOfAnyNumber) {
   for (const int64_t batch : {1, 3, 8, 17}) expect_right_at(net, *model, {{"batch", batch}});
 }
 
+// A class token for each image, as vision transformers have it: a constant as large as the batch, for a short range.
+TEST_F(OpenSizes, AConstantForEachOfABatch) {
+  onnx::ModelWriter w(13);
+  w.input("x", {-1, 3, 8});
+  name_extent(w, 0, 0, "n");
+  w.floats("token", {1, 1, 8}, some_floats(8));
+  w.ints("zero", {0});
+  w.ints("rest", {1, 8});
+  w.node("Shape", {"x"}, "shape");
+  w.node("Gather", {"shape", "zero"}, "batch");
+  onnx::ModelWriter::set(w.node("Concat", {"batch", "rest"}, "wanted"), "axis", int64_t{0});
+  w.node("Expand", {"token", "wanted"}, "tokens");
+  onnx::ModelWriter::set(w.node("Concat", {"tokens", "x"}, "all"), "axis", int64_t{1});
+  w.node("Softmax", {"all"}, "y");
+  w.output("y");
+  w.output("tokens");
+  const auto net = network(w.bytes(), {{{tensor::var("n"), 1, 8}}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t n : {1, 2, 5, 8}) expect_right_at(net, *model, {{"n", n}});
+}
+
 TEST_F(OpenSizes, FeatureMapsOfAnyBatch) {
   onnx::ModelWriter w(13);
   w.input("x", {-1, 3, 12, 10});
