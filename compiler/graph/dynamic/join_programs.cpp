@@ -100,7 +100,7 @@ class ProgramJoiner {
       TF_RETURN_IF_ERROR(join_type(NodeId(i), out));
     for (size_t v = 0; v < out.values.size(); ++v) TF_RETURN_IF_ERROR(join_value(v, out));
     for (size_t c = 0; c < out.calls.size(); ++c) TF_RETURN_IF_ERROR(join_call(c, out));
-    set_found(out);
+    TF_RETURN_IF_ERROR(set_found(out));
     for (size_t b = 0; b < out.bodies.size(); ++b) {
       Programs bodies;
       for (const Program* each : all_) bodies.push_back(&each->bodies[b]);
@@ -392,14 +392,17 @@ class ProgramJoiner {
   }
 
   // Which dimension a call finds.
-  void set_found(Program& out) const {
+  absl::Status set_found(Program& out) const {
     for (Call& call : out.calls) {
       const tensor::VarNode* found = found_by(out.graph.node(call.node));
       if (!found || call.task() >= 0) continue;
       const auto dim = std::ranges::find_if(
           fitters_.samples().dims, [&](const NamedDimension& each) { return each.var->name == found->name; });
+      if (dim == fitters_.samples().dims.end())
+        return other_network(absl::StrCat("it finds '", found->name, "'"));
       call.finds = static_cast<int>(dim - fitters_.samples().dims.begin());
     }
+    return absl::OkStatus();
   }
 
   void insert_made(Program& out) {

@@ -63,16 +63,19 @@ std::optional<Expr> fit_multiple(const Variable& variable, const Values& values)
 
 // floor((variable + shift) / divisor), as every second element has it.
 std::optional<Expr> fit_quotient(const Variable& variable, const Values& values) {
-  constexpr int64_t kGreatestDivisor = 16;
-  for (int64_t divisor = 2; divisor <= kGreatestDivisor; ++divisor) {
+  constexpr int64_t kGreatest = 16;
+  std::optional<Expr> found;
+  for (int64_t divisor = 2; divisor <= kGreatest; ++divisor) {
     for (int64_t shift = 0; shift < divisor; ++shift) {
       bool fits = true;
       for (size_t p = 0; p < values.size(); ++p)
         fits = fits && values[p] == (variable.at[p] + shift) / divisor;
-      if (fits) return tensor::floor_div(variable.expr + shift, divisor);
+      if (!fits) continue;
+      if (found) return std::nullopt;  // the points do not tell which it is
+      found = tensor::floor_div(variable.expr + shift, divisor);
     }
   }
-  return std::nullopt;
+  return found;
 }
 
 // The number where it is not the limit.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "compiler/graph/dynamic/graph_numbers.h"
 #include "compiler/graph/dynamic/join_programs.h"
 #include "compiler/graph/dynamic/program_at.h"
 #include "compiler/graph/dynamic/program_numbers.h"
@@ -76,6 +77,7 @@ class NetworkPlanner {
   // Every size has the layouts of the first.
   absl::StatusOr<Program> plan(const tensor::Binding& sizes, TableSlices* sliced = nullptr) {
     TF_ASSIGN_OR_RETURN(Graph graph, graph_at(sizes));
+    if (!found_.empty()) imported_ = numbers_of(graph);
     if (sliced) {
       *sliced = table_slices(graph);
       for (auto& [name, window] : *sliced) constants_.share(window.table);
@@ -110,6 +112,7 @@ class NetworkPlanner {
     while (true) {
       for (size_t p = at_points.size(); p < samples_.points.size(); ++p) {
         TF_ASSIGN_OR_RETURN(at_points.emplace_back(), plan(samples_.binding(p), &sliced.emplace_back()));
+        if (!found_.empty()) at_points_.push_back(std::move(imported_));
       }
       Fitters fitters(samples_);
       absl::StatusOr<Program> joined = join_programs(fitters, at_points, sliced, *greatest);
@@ -331,24 +334,13 @@ class NetworkPlanner {
     });
   }
 
-  // No variant can run where much, one or nothing is found: the program has to be right there. Planned at one, it would
-  // have other kernels; what counts is that the network is made of the same operators, or that nothing is left to tell.
+  // No variant can run where nothing or one element is found: the program has to be right there. Planned at one, it would
+  // have other kernels; what is compared is the graph as it was imported.
   absl::Status confirm_found(const Program& program) {
     for (const Program& body : program.bodies) TF_RETURN_IF_ERROR(check_is_of_given_sizes(body));
-    TF_ASSIGN_OR_RETURN(const Graph base, graph_at(samples_.binding(0)));
-    // Nothing, or one, from each dimension on: what is found later may depend on what is found earlier.
-    constexpr size_t kMost = 8;
-    const size_t step = (found_.size() + kMost - 1) / kMost;
-    std::vector<tensor::Binding> few;
-    for (const int64_t size : {0, 1}) {
-      for (size_t from = 0; from < found_.size(); from += step) {
-        few.push_back(samples_.binding(0));
-        for (size_t d = from; d < found_.size(); ++d) few.back()[found_[d].var->name] = size;
-      }
-    }
-    for (const tensor::Binding& sizes : few) {
+    for (const tensor::Binding& sizes : few_found()) {
       TF_ASSIGN_OR_RETURN(const Graph there, graph_at(sizes));
-      if (!has_same_outputs(there, base, sizes, program))
+      if (!has_same_outputs(there, sizes, program))
         return absl::UnimplementedError(
             absl::StrCat("the network is another one where it finds ", tensor::binding_text(sizes)));
     }
@@ -386,24 +378,40 @@ class NetworkPlanner {
                    : absl::OkStatus();
   }
 
-  // Whether the graph at these sizes gives what the program for all sizes does, which was found with graphs like the base.
-  bool has_same_outputs(const Graph& there, const Graph& base, const tensor::Binding& sizes,
-                        const Program& program) const {
-    const bool is_alike = std::ranges::equal(
-        there.nodes, base.nodes, {}, [](const Node& node) { return op_name(node.op); },
-        [](const Node& node) { return op_name(node.op); });
+  // Nothing, or one, from each dimension on, as what is found later may depend on what is found earlier; of few, each.
+  std::vector<tensor::Binding> few_found() const {
+    constexpr size_t kMost = 8, kFew = 4;
+    const size_t step = (found_.size() + kMost - 1) / kMost;
+    std::vector<tensor::Binding> few;
+    for (const int64_t size : {0, 1}) {
+      for (size_t from = 0; from < found_.size(); from += step) {
+        few.push_back(samples_.binding(0));
+        for (size_t d = from; d < found_.size(); ++d) few.back()[found_[d].var->name] = size;
+      }
+      for (size_t d = 0; d < found_.size() && found_.size() <= kFew; ++d) {
+        tensor::Binding alone = samples_.binding(0);
+        alone[found_[d].var->name] = size;
+        if (network_.at(alone).ok()) few.push_back(std::move(alone));  // else it cannot be alone
+      }
+    }
+    return few;
+  }
+
+  // Whether each output of the graph at these sizes has the shape that the program gives it, and is empty or made as it is
+  // at the samples.
+  bool has_same_outputs(const Graph& there, const tensor::Binding& sizes, const Program& program) const {
+    const std::vector<bool> follows = follows_from(at_points_, samples_, numbers_of(there), sizes);
     const Sizes all = sizes_at(sizes);
-    const std::vector<bool> depends = depends_on_found(there), depended = depends_on_found(base);
     for (size_t i = 0; i < there.outputs.size(); ++i) {
       const TensorType& joined =
           program.graph.type(program.values[static_cast<size_t>(program.outputs[i])].node);
-      const std::vector<int64_t> shape = there.shape(there.outputs[i].node);
+      const NodeId output = there.outputs[i].node;
+      const std::vector<int64_t> shape = there.shape(output);
       std::vector<int64_t> of_joined;
       for (const tensor::Expr& extent : joined.extents) of_joined.push_back(all(extent));
       if (shape != of_joined) return false;
-      const bool is_empty = std::ranges::count(shape, 0) > 0;
-      const bool is_of_found = depends[index(there.outputs[i].node)] || depended[index(base.outputs[i].node)];
-      if (!is_alike && !is_empty && is_of_found) return false;
+      const bool is_made_alike = !follows.empty() && follows[static_cast<size_t>(index(output))];
+      if (!is_made_alike && std::ranges::count(shape, 0) == 0) return false;
     }
     return true;
   }
@@ -422,6 +430,9 @@ class NetworkPlanner {
   LayoutOptions options_;
   LayoutTrace trace_;
   Samples samples_;
+  // Of the graph that was planned last, and of those at the samples, where sizes are found.
+  GraphNumbers imported_;
+  std::vector<GraphNumbers> at_points_;
   ConstantPool constants_;
 };
 
@@ -441,9 +452,18 @@ absl::StatusOr<std::vector<NamedDimension>> find_dims(const Network& network, co
     other[dim.var->name] = dim.high + 1;
   }
   if (found.empty()) return found;
+  constexpr size_t kMost = 512;
+  if (found.size() > kMost)
+    return absl::UnimplementedError(absl::StrCat("the network finds ", found.size(),
+                                                 " sizes that depend on data; ", kMost, " are supported"));
   TF_ASSIGN_OR_RETURN(const Graph there, network.at(other));
-  for (const NamedDimension& dim : found)
-    if (there.binding.at(dim.var->name) != dim.high + 1) return check_sizes_are_known(greatest);
+  for (const NamedDimension& dim : found) {
+    const auto size = there.binding.find(dim.var->name);
+    if (size == there.binding.end())
+      return absl::UnimplementedError(
+          absl::StrCat("the network is another one where '", dim.var->name, "' finds more"));
+    if (size->second != dim.high + 1) return check_sizes_are_known(greatest);
+  }
   return found;
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/graph/dynamic/program_at.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -48,6 +50,7 @@ class Comparison {
   bool is_call_at(const Program& program, const Call& there, const Program& joined_program,
                   const Call& joined) const {
     if (there.what.index() != joined.what.index() || there.results != joined.results ||
+        there.in_place != joined.in_place || there.memory != joined.memory || !has_operands(there, joined) ||
         there.indices.has_value() != joined.indices.has_value())
       return false;
     if (there.indices && there.indices->extent != number_at(joined.indices->extent_of_run,
@@ -64,11 +67,19 @@ class Comparison {
     }
     const auto* host = std::get_if<HostCall>(&there.what);
     if (!host) return true;
+    if (host->function != std::get<HostCall>(joined.what).function) return false;
     const std::vector<int64_t> numbers = host_numbers(*host, program.graph, program.graph.node(there.node));
     if (numbers.size() != joined.numbers.size()) return false;
     for (size_t i = 0; i < numbers.size(); ++i)
       if (numbers[i] != number_at(joined.numbers[i], 0)) return false;
     return true;
+  }
+
+  // What was a constant there may be computed in the run.
+  static bool has_operands(const Call& there, const Call& joined) {
+    return std::ranges::equal(there.operands, joined.operands, [](const Operand& a, const Operand& b) {
+      return a.value < 0 || a.value == b.value;
+    });
   }
 
   // Null: the fixed number.

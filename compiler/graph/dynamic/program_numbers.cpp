@@ -11,8 +11,12 @@ void for_each_number(const Program& program, const std::function<void(const tens
     }
     for (const Call& call : each.calls) {
       for (const tensor::Expr& number : call.numbers) visit(number);
-      if (const auto* kernel = std::get_if<KernelCall>(&call.what))
-        for (const tensor::Expr& number : kernel->dims) visit(number);
+      if (call.indices && call.indices->extent_of_run) visit(call.indices->extent_of_run);
+      const auto* kernel = std::get_if<KernelCall>(&call.what);
+      if (!kernel) continue;
+      for (const tensor::Expr& number : kernel->dims) visit(number);
+      for (const auto& [input, begin] : kernel->blocks)
+        for (const tensor::Expr& number : begin) visit(number);
     }
   });
 }

@@ -1,6 +1,7 @@
 // Networks whose sizes depend on data, against plain C++.
 
 #include <cmath>
+#include <functional>
 
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/loaded_model.h"
@@ -300,6 +301,45 @@ TEST_F(FoundSizes, AreRefusedWhereFindingNothingIsSpecial) {
   w.output("y");
   EXPECT_THAT(std::string(graph::plan_network(network(w), {}).status().message()),
               HasSubstr("the network is another one where it finds found=0"));
+}
+
+// What a network computes of how many are found, where few are special.
+TEST_F(FoundSizes, AreRefusedWhereAFewAreSpecial) {
+  const auto refusal = [](const std::function<void(onnx::ModelWriter&)>& add) {
+    onnx::ModelWriter w(13);
+    w.input("x", {20});
+    w.floats("zero", {}, {0});
+    w.ints("none", {0});
+    w.ints("one", {1});
+    w.ints("two", {2});
+    w.node("Greater", {"x", "zero"}, "mask");
+    onnx::ModelWriter::set(w.node("Compress", {"x", "mask"}, "found"), "axis", int64_t{0});
+    w.node("Shape", {"found"}, "count");
+    add(w);
+    w.output("y");
+    return std::string(graph::plan_network(network(w), {}).status().message());
+  };
+  const std::string special = "the network is another one where it finds found=0";
+  EXPECT_THAT(refusal([](auto& w) { w.node("Max", {"count", "one"}, "y"); }), HasSubstr(special));
+  EXPECT_THAT(refusal([](auto& w) {
+                w.node("Equal", {"count", "none"}, "nothing");
+                w.node("Where", {"nothing", "one", "two"}, "y");
+              }),
+              HasSubstr(special));
+  EXPECT_THAT(refusal([](auto& w) {
+                w.node("Min", {"count", "two"}, "most");
+                w.node("TopK", {"found", "most"}, "best").add_output("places");
+                onnx::ModelWriter::set(w.node("ReduceSum", {"best"}, "y"), "keepdims", int64_t{0});
+              }),
+              HasSubstr(special));
+  // Every sixth: primes do not tell where it begins.
+  EXPECT_THAT(refusal([](auto& w) {
+                w.ints("three", {3});
+                w.ints("six", {6});
+                w.ints("end", {1000});
+                w.node("Slice", {"found", "three", "end", "none", "six"}, "y");
+              }),
+              HasSubstr("an extent of 'the_y'"));
 }
 
 TEST_F(FoundSizes, AreRefusedInABranch) {
