@@ -191,7 +191,7 @@ def write_page(rows, missing):
     facts = {"torch": torch.__version__, "torchvision": torchvision.__version__, "all": len(rows)}
     facts["good"] = sum("failed" not in row for row in rows)
     facts["missing"] = ", ".join(missing) or "none"
-    lines = (HERE / "page.md").read_text().format(**facts).splitlines()
+    lines = (HERE / "page.md.in").read_text().format(**facts).splitlines()
     lines += ["", "| architecture | input | weights | nodes | operators | build | memory | difference | result |"]
     lines += ["|---|---|---:|---:|---:|---:|---:|---:|---|"]
     for row in sorted(rows, key=lambda row: (FAMILIES.index(row["family"]), row["name"])):
