@@ -11,6 +11,7 @@
 #include "compiler/driver/element_number.h"
 #include "compiler/driver/size_code.h"
 #include "compiler/graph/dynamic/program_at.h"
+#include "compiler/graph/dynamic/program_numbers.h"
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/graph/program/host_calls.h"
 #include "compiler/runtime/blob/model_blob.h"
@@ -211,13 +212,7 @@ class StepMaker {
 
   // Whether the number depends on what the call itself finds.
   bool depends_on_found(const graph::Call& call, const tensor::Expr& number) const {
-    if (call.finds < 0) return false;
-    bool depends = false;
-    tensor::for_each(number, [&](const tensor::Expr& e) {
-      depends = depends || e.get() == dims_[static_cast<size_t>(call.finds)].var.get();
-      return true;
-    });
-    return depends;
+    return call.finds >= 0 && graph::uses(number, dims_[static_cast<size_t>(call.finds)].var);
   }
 
   // The call's results have room for the most that it finds.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "compiler/graph/dynamic/join_task.h"
+#include "compiler/graph/dynamic/program_numbers.h"
 #include "compiler/graph/dynamic/table_block.h"
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/found.h"
@@ -40,15 +41,6 @@ std::string kind_of(const Call& call) {
   if (const auto* loop = std::get_if<LoopCall>(&call.what)) absl::StrAppend(&kind, loop->body);
   if (call.indices) absl::StrAppend(&kind, " ", call.indices->operand);
   return kind;
-}
-
-bool depends_on(const Expr& number, const tensor::Var& dim) {
-  bool depends = false;
-  tensor::for_each(number, [&](const Expr& e) {
-    depends = depends || e.get() == dim.get();
-    return true;
-  });
-  return depends;
 }
 
 using Programs = std::vector<const Program*>;
@@ -258,15 +250,14 @@ class ProgramJoiner {
     std::optional<Table> table = greatest_table(c, k, parts, block.begin);
     if (!table) table = sliced_table(base.graph.node(id).name, parts, block.begin);
     if (!table) return other_network(absl::StrCat(name, " has other values"));
-    if (const auto [known, is_new] = tables_.try_emplace(id, *table);
-        !is_new && !is_same(known->second, *table))
-      return other_network(absl::StrCat(name, " is a block of several tables"));
     block.extents = table->shape;
     // A node of its own: the one that grows may be an output, whose extents it has.
     const auto [whole, is_first] = wholes_.try_emplace(id, NodeId(out.graph.nodes.size()));
     if (is_first) {
       const std::string& node_name = base.graph.node(id).name;
       out.graph.add_constant(tensor_type(table->element, table->shape), table->data, node_name);
+    } else if (!is_same(table_of(out.graph, whole->second), *table)) {
+      return other_network(absl::StrCat(name, " is a block of several tables"));
     }
     out.calls[c].operands[k].constant = whole->second;
     const auto [known, is_new] = shared_.open.blocks.try_emplace({task, k}, block);
@@ -361,7 +352,7 @@ class ProgramJoiner {
     ops::Builder builder;
     // Those that are found later must not be asked for.
     for (const tensor::Dimension& dim : fitters_.samples().dims)
-      if (std::ranges::any_of(elements, [&](const Expr& each) { return depends_on(each, dim.var); })) {
+      if (std::ranges::any_of(elements, [&](const Expr& each) { return uses(each, dim.var); })) {
         builder.dimension(dim);
         dims.push_back(dim.var);
       }
@@ -421,7 +412,6 @@ class ProgramJoiner {
   const size_t task_count_;  // of the network
   Joined& shared_;
   std::map<size_t, std::vector<Call>> made_;  // by the call before which they run
-  std::map<NodeId, Table> tables_;            // that replace constants
   std::set<NodeId> joined_;
   std::map<NodeId, NodeId> wholes_;  // of constants that grow, all of them
 };

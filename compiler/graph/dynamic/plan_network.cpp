@@ -366,11 +366,8 @@ class NetworkPlanner {
   absl::Status check_is_of_given_sizes(const Program& body) const {
     bool depends = false;
     for_each_number(body, [&](const tensor::Expr& number) {
-      tensor::for_each(number, [&](const tensor::Expr& e) {
-        depends = depends || std::ranges::any_of(
-                                 found_, [&](const NamedDimension& dim) { return e.get() == dim.var.get(); });
-        return true;
-      });
+      depends = depends ||
+                std::ranges::any_of(found_, [&](const NamedDimension& dim) { return uses(number, dim.var); });
     });
     return depends ? absl::UnimplementedError(
                          "a branch or a loop works on a size that depends on data, which "

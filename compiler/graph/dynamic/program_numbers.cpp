@@ -2,6 +2,15 @@
 
 namespace tf::graph {
 
+bool uses(const tensor::Expr& number, const tensor::Var& dim) {
+  bool found = false;
+  tensor::for_each(number, [&](const tensor::Expr& e) {
+    found = found || e.get() == dim.get();
+    return !found;
+  });
+  return found;
+}
+
 void for_each_number(const Program& program, const std::function<void(const tensor::Expr&)>& visit) {
   for_each_program(program, [&](const Program& each) {
     for (const Value& value : each.values) {

@@ -7,6 +7,9 @@
 
 namespace tf::graph {
 
+// Whether the expression reads the dimension.
+bool uses(const tensor::Expr& number, const tensor::Var& dim);
+
 // Calls `visit` for every expression over the dimensions in the program, its bodies and variants.
 void for_each_number(const Program& program, const std::function<void(const tensor::Expr&)>& visit);
 
