@@ -6,9 +6,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/loaded_model.h"
+#include "compiler/graph/dynamic/plan_network.h"
 #include "compiler/target/target.h"
 
 namespace tf::driver {
@@ -24,9 +29,26 @@ class BuiltModels : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
+  // The network with default schedules; null, with a failure, if it cannot be built.
+  std::unique_ptr<LoadedModel> build(const graph::Network& network) {
+    const absl::StatusOr<graph::Program> program =
+        graph::plan_network(network, {.lanes = target_.fp32_lanes()});
+    EXPECT_TRUE(program.ok()) << program.status();
+    if (!program.ok()) return nullptr;
+    variants_ = program->variants.size();
+    const auto report =
+        build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()), *pool_,
+                    {.target = target_, .folder = root_});
+    EXPECT_TRUE(report.ok()) << report.status();
+    auto model = LoadedModel::open(root_, 2);
+    EXPECT_TRUE(model.ok()) << model.status();
+    return model.ok() ? *std::move(model) : nullptr;
+  }
+
   const target::Target target_ = target::host_target();
   const std::string root_ = testing::TempDir() + "built_models." + std::to_string(getpid());
   std::unique_ptr<BuildPool> pool_;
+  size_t variants_ = 0;  // of the network that was built last
 };
 
 }  // namespace tf::driver

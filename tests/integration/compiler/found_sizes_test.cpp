@@ -59,21 +59,6 @@ Floats some_floats(size_t count, size_t seed = 0) {
 
 class FoundSizes : public BuiltModels {
  protected:
-  // Null, with a failure, if it cannot be built.
-  std::unique_ptr<LoadedModel> build(const graph::Network& network) {
-    const absl::StatusOr<graph::Program> program =
-        graph::plan_network(network, {.lanes = target_.fp32_lanes()});
-    EXPECT_TRUE(program.ok()) << program.status();
-    if (!program.ok()) return nullptr;
-    const auto report =
-        build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()), *pool_,
-                    {.target = target_, .folder = root_});
-    EXPECT_TRUE(report.ok()) << report.status();
-    auto model = LoadedModel::open(root_, 2);
-    EXPECT_TRUE(model.ok()) << model.status();
-    return model.ok() ? *std::move(model) : nullptr;
-  }
-
   static std::vector<HostTensor> outputs(LoadedModel& model, const std::vector<HostTensor>& inputs) {
     absl::StatusOr<std::vector<HostTensor>> got = model.run(inputs);
     EXPECT_TRUE(got.ok()) << got.status();

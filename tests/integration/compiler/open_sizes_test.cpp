@@ -21,22 +21,6 @@ using graph::HostTensor;
 
 class OpenSizes : public BuiltModels {
  protected:
-  // Null, with a failure, if it cannot be built.
-  std::unique_ptr<LoadedModel> build(const graph::Network& network) {
-    const absl::StatusOr<graph::Program> program =
-        graph::plan_network(network, {.lanes = target_.fp32_lanes()});
-    EXPECT_TRUE(program.ok()) << program.status();
-    if (!program.ok()) return nullptr;
-    variants_ = program->variants.size();
-    const auto report =
-        build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()), *pool_,
-                    {.target = target_, .folder = root_});
-    EXPECT_TRUE(report.ok()) << report.status();
-    auto model = LoadedModel::open(root_, 2);
-    EXPECT_TRUE(model.ok()) << model.status();
-    return model.ok() ? *std::move(model) : nullptr;
-  }
-
   static graph::Network network(const std::string& bytes, std::vector<graph::NamedDimension> dims) {
     graph::Network network;
     network.dims = std::move(dims);
@@ -63,8 +47,6 @@ class OpenSizes : public BuiltModels {
       EXPECT_LE(graph::largest_difference({(*got)[i]}, {want[i]}), 2e-5 * std::max(largest, 1e-3));
     }
   }
-
-  size_t variants_ = 0;
 };
 
 std::vector<float> some_floats(size_t count) {
