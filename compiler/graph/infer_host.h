@@ -9,7 +9,7 @@ namespace tf::graph {
 absl::StatusOr<std::vector<TensorType>> infer_host(const Graph& graph, const Op& op,
                                                    std::span<const NodeId> inputs);
 
-// INVALID_ARGUMENT if these are no five operands of NonMaxSuppression.
+// INVALID_ARGUMENT, with the operand, if NonMaxSuppression cannot take these five operands.
 absl::Status check_non_max_suppression(const Graph& graph, std::span<const NodeId> operands);
 
 }  // namespace tf::graph

@@ -13,8 +13,8 @@ class Fitters {
 
   const Samples& samples() const { return given_.samples(); }
 
-  // As Fitter::fit, for a number of the network: where it is no polynomial of a dimension of multiples, one of their count
-  // floor(dimension / multiple).
+  // As Fitter::fit, for a number of the network. A dimension may be limited to multiples; a number that is not a polynomial of
+  // such a dimension may be one of the count floor(dimension / multiple).
   // Of scattered samples, those nearby help: Numbers::find.
   std::optional<tensor::Expr> fit(const std::vector<int64_t>& values, std::span<const tensor::Expr> nearby);
   // Of scattered samples; else null.

@@ -25,8 +25,8 @@ bool is_same(const Table& a, const Table& b);
 // Whether `part` is what the table holds from these indices on.
 bool is_block(const Table& part, const Table& table, std::span<const int64_t> begin);
 
-// Where the parts begin if along each axis all of them are the first, or all the last, of what the table holds; the first
-// where both are right. Nothing if they are no such blocks.
+// Where each part begins. Along each axis, all parts are either the first elements of the table or the last; the first where
+// both are right. Nothing if the parts are not such blocks.
 std::optional<std::vector<std::vector<int64_t>>> corner_blocks(std::span<const Table> parts,
                                                                const Table& table);
 

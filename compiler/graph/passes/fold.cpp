@@ -245,7 +245,7 @@ bool is_worth_folding(const Graph& graph, const std::vector<NodeId>& inputs, con
 
 Graph fold_constants(const Graph& graph) {
   Rewriter rewriter(graph);
-  // As many elements as a run finds are no constant.
+  // A constant cannot have as many elements as a run finds.
   const bool expands_are_sized = !found_dims(graph).empty();
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
