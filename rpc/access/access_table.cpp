@@ -76,6 +76,13 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.tune.v1.Records/FindRecord", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Records/IsMeasured", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Records/ListVerdicts", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Reports/DescribeJob", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Reports/ListKernels", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Reports/DescribeKernel", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Reports/ListCandidates", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Reports/DescribeCandidate", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Reports/ShowProgram", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Reports/DescribeNetwork", .roles = kPeople},
 
       // Every server's.
       {.method = "/grpc.health.v1.Health/Check", .roles = kEveryRole},
