@@ -13,6 +13,7 @@
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.pb.h"
+#include "proto/tune/v1/report.pb.h"
 #include "proto/tune/v1/tune.pb.h"
 #include "rpc/access/access_table.h"
 #include "rpc/clock.h"
@@ -155,7 +156,8 @@ std::set<std::string> methods_of_all_services() {
   for (const google::protobuf::FileDescriptor* file :
        {tunefarm::farm::v1::AgentHello::descriptor()->file(),
         tunefarm::identity::v1::JoinRequest::descriptor()->file(),
-        tunefarm::tune::v1::JobName::descriptor()->file()}) {
+        tunefarm::tune::v1::JobName::descriptor()->file(),
+        tunefarm::tune::v1::DescribeJobRequest::descriptor()->file()}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         methods.insert(
