@@ -48,7 +48,8 @@ using records::Plan;
 
 struct BuildArguments {
   ModelArguments model;
-  std::string database, tls, device, output, name, allow;
+  std::string tls, device, output, name, allow;
+  std::vector<std::string> databases;
   schedule::Numerics allowed;
   int threads = 1, jobs = 0;
   enum class Records { kBest, kLocked } records = Records::kBest;
@@ -150,8 +151,9 @@ absl::StatusOr<Plan> make_plan(const BuildArguments& arguments, std::optional<Lo
                                const graph::Network& network, const target::Target& target) {
   const int threads = arguments.threads;
   std::unique_ptr<database::Records> records;
-  if (!arguments.database.empty()) {
-    TF_ASSIGN_OR_RETURN(records, database::open_records(arguments.database, {.tls_folder = arguments.tls}));
+  if (!arguments.databases.empty()) {
+    TF_ASSIGN_OR_RETURN(records,
+                        database::open_all_records(arguments.databases, {.tls_folder = arguments.tls}));
   }
   if (lock) {
     LockedSource times(std::move(lock->layouts), records.get(), arguments.allowed,
@@ -348,7 +350,8 @@ class OutputFolder {
 // That nothing of what is written is the network or the database.
 absl::Status check_outputs(const BuildArguments& arguments) {
   std::vector<std::string> inputs = {arguments.model.model};
-  for (std::string& file : database::local_files(arguments.database)) inputs.push_back(std::move(file));
+  for (const std::string& database : arguments.databases)
+    for (std::string& file : database::local_files(database)) inputs.push_back(std::move(file));
   std::vector<std::string> outputs = {arguments.output + "/model.so", arguments.output + "/model.h",
                                       absl::StrCat(arguments.output, "/lib", arguments.name, ".so"),
                                       absl::StrCat(arguments.output, "/", arguments.name, "-config.cmake")};
@@ -369,7 +372,7 @@ absl::StatusOr<int> run(BuildArguments arguments) {
   TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(lock), network, target));
   const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
   if (strict && name_missing(plan.program, plan.choices) > 0) {
-    if (arguments.database.empty())
+    if (arguments.databases.empty())
       std::fprintf(stderr, "compiler build: --strict needs records: give --db\n");
     return kExitUntuned;
   }
@@ -410,8 +413,11 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   command->add_option("--name", arguments->name,
                       "Name of the model: functions begin with NAME_, and the library is libNAME.so [from "
                       "the network's file name; with --locked, from the lock]");
-  auto* records = command->add_option(
-      "--db", arguments->database, absl::StrCat("Database with tuned schedules: ", database::store_forms()));
+  auto* records = command
+                      ->add_option("--db", arguments->databases,
+                                   absl::StrCat("Database with tuned schedules: ", database::store_forms(),
+                                                "; repeatable: the best of all"))
+                      ->allow_extra_args(false);
   command
       ->add_option("--tls", arguments->tls, "Folder of your certificate (`tuner join`), for a secured tuner")
       ->needs(records);

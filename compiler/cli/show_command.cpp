@@ -44,7 +44,8 @@ using records::device_classes;
 using records::mixed_devices_warning;
 
 struct ShowArguments {
-  std::string key, database, tls, device, allow, print_after;
+  std::string key, tls, device, allow, print_after;
+  std::vector<std::string> databases;
   bool ir = false, assembly = false, schedule = false, workload = false, json = false;
   ShowGraphArguments graph;
 };
@@ -137,11 +138,11 @@ std::string kernel_options(const tensor::KernelKey& problem) {
 
 absl::StatusOr<int> run(const ShowArguments& arguments) {
   if (!arguments.graph.model.model.empty()) return show_graph(arguments.graph, arguments.json);
-  if (arguments.key.empty() || arguments.database.empty())
+  if (arguments.key.empty() || arguments.databases.empty())
     return absl::InvalidArgumentError("give a workload's key and --db, or --graph MODEL");
   TF_ASSIGN_OR_RETURN(const schedule::Numerics allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(const auto records,
-                      database::open_records(arguments.database, {.tls_folder = arguments.tls}));
+                      database::open_all_records(arguments.databases, {.tls_folder = arguments.tls}));
   TF_ASSIGN_OR_RETURN(const database::Workload workload, records->find_workload(arguments.key));
   const bool lowered = arguments.ir || arguments.assembly || !arguments.print_after.empty();
   const bool code = lowered || arguments.schedule;
@@ -215,7 +216,10 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
       "show", "Print the record of a workload that a build uses: text, schedule, code; or a network's graph");
   auto* key =
       command->add_option("key", arguments->key, "The workload's key, or at least its first 6 digits");
-  command->add_option("--db", arguments->database, absl::StrCat("Database: ", database::store_forms()));
+  command
+      ->add_option("--db", arguments->databases,
+                   absl::StrCat("Database: ", database::store_forms(), "; repeatable: the best of all"))
+      ->allow_extra_args(false);
   command->add_option("--tls", arguments->tls,
                       "Folder of your certificate (`tuner join`), for a secured tuner");
   command->add_option("--device", arguments->device, "Only records of this device class [any]");

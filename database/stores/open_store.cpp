@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,6 +12,7 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "database/jsonl.h"
+#include "database/merged_records.h"
 #include "database/remote/remote_records.h"
 #include "database/sqlite/sqlite_store.h"
 
@@ -92,6 +95,15 @@ std::string store_forms() {
 absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& url, const ReadOptions& options) {
   TF_ASSIGN_OR_RETURN(const Place place, parse(url));
   return place.scheme->open_records(place.place, options);
+}
+
+absl::StatusOr<std::unique_ptr<Records>> open_all_records(const std::vector<std::string>& urls,
+                                                          const ReadOptions& options) {
+  std::vector<std::unique_ptr<Records>> stores;
+  for (const std::string& url : urls) {
+    TF_ASSIGN_OR_RETURN(stores.emplace_back(), open_records(url, options));
+  }
+  return merge_records(std::move(stores));
 }
 
 absl::StatusOr<std::unique_ptr<Store>> open_store(const std::string& url, const WriteOptions& options) {

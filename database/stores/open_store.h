@@ -19,6 +19,9 @@ namespace tf::database {
 // store that can only be read, to write. Other errors as of the store, such as open_sqlite_records.
 absl::StatusOr<std::unique_ptr<Records>> open_records(const std::string& url,
                                                       const ReadOptions& options = {});
+// One or several, which are then read as one (merged_records.h).
+absl::StatusOr<std::unique_ptr<Records>> open_all_records(const std::vector<std::string>& urls,
+                                                          const ReadOptions& options = {});
 absl::StatusOr<std::unique_ptr<Store>> open_store(const std::string& url, const WriteOptions& options = {});
 
 // Whether open_store takes it, as far as the URL tells; opens nothing.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -42,7 +43,8 @@ namespace {
 using nlohmann::json;
 
 struct BestArguments {
-  std::string db, tls, key, target, device, allow;
+  std::string tls, key, target, device, allow;
+  std::vector<std::string> databases;
   uint32_t threads = 0;
   size_t top = 1;
   bool json = false, schedule = false, wide = false;
@@ -198,7 +200,8 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
     target = parsed.text();
   }
   TF_ASSIGN_OR_RETURN(std::vector<std::string> allowed, schedule::parse_numerics(arguments.allow));
-  TF_ASSIGN_OR_RETURN(auto records, database::open_records(arguments.db, {.tls_folder = arguments.tls}));
+  TF_ASSIGN_OR_RETURN(auto records,
+                      database::open_all_records(arguments.databases, {.tls_folder = arguments.tls}));
   if (!arguments.key.empty()) TF_RETURN_IF_ERROR(records->find_workload(arguments.key).status());
   TF_ASSIGN_OR_RETURN(std::vector<tensor::KernelKey> problems, records->problems());
   TF_ASSIGN_OR_RETURN(const std::vector<database::NetworkVerdict> verdicts, records->verdicts());
@@ -223,8 +226,9 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
 absl::StatusOr<int> run_best(const BestArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const std::vector<Answer> answers, find_best(arguments));
   if (answers.empty())
-    return absl::NotFoundError(absl::StrCat(arguments.db,
-                                            " has no measured schedule that matches; tune it first, or relax "
+    return absl::NotFoundError(absl::StrCat(absl::StrJoin(arguments.databases, ", "),
+                                            arguments.databases.size() == 1 ? " has" : " have",
+                                            " no measured schedule that matches; tune it first, or relax "
                                             "--target, --device, --threads or --allow"));
   if (arguments.json) {
     json all = json::array();
@@ -326,7 +330,9 @@ void add_best(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<BestArguments>();
   CLI::App* command =
       app.add_subcommand("best", "Show the best known schedule of each kernel, which `compiler build` uses");
-  command->add_option("--db", arguments->db, db_help())->required();
+  command->add_option("--db", arguments->databases, db_help() + "; repeatable: the best of all")
+      ->required()
+      ->allow_extra_args(false);
   command->add_option("--tls", arguments->tls, kTlsHelp);
   command->add_option("key", arguments->key, "Only this workload: its key, or at least its first 6 digits");
   command->add_option("--target", arguments->target, "Only this target, such as host or x86_64:cpu=znver4");

@@ -86,6 +86,14 @@ TEST(LocalFiles, AreTheFileAndWhatIsKeptBesideIt) {
   EXPECT_EQ(local_files("postgres://host/farm"), Files{});
 }
 
+TEST(OpenAllRecords, OpensEachOfThem) {
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  const std::vector<std::string> files = {folder.file("a.db"), folder.file("b.db")};
+  for (const std::string& file : files) ASSERT_TRUE(open_store(file).ok());
+  EXPECT_TRUE(open_all_records(files).ok());
+  EXPECT_THAT(message(open_all_records({files[0], folder.file("no.db")}).status()), HasSubstr("no.db"));
+}
+
 TEST(OpenRecords, AnUnknownSchemeIsRefusedWithThoseThatAreKnown) {
   for (const absl::Status& refused :
        {open_records("postgres://host/farm").status(), open_store("postgres://host/farm").status(),
