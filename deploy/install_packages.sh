@@ -19,6 +19,8 @@ packages=(
   libxgboost-dev libsqlite3-dev libonnx-dev libonnx-testdata
   # vocabulary
   libabsl-dev libboost1.81-dev nlohmann-json3-dev libcli11-dev libspdlog-dev
+  # the Python module
+  python3-dev python3-numpy pybind11-dev
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev sqlite3
 )

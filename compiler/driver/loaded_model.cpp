@@ -232,25 +232,50 @@ bool LoadedModel::is_shape_of(size_t input, const std::vector<int64_t>& shape) c
   return true;
 }
 
-absl::StatusOr<double> LoadedModel::run_bound() {
-  std::vector<const void*> inputs;
-  std::vector<void*> outputs;
-  inputs.reserve(1);  // a model without inputs is still given an array
-  for (const AlignedBytes& bytes : impl_->input_bytes) inputs.push_back(bytes.get());
-  for (const AlignedBytes& bytes : impl_->output_bytes) outputs.push_back(bytes.get());
-  std::vector<tf_tensor> sized(1);
-  for (size_t i = 0; i < impl_->input_shapes.size(); ++i)
-    sized.insert(sized.end() - 1, {impl_->input_bytes[i].get(), impl_->input_shapes[i].data()});
-  const auto start = std::chrono::steady_clock::now();
-  const bool has_dims = impl_->dim_count(impl_->model) > 0;
-  const int32_t code = !has_dims ? impl_->run(impl_->model, inputs.data(), outputs.data())
-                                 : impl_->run_sizes(impl_->model, sized.data(), impl_->results.data());
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+bool LoadedModel::has_sizes() const {
+  return impl_->dim_count(impl_->model) > 0;
+}
+
+const std::vector<tf_tensor>& LoadedModel::results() const {
+  return impl_->results;
+}
+
+const tf_tensor_info& LoadedModel::input_info(size_t index) const {
+  return *impl_->input(impl_->model, static_cast<int32_t>(index));
+}
+
+const tf_tensor_info& LoadedModel::output_info(size_t index) const {
+  return *impl_->output(impl_->model, static_cast<int32_t>(index));
+}
+
+absl::Status LoadedModel::run_on(std::span<const tf_tensor> inputs, std::span<void* const> outputs) {
+  int32_t code = TF_MODEL_OK;
+  if (has_sizes()) {
+    code = impl_->run_sizes(impl_->model, inputs.data(), impl_->results.data());
+  } else {
+    std::vector<const void*> data;
+    data.reserve(inputs.size() + 1);  // a model without inputs is still given an array
+    for (const tf_tensor& input : inputs) data.push_back(input.data);
+    code = impl_->run(impl_->model, data.data(), outputs.data());
+  }
   impl_->finish_run();
   if (code == TF_MODEL_BAD_INDEX) return absl::OutOfRangeError(impl_->error_text(code));
   if (code == TF_MODEL_BAD_SIZE) return absl::InvalidArgumentError(impl_->error_text(code));
   if (code != TF_MODEL_OK)
     return absl::InternalError(absl::StrCat("the model failed: ", impl_->error_text(code)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> LoadedModel::run_bound() {
+  std::vector<void*> outputs;
+  for (const AlignedBytes& bytes : impl_->output_bytes) outputs.push_back(bytes.get());
+  std::vector<tf_tensor> inputs;
+  inputs.reserve(impl_->input_shapes.size() + 1);
+  for (size_t i = 0; i < impl_->input_shapes.size(); ++i)
+    inputs.push_back({impl_->input_bytes[i].get(), impl_->input_shapes[i].data()});
+  const auto start = std::chrono::steady_clock::now();
+  TF_RETURN_IF_ERROR(run_on(inputs, outputs));
+  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
   return took.count();
 }
 

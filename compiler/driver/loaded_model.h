@@ -3,12 +3,14 @@
 // built.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/graph/host_tensor.h"
 #include "compiler/graph/program/named_dimension.h"
+#include "compiler/runtime/model_types.h"
 
 namespace tf::driver {
 
@@ -54,6 +56,15 @@ class LoadedModel {
   absl::StatusOr<double> run_bound();
   // Names, element types and shapes of the last run's outputs.
   std::vector<graph::HostTensor> last_outputs() const;
+
+  // The same of the caller's memory, as compiler/runtime/model.h asks for it and of the right shapes: `outputs` are written,
+  // unless the model has sizes that vary. Then results() has them, in the model's memory until its next run.
+  absl::Status run_on(std::span<const tf_tensor> inputs, std::span<void* const> outputs);
+  bool has_sizes() const;
+  const std::vector<tf_tensor>& results() const;
+  // As the C API describes them.
+  const tf_tensor_info& input_info(size_t index) const;
+  const tf_tensor_info& output_info(size_t index) const;
 
   // From now on, times of every kernel are kept, in order of execution.
   void profile();
