@@ -6,6 +6,11 @@
 """
 
 from ._core import Error, IllegalStep
+from .farm import Farm, Job
 from .models import Model, TensorInfo, aligned, compile, empty, zoo
+from .progress import Progress
+from .recorded import best, records
+from .tuning import Tuned, tune
 
-__all__ = ["Error", "IllegalStep", "Model", "TensorInfo", "aligned", "compile", "empty", "zoo"]
+__all__ = ["Error", "Farm", "IllegalStep", "Job", "Model", "Progress", "TensorInfo", "Tuned", "aligned", "best", "compile",
+           "empty", "records", "tune", "zoo"]

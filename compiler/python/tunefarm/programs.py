@@ -49,11 +49,11 @@ def workers():
     return _core.Programs(str(folder()))
 
 
-class _Child:
-    """A program that runs: its lines come one by one. Ctrl-C here ends it as Ctrl-C there would, and waits for it."""
+class Child:
+    """A program that runs. Ctrl-C here ends it as Ctrl-C there would, and waits for it: what it measured is kept."""
 
-    def __init__(self, program, arguments):
-        self.name = f"{program} {arguments[0]}"
+    def __init__(self, program, *arguments):
+        self._name = f"{program} {arguments[0]}"
         # A group of its own: else a terminal would say Ctrl-C to it, too, and the second ends it at once.
         self._process = subprocess.Popen([str(folder() / program), *map(str, arguments)], stdin=subprocess.DEVNULL,
                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -63,51 +63,59 @@ class _Child:
         self._reader.start()
 
     def lines(self):
+        """The lines of its standard output as they come."""
         try:
             yield from self._process.stdout
         except BaseException:  # KeyboardInterrupt, or whoever reads has enough
-            self._stop()
+            self.stop()
+            while self._process.poll() is None:
+                try:
+                    self._process.communicate()
+                except KeyboardInterrupt:
+                    self.stop()
             raise
 
-    def _stop(self):
-        self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait()
-        except KeyboardInterrupt:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait()
+    def json_lines(self):
+        """The same, each read as JSON."""
+        return (json.loads(line) for line in self.lines() if line.strip())
 
-    def end(self, accepted):
+    def stop(self):
+        """Ctrl-C. The first finishes what runs, the second ends it at once; neither waits."""
+        self._process.send_signal(signal.SIGINT)
+
+    def end(self, accepted=(0,)):
+        """Waits for its end, once all lines are read, and returns its exit code. Error with what it said, if that is not one
+        of the accepted."""
         code = self._process.wait()
         self._reader.join()
+        self._process.stdout.close()
+        self._process.stderr.close()
         if code in accepted:
             return code
         said = [line.rstrip() for line in self._said if line.strip()]
         # The last line is the error; those before it are progress.
         text = said[-1] if said else f"it ended with exit code {code}"
-        raise _core.Error(text if text.startswith(self.name) else f"{self.name}: {text}")
+        raise _core.Error(text if text.startswith(self._name) else f"{self._name}: {text}")
 
 
-def run(program, *arguments, accepted=(0,)):
-    """The standard output of a program, as text. Error with what it said, if its exit code is not one of the accepted."""
-    child = _Child(program, arguments)
+def run(program, *arguments):
+    """The standard output of a program, as text. Error with what it said, if it fails."""
+    child = Child(program, *arguments)
     text = "".join(child.lines())
-    child.end(accepted)
+    child.end()
     return text
 
 
-def run_json(program, *arguments, accepted=(0,)):
+def run_json(program, *arguments):
     """The same, read as JSON."""
-    return json.loads(run(program, *arguments, accepted=accepted))
+    return json.loads(run(program, *arguments))
 
 
-def run_lines(program, *arguments, accepted=(0,)):
-    """The lines of a program's standard output as they come, each read as JSON."""
-    child = _Child(program, arguments)
-    for line in child.lines():
-        if line.strip():
-            yield json.loads(line)
-    child.end(accepted)
+def run_lines(program, *arguments):
+    """The lines of a program's standard output as they come, each read as JSON. Error as of run()."""
+    child = Child(program, *arguments)
+    yield from child.json_lines()
+    child.end()
 
 
 def options(**named):

@@ -1,0 +1,81 @@
+"""Tuning networks on this machine."""
+
+import os
+
+from . import models, programs
+from .progress import Progress, shown
+
+
+class Tuned:
+    """What `tune` found.
+
+    trials, failures, elapsed_s: of this run. tasks: of each kernel a dict: label, weight, trials, best_ns, untuned_ns, ….
+    network: the comparison of the whole network, tuned against untuned, in turns: "takes" ("fastest" or "untuned", what builds
+    take from now on), "why", "rounds" and, where it was timed, "untuned_ns", "tuned_ns", "ratio" and its 95% bounds
+    "ratio_interval"; None if it was not compared. build: of each kernel what a build takes and why.
+    stopped: whether on_progress or Ctrl-C ended it early.
+    """
+
+    def __init__(self, model, db, target, options, progress, last, stopped):
+        self._model, self._options = model, options
+        self.db, self.target, self.stopped = db, target, stopped
+        self.trials, self.failures, self.elapsed_s = progress.trials, progress.failures, progress.elapsed_s
+        self.tasks = progress.tasks
+        self.curve = progress.curve
+        self.network = last.get("network")
+        self.build = last.get("build", [])
+
+    @property
+    def speedup(self):
+        """How many times as fast the whole network became, as compared in turns; 1.0 where builds stay untuned; None if it was
+        not timed."""
+        if not self.network or "ratio" not in self.network:
+            return None
+        return 1 / self.network["ratio"] if self.network["takes"] == "fastest" else 1.0
+
+    def compile(self, **options):
+        """The tuned network as a Model: tf.compile with this database and the options of the tuning run."""
+        return models.compile(self._model, self.target, self.db, **{**self._options, **options})
+
+    def __repr__(self):
+        gain = f", {self.speedup:.3g} times as fast" if self.speedup else ""
+        return f"<Tuned {self.trials} trials in {self.elapsed_s:.0f} s{gain}>"
+
+
+def tune(model, db, minutes=None, on_progress=None, *, trials=None, target="host", threads=1, dims=None, at=None, inputs=None,
+         allow=None, strategy=None, seed=None, until_gain=None, device_class=None, without_sandbox=None, builders=None,
+         progress=True):
+    """Finds the fastest schedules of a network's kernels by measuring candidates on this machine: `tf.tune("net.onnx",
+    "tune.db", minutes=5)`.
+
+    model, target, threads, dims, at, inputs, allow: as of `compile`.
+    db: database FILE that keeps what is measured; made if it is not there. A later run goes on where this one ended.
+    minutes: time budget; trials: most candidates; until_gain: stop once the expected gain a minute is below this percentage of
+        the network's time. Without any of them: 1000 trials.
+    on_progress: called about once a second with a Progress; if it returns False, tuning ends after what runs.
+    strategy: "evolutionary", "random", "grid", "annealing" or "ansor". seed: of the search.
+    device_class: under which measurements are stored ("local"). without_sandbox, builders: as of `tuner tune`.
+    progress: show it: one line on a terminal, a curve in a notebook.
+
+    Returns a Tuned. Ctrl-C finishes running trials and raises KeyboardInterrupt; all that was measured is kept. Error: the
+    network cannot be built, the database is in use by another tuner, or this machine cannot measure.
+    """
+    stand = Progress(trials)
+    last = {}
+    stopped = False
+    with models.model_file(model) as path, shown(stand, progress) as show:
+        child = programs.Child(
+            "tuner", "tune", path, "--db", os.fspath(db), "--json",
+            *programs.options(target=target, minutes=minutes, trials=trials, threads=threads, strategy=strategy, seed=seed,
+                              until_gain=until_gain, device_class=device_class, without_sandbox=without_sandbox,
+                              builders=builders),
+            *programs.network_options(dims, at, inputs, allow))
+        for last in child.json_lines():
+            stand.update(last)
+            show()
+            if on_progress and on_progress(stand) is False and not stopped:
+                stopped = True
+                child.stop()
+        child.end(accepted=(0, 130) if stopped else (0,))
+    options = {"threads": threads, "dims": dims, "at": at, "inputs": inputs, "allow": allow}
+    return Tuned(model, db, target, options, stand, last, stopped)
