@@ -154,6 +154,10 @@ Server::~Server() {
   stop(absl::ZeroDuration());
 }
 
+std::shared_ptr<grpc::Channel> Server::in_process_channel() {
+  return server_->InProcessChannel(grpc::ChannelArguments());
+}
+
 void Server::stop(absl::Duration grace) {
   if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService()) health->Shutdown();
   server_->Shutdown(deadline_in(grace));

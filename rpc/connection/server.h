@@ -14,6 +14,7 @@
 #include "rpc/connection/endpoint.h"
 
 namespace grpc {
+class Channel;
 class Server;
 class Service;
 }  // namespace grpc
@@ -55,6 +56,9 @@ class Server {
   ~Server();
   // Where it listens, with the real port.
   const Endpoint& endpoint() const { return endpoint_; }
+  // To its services from within this process, without a connection. Whoever calls there has checked who may
+  // (rpc/access/local_caller.h).
+  std::shared_ptr<grpc::Channel> in_process_channel();
   // Is no longer healthy, accepts nothing new, gives what runs `grace` to finish, then cancels it. Returns
   // when all is over.
   void stop(absl::Duration grace);

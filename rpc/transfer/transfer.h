@@ -46,8 +46,10 @@ struct Received {
 // thread-safe.
 class Assembler {
  public:
-  explicit Assembler(uint64_t max_bytes = kMaxArtifactBytes) : max_bytes_(max_bytes) {}
-  // INVALID_ARGUMENT: no digest in the first chunk, none of the content in a later one, or more than
+  enum class Digests { kNeeded, kWhereGiven };
+  explicit Assembler(uint64_t max_bytes = kMaxArtifactBytes, Digests digests = Digests::kNeeded)
+      : max_bytes_(max_bytes), may_lack_digest_(digests == Digests::kWhereGiven) {}
+  // INVALID_ARGUMENT: no digest in the first chunk that needs one, none of the content in a later one, or more than
   // announced. RESOURCE_EXHAUSTED: too large.
   absl::Status add(const Chunk& chunk);
   // The whole artifact, verified. INVALID_ARGUMENT: bytes are missing, or the digest is another.
@@ -55,6 +57,8 @@ class Assembler {
 
  private:
   const uint64_t max_bytes_;
+  const bool may_lack_digest_;
+  bool checks_ = true;  // the sender has said what it is to be
   bool started_ = false;
   uint64_t size_bytes_ = 0;
   Received received_;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/cli/exit_code.h"
@@ -16,6 +17,7 @@
 #include "compiler/runtime/cpu_limit.h"
 #include "database/stores/open_store.h"
 #include "proto/config/v1/farm.pb.h"
+#include "rpc/connection/channel.h"
 #include "rpc/connection/ports.h"
 #include "rpc/connection/server.h"
 #include "rpc/daemon/daemon_log.h"
@@ -31,6 +33,7 @@
 #include "tuner/service/farm/farm_executor.h"
 #include "tuner/service/farm/tracker_watch.h"
 #include "tuner/service/installation.h"
+#include "tuner/web/web_server.h"
 
 namespace tf::tuner_cli {
 namespace {
@@ -47,6 +50,17 @@ std::string holder_name(const service::Installation& installation) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   return absl::StrCat("tuner ", host, ":", installation.id);
+}
+
+absl::StatusOr<std::unique_ptr<web::WebServer>> serve_http(
+    const Tuner& config, service::Daemon& daemon, const rpc::Endpoint& tracker,
+    const std::shared_ptr<rpc::Credentials>& credentials) {
+  TF_ASSIGN_OR_RETURN(const rpc::Endpoint listen, rpc::parse_endpoint(config.http()));
+  return web::WebServer::start({.listen = listen,
+                                .host_names = {config.http_names().begin(), config.http_names().end()},
+                                .tuner = daemon.in_process_channel(),
+                                .tracker = rpc::make_channel(tracker, credentials, rpc::Role::kTracker),
+                                .most_model_bytes = uint64_t{config.max_model_mib()} << 20});
 }
 
 absl::StatusOr<int> serve(const ServeArguments& arguments) {
@@ -93,8 +107,15 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
            .most_model_bytes = uint64_t{config.max_model_mib()} << 20,
            .queue = {.limits = {.in_all = config.max_waiting(), .of_each = config.max_waiting_each()}}},
           make_executor));
+  std::unique_ptr<web::WebServer> web;
+  if (!config.http().empty()) {
+    TF_ASSIGN_OR_RETURN(web, serve_http(config, *daemon, tracker, credentials));
+  }
   TF_ASSIGN_OR_RETURN(auto metrics, rpc::MetricsPage::start(config.metrics(), [&] {
                         std::vector<rpc::MetricFamily> families = daemon->metrics();
+                        if (web)
+                          for (rpc::MetricFamily& family : web->metrics())
+                            families.push_back(std::move(family));
                         for (rpc::MetricFamily& family : trials.families())
                           families.push_back(std::move(family));
                         return families;
@@ -102,6 +123,7 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
   rpc::log_configuration(absl::StrCat("listening on ", daemon->endpoint().text(), " (",
                                       credentials ? "mutual TLS" : "plain text, loopback only", ")"),
                          config);
+  if (web) spdlog::info(absl::StrCat("HTTP API and dashboard at http://", web->endpoint().text(), "/"));
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
   std::optional<service::TrackerWatch> watch(std::in_place, tracker, credentials);
@@ -116,9 +138,10 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
   } else {
     spdlog::error(absl::StrCat("stopping; jobs continue after a restart: ", ended.message()));
   }
-  daemon->stop();
-  watchdog.reset();  // these two look at the daemon
   metrics = nullptr;
+  web = nullptr;
+  daemon->stop();
+  watchdog.reset();  // it looks at the daemon
   daemon = nullptr;
   TF_RETURN_IF_ERROR(ended);
   return kExitOk;
@@ -140,6 +163,14 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       ->default_str(defaults.tracker());
   command->add_option("--listen", *flags.mutable_listen(), "HOST:PORT to listen on; port 0 picks a free one")
       ->default_str(defaults.listen());
+  command->add_option("--http", *flags.mutable_http(),
+                      "HOST:PORT of the HTTP API and the dashboard; plain text on loopback only [none]");
+  command->add_option_function<std::vector<std::string>>(
+      "--http-name",
+      [arguments](const std::vector<std::string>& names) {
+        *arguments->flags.mutable_http_names() = {names.begin(), names.end()};
+      },
+      "DNS name by which browsers may call it, besides its address and localhost; repeatable");
   command
       ->add_option_function<uint32_t>(
           "--builders", [arguments](uint32_t builders) { arguments->flags.set_builders(builders); },

@@ -72,6 +72,10 @@ const rpc::Endpoint& Daemon::endpoint() const {
   return parts_->server->endpoint();
 }
 
+std::shared_ptr<grpc::Channel> Daemon::in_process_channel() {
+  return parts_->server->in_process_channel();
+}
+
 std::vector<rpc::MetricFamily> Daemon::metrics() {
   return {rpc::by_label(rpc::gauge("tunefarm_tuner_jobs",
                                    "jobs by state: queued, running, paused, done, failed or cancelled", 0),

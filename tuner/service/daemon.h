@@ -13,6 +13,10 @@
 #include "rpc/transfer/transfer.h"
 #include "tuner/service/jobs/job_queue.h"
 
+namespace grpc {
+class Channel;
+}
+
 namespace tf::rpc {
 class Credentials;
 }
@@ -45,6 +49,8 @@ class Daemon {
   ~Daemon();
   // With the real port.
   const rpc::Endpoint& endpoint() const;
+  // To its services from within this process (rpc::Server::in_process_channel).
+  std::shared_ptr<grpc::Channel> in_process_channel();
   // What it shows Prometheus of its jobs, read through their lock. Thread-safe.
   std::vector<rpc::MetricFamily> metrics();
   // What is being measured is finished and recorded, the jobs are left queued for the next process, all calls

@@ -146,7 +146,7 @@ class TunerService final : public pb::Tuner::Service {
                                               rpc::TransferBudget::Transfer& transfer,
                                               const std::string& submitter) {
     pb::SubmitRequest request;
-    rpc::Assembler assembler(most_model_bytes_);
+    rpc::Assembler assembler(most_model_bytes_, rpc::Assembler::Digests::kWhereGiven);
     for (bool is_first = true;; is_first = false) {
       TF_ASSIGN_OR_RETURN(const bool came, read(transfer, reader, request));
       if (!came) break;
