@@ -26,6 +26,7 @@ find_library(TF_PROMETHEUS_CORE prometheus-cpp-core REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(CURL REQUIRED)
 
 # LLVM 19.1, by its shared library; lld's archives link against the same one. Found by its own path, so that an
 # older default LLVM beside it does no harm.

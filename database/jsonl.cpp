@@ -193,6 +193,28 @@ absl::Status check_jsonl_text(const std::string& path, const std::string& text) 
   return check_lines(path, text, {}).status();
 }
 
+absl::StatusOr<JsonRecords> parse_jsonl_text(const std::string& path, const std::string& text) {
+  TF_RETURN_IF_ERROR(check_jsonl_text(path, text));
+  JsonRecords records;
+  TF_RETURN_IF_ERROR(for_each_record(path, text, [&](const JsonLine& line) {
+    if (const auto* workload = std::get_if<Workload>(&line)) records.workloads.push_back(*workload);
+    if (const auto* measurement = std::get_if<Measurement>(&line))
+      records.measurements.push_back(*measurement);
+    if (const auto* verdict = std::get_if<NetworkVerdict>(&line)) records.verdicts.push_back(*verdict);
+    return absl::OkStatus();
+  }));
+  return records;
+}
+
+std::string jsonl_text(const JsonRecords& records) {
+  std::string text = to_json(JsonHeader{}) + "\n";
+  for (const Workload& workload : records.workloads) absl::StrAppend(&text, to_json(workload), "\n");
+  for (const Measurement& measurement : records.measurements)
+    absl::StrAppend(&text, to_json_with_bounds(measurement), "\n");
+  for (const NetworkVerdict& verdict : records.verdicts) absl::StrAppend(&text, to_json(verdict), "\n");
+  return text;
+}
+
 absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& store) {
   TF_ASSIGN_OR_RETURN(const std::string text, read_file(path));
   return import_jsonl_text(path, text, store);

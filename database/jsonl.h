@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,7 +41,17 @@ absl::StatusOr<TransferCounts> import_jsonl(const std::string& path, Store& stor
 // The same of what was read of it.
 absl::StatusOr<TransferCounts> import_jsonl_text(const std::string& path, const std::string& text,
                                                  Store& store);
-// Whether that would succeed with a store that is empty, as far as the text goes.
+// What a file with that text holds, if each of its lines can be inserted. Errors of import_jsonl.
+struct JsonRecords {
+  std::vector<Workload> workloads;
+  std::vector<Measurement> measurements;
+  std::vector<NetworkVerdict> verdicts;
+};
+absl::StatusOr<JsonRecords> parse_jsonl_text(const std::string& path, const std::string& text);
+// The text of such a file: as export_jsonl orders it.
+std::string jsonl_text(const JsonRecords& records);
+
+// Whether import_jsonl_text would succeed with a store that is empty, as far as the text goes.
 absl::Status check_jsonl_text(const std::string& path, const std::string& text);
 
 extern const StoreScheme kJsonLines;

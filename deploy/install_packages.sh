@@ -16,7 +16,7 @@ packages=(
   # farm
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libssl-dev libseccomp-dev prometheus-cpp-dev
   # search, storage, models
-  libxgboost-dev libsqlite3-dev libonnx-dev libonnx-testdata
+  libxgboost-dev libsqlite3-dev libcurl4-openssl-dev libonnx-dev libonnx-testdata
   # vocabulary
   libabsl-dev libboost1.81-dev nlohmann-json3-dev libcli11-dev libspdlog-dev
   # the Python module

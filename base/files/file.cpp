@@ -88,8 +88,10 @@ absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_byte
     return absl::FailedPreconditionError(
         absl::StrCat("cannot read ", path, ": it is a device; give a file or a pipe"));
   const auto too_long = [&] {
+    const bool is_small = most_bytes < (1 << 20);
     return absl::FailedPreconditionError(
-        absl::StrCat("cannot read ", path, ": it is larger than the limit of ", most_bytes >> 20, " MiB"));
+        absl::StrCat("cannot read ", path, ": it is larger than the limit of ",
+                     is_small ? most_bytes : most_bytes >> 20, is_small ? " bytes" : " MiB"));
   };
   if (S_ISREG(there.st_mode) && there.st_size > most_bytes) return too_long();
   std::string bytes;

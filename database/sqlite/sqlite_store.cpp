@@ -23,6 +23,7 @@
 #include "database/sqlite/sqlite_connection.h"
 #include "database/sqlite/sqlite_rows.h"
 #include "database/sqlite/transaction.h"
+#include "database/sqlite/writable_file.h"
 #include "database/store_errors.h"
 
 namespace tf::database {
@@ -285,20 +286,26 @@ const StoreScheme kSqlite = {
     .open_store = [](const std::string& path,
                      const WriteOptions& write) { return open_sqlite_store(path, {.write = write}); }};
 
-absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
-                                                         const SqliteOptions& options) {
+absl::StatusOr<WritableFile> open_writable_file(const std::string& path, const std::string& locked_remedy) {
   // SQLite takes it for a database that nobody keeps.
   if (path.empty()) return absl::InvalidArgumentError("the path of the database is empty: give --db FILE");
   TF_RETURN_IF_ERROR(check_local_file_system(path));
   TF_RETURN_IF_ERROR(check_ours(path));
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, FileLock::acquire(path, options.write.locked_remedy));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, FileLock::acquire(path, locked_remedy));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> writer, Connection::open(path, Access::kWrite));
   TF_ASSIGN_OR_RETURN(SchemaState state, schema_state(*writer));
   TF_RETURN_IF_ERROR(failpoint("database.opened"));
   TF_RETURN_IF_ERROR(prepare_for_writing(*writer, state));
   TF_RETURN_IF_ERROR(failpoint("database.prepared"));
+  return WritableFile{std::move(lock), std::move(writer)};
+}
+
+absl::StatusOr<std::unique_ptr<Store>> open_sqlite_store(const std::string& path,
+                                                         const SqliteOptions& options) {
+  TF_ASSIGN_OR_RETURN(WritableFile file, open_writable_file(path, options.write.locked_remedy));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, Connection::open(path, Access::kReadOnly));
-  return std::make_unique<FileStore>(std::move(lock), std::move(writer), std::move(reader), options);
+  return std::make_unique<FileStore>(std::move(file.lock), std::move(file.connection), std::move(reader),
+                                     options);
 }
 
 std::unique_ptr<Store> make_memory_store() {

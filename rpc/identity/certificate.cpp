@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/remedy.h"
 #include "rpc/access/refusal.h"
+#include "rpc/identity/public_key.h"
 
 namespace tf::rpc {
 namespace {
@@ -153,14 +154,7 @@ absl::Status Certificate::check_issued_by(const Certificate& ca, absl::Time now)
 }
 
 absl::Status Certificate::check_signature(std::string_view message, std::string_view signature) const {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  const bool good = EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr,
-                                         X509_get0_pubkey(certificate_.get())) == 1 &&
-                    EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()),
-                                     signature.size(), reinterpret_cast<const unsigned char*>(message.data()),
-                                     message.size()) == 1;
-  if (good) return absl::OkStatus();
-  openssl_reason();  // only clears it: it names no reason that people could use
+  if (is_signature(X509_get0_pubkey(certificate_.get()), message, signature)) return absl::OkStatus();
   return absl::UnauthenticatedError("the signature does not match this certificate's key");
 }
 

@@ -74,6 +74,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
        {"base", "proto", "database", "compiler/tensor", "compiler/target", "compiler/schedule",
         "compiler/recipes", "compiler/passes", "compiler/graph", "compiler/driver", "compiler/records",
         "tuner/space", "tuner/model", "tuner/search", "tuner/measure"}},
+      {"tuner/record_sets", {"base", "rpc", "database", "compiler/schedule"}},
       {"tuner/service",
        {"base", "proto", "rpc", "database", "database/remote", "database/stores", "tuner/search",
         "compiler/tensor", "compiler/target", "compiler/schedule", "compiler/recipes", "compiler/graph",
@@ -99,6 +100,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
         "tuner/session",
         "database/stores",
         "tuner/service",
+        "tuner/record_sets",
         "tuner/web"}},
   };
   return edges;

@@ -30,6 +30,7 @@
 #include "compiler/tensor/layout_name.h"
 #include "database/follow_verdict.h"
 #include "database/jsonl.h"
+#include "database/sqlite/record_sets.h"
 #include "database/sqlite/sqlite_store.h"
 #include "database/stores/open_store.h"
 #include "tuner/cli/commands.h"
@@ -61,7 +62,8 @@ struct TransferArguments {
 struct Answer {
   database::Workload workload;
   database::Measurement measurement;
-  std::optional<database::Why> why;  // a build takes it; nothing: of the fastest, whatever a build takes
+  std::vector<database::SetEntry> sets;  // that have it, of the databases
+  std::optional<database::Why> why;      // a build takes it; nothing: of the fastest, whatever a build takes
   double gflops() const { return workload.flops / *measurement.median_ns(); }
 };
 
@@ -87,6 +89,11 @@ json to_json(const Answer& answer) {
               {"schedule", m.schedule},
               {"record", record_digest(m).hex()},
               {"measured_unix_ns", m.finished_unix_ns}};
+  for (const database::SetEntry& set : answer.sets)
+    out["sets"].push_back({{"set", set.name},
+                           {"version", set.version},
+                           {"signer", set.signer.hex()},
+                           {"brought", set.brought}});
   if (answer.why) out["why"] = why_name(*answer.why);
   return out;
 }
@@ -218,19 +225,35 @@ absl::StatusOr<std::vector<Answer>> find_best(const BestArguments& arguments) {
     if (top.empty() || !(top[0].problem == problem)) continue;
     TF_ASSIGN_OR_RETURN(database::Workload workload, records->find_workload(problem.workload.hex()));
     for (database::Measurement& measurement : top)
-      if (is_readable(measurement)) answers.push_back({workload, std::move(measurement), why});
+      if (is_readable(measurement)) answers.push_back({workload, std::move(measurement), {}, why});
   }
   return answers;
 }
 
+// Which pulled sets the records are of; other databases than files know of none.
+absl::Status name_sets(const std::vector<std::string>& databases, std::vector<Answer>& answers) {
+  std::vector<Digest> records;
+  for (const Answer& answer : answers) records.push_back(record_digest(answer.measurement));
+  for (const std::string& database : databases) {
+    const std::optional<std::string> file = database::sqlite_file(database);
+    if (!file) continue;
+    TF_ASSIGN_OR_RETURN(const auto sets, database::sets_of_records(*file, records));
+    for (size_t i = 0; i < answers.size(); ++i)
+      if (const auto found = sets.find(records[i]); found != sets.end())
+        answers[i].sets.insert(answers[i].sets.end(), found->second.begin(), found->second.end());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int> run_best(const BestArguments& arguments) {
-  TF_ASSIGN_OR_RETURN(const std::vector<Answer> answers, find_best(arguments));
+  TF_ASSIGN_OR_RETURN(std::vector<Answer> answers, find_best(arguments));
   if (answers.empty())
     return absl::NotFoundError(absl::StrCat(absl::StrJoin(arguments.databases, ", "),
                                             arguments.databases.size() == 1 ? " has" : " have",
                                             " no measured schedule that matches; tune it first, or relax "
                                             "--target, --device, --threads or --allow"));
   if (arguments.json) {
+    TF_RETURN_IF_ERROR(name_sets(arguments.databases, answers));
     json all = json::array();
     for (const Answer& answer : answers) all.push_back(to_json(answer));
     std::printf("%s\n", json_text(all, 1).c_str());
