@@ -28,5 +28,13 @@ T value(absl::StatusOr<T> result) {
   check(result.status());
   return *std::move(result);
 }
+// What the function gives, an absl::StatusOr, while others have the GIL.
+template <typename F>
+auto without_gil(F function) {
+  return value([&] {
+    const pybind11::gil_scoped_release released;
+    return function();
+  }());
+}
 
 }  // namespace tf::python

@@ -150,6 +150,7 @@ void add_problem(py::module_& module) {
       .def_property_readonly("workload", &Problem::workload)
       .def_property_readonly("target", &Problem::target)
       .def_property_readonly("key", &Problem::key)
+      .def_property_readonly("threads", [](const Problem& problem) { return problem.spec().threads; })
       .def_property_readonly("inputs", &Problem::inputs)
       .def_property_readonly("outputs", &Problem::outputs)
       .def_property_readonly("flops", &Problem::flops)

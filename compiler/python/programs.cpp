@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "base/digest.h"
+#include "base/status.h"
 #include "base/unix_time.h"
 #include "compiler/driver/wire.h"
 #include "compiler/python/errors.h"
@@ -31,14 +32,6 @@ constexpr int64_t kRunTimeoutNs = 10'000'000'000;
 // The numbers of outcomes are those of records.
 static_assert(static_cast<int>(database::Outcome::kOk) == farm::OUTCOME_OK);
 static_assert(static_cast<int>(database::Outcome::kOutOfMemory) == farm::OUTCOME_OUT_OF_MEMORY);
-
-// A status of a call without the GIL, as an exception.
-template <typename T>
-T taken(absl::StatusOr<T> result) {
-  if (result.ok()) return *std::move(result);
-  const py::gil_scoped_acquire held;
-  raise(result.status());
-}
 
 farm::Trial trial_of(const Problem& problem, const Artifact& candidate, const Artifact* reference,
                      const MeasureOptions& options) {
@@ -94,89 +87,87 @@ database::Measurement record_of(const Problem& problem, const std::string& sched
 
 }  // namespace
 
-Programs::Programs(const std::string& folder) : folder_(folder) {
+absl::StatusOr<std::unique_ptr<Programs>> Programs::open(const std::string& folder) {
   for (const char* name : {"build_worker", "trial_worker"}) {
     std::error_code error;
     if (!std::filesystem::exists(folder + "/" + name, error))
-      check(
-          absl::NotFoundError(absl::StrCat("there is no ", name, " in ", folder,
-                                           ": set TUNEFARM_PROGRAMS to the folder of Tunefarm's programs")));
+      return absl::NotFoundError(
+          absl::StrCat("there is no ", name, " in ", folder,
+                       ": set TUNEFARM_PROGRAMS to the folder of Tunefarm's programs"));
   }
-  pool_ = value(driver::BuildPool::create(
-      {.workers = std::max(1, tf_usable_cpus()), .worker_path = folder + "/build_worker"}));
+  TF_ASSIGN_OR_RETURN(auto pool, driver::BuildPool::create({.workers = std::max(1, tf_usable_cpus()),
+                                                            .worker_path = folder + "/build_worker"}));
+  return std::unique_ptr<Programs>(new Programs(folder, std::move(pool)));
 }
 
-proto::BuildReply Programs::ask(const proto::BuildRequest& request) {
-  proto::BuildReply reply = taken(pool_->build(request));
-  if (reply.code() != 0)
-    taken<int>(absl::Status(static_cast<absl::StatusCode>(reply.code()), reply.message()));
+absl::StatusOr<proto::BuildReply> Programs::ask(const proto::BuildRequest& request) {
+  TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool_->build(request));
+  if (reply.code() != 0) return absl::Status(static_cast<absl::StatusCode>(reply.code()), reply.message());
   return reply;
 }
 
-ArtifactRef Programs::built(const proto::BuildRequest& request) {
+absl::StatusOr<ArtifactRef> Programs::built(const proto::BuildRequest& request) {
   auto artifact = std::make_shared<Artifact>();
-  artifact->reply = ask(request);
+  TF_ASSIGN_OR_RETURN(artifact->reply, ask(request));
   artifact->bytes = artifact->reply.artifact().SerializeAsString();
   artifact->digest = sha256(artifact->bytes).hex();
   return artifact;
 }
 
-ArtifactRef Programs::build(const Problem& problem, const std::string& schedule) {
+absl::StatusOr<ArtifactRef> Programs::build(const Problem& problem, const std::string& schedule) {
   return built(driver::kernel_request(problem.spec(), problem.target(), schedule));
 }
 
-ArtifactRef Programs::reference(const Problem& problem) {
+absl::StatusOr<ArtifactRef> Programs::reference(const Problem& problem) {
   return built(driver::reference_request(problem.spec(), problem.target()));
 }
 
-std::pair<std::string, std::string> Programs::show(const Problem& problem, const std::string& schedule,
-                                                   bool assembly) {
+absl::StatusOr<std::string> Programs::show(const Problem& problem, const std::string& schedule,
+                                           bool assembly) {
   proto::BuildRequest request;
   *request.mutable_show()->mutable_kernel() =
       driver::kernel_request(problem.spec(), problem.target(), schedule).kernel();
   request.mutable_show()->set_ir(!assembly);
   request.mutable_show()->set_assembly(assembly);
-  proto::BuildReply reply = ask(request);
-  return {std::move(*reply.mutable_ir()), std::move(*reply.mutable_assembly())};
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(request));
+  return assembly ? reply.assembly() : reply.ir();
 }
 
-std::vector<std::pair<std::string, std::string>> Programs::passes(const Problem& problem,
-                                                                  const std::string& schedule,
-                                                                  const std::string& pass) {
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Programs::passes(const Problem& problem,
+                                                                                  const std::string& schedule,
+                                                                                  const std::string& pass) {
   proto::BuildRequest request;
   *request.mutable_show()->mutable_kernel() =
       driver::kernel_request(problem.spec(), problem.target(), schedule).kernel();
   request.mutable_show()->set_print_after(pass);
+  TF_ASSIGN_OR_RETURN(const proto::BuildReply reply, ask(request));
   std::vector<std::pair<std::string, std::string>> out;
-  for (const proto::PassOutput& output : ask(request).after_passes())
-    out.emplace_back(output.pass(), output.ir());
+  for (const proto::PassOutput& output : reply.after_passes()) out.emplace_back(output.pass(), output.ir());
   return out;
 }
 
-worker::Worker& Programs::sandbox() {
+absl::StatusOr<worker::Worker*> Programs::sandbox() {
   const std::scoped_lock lock(starting_);
-  if (sandbox_ == nullptr)
-    sandbox_ = taken(
-        worker::Worker::start({.program = folder_ + "/trial_worker", .sandbox = worker::kOwnCandidates}));
-  return *sandbox_;
+  if (sandbox_ == nullptr) {
+    TF_ASSIGN_OR_RETURN(sandbox_, worker::Worker::start({.program = folder_ + "/trial_worker",
+                                                         .sandbox = worker::kOwnCandidates}));
+  }
+  return sandbox_.get();
 }
 
-database::Measurement Programs::measure(const Problem& problem, const std::string& schedule,
-                                        const ArtifactRef& candidate, const ArtifactRef& reference,
-                                        const MeasureOptions& options) {
-  const farm::TrialResult result =
-      taken(sandbox().run(trial_of(problem, *candidate, reference.get(), options), candidate->bytes,
-                          reference ? reference->bytes : std::string()));
-  return record_of(problem, schedule, *candidate, options, result);
+absl::StatusOr<database::Measurement> Programs::measure(const Problem& problem, const std::string& schedule,
+                                                        const Artifact& candidate, const Artifact* reference,
+                                                        const MeasureOptions& options) {
+  TF_ASSIGN_OR_RETURN(worker::Worker* const worker, sandbox());
+  TF_ASSIGN_OR_RETURN(const farm::TrialResult result,
+                      worker->run(trial_of(problem, candidate, reference, options), candidate.bytes,
+                                  reference != nullptr ? reference->bytes : std::string()));
+  return record_of(problem, schedule, candidate, options, result);
 }
 
 void add_programs(py::module_& module) {
-  using Released = py::call_guard<py::gil_scoped_release>;
-  py::class_<Artifact, std::shared_ptr<Artifact>>(module, "Artifact")
+  py::class_<Artifact, ArtifactRef>(module, "Artifact")
       .def_property_readonly("size_bytes", [](const Artifact& artifact) { return artifact.bytes.size(); })
-      .def_property_readonly(
-          "tolerance",
-          [](const Artifact& artifact) { return artifact.reply.artifact().manifest().tolerance(); })
       .def(
           "load",
           [](const Artifact& artifact, int threads) {
@@ -184,34 +175,45 @@ void add_programs(py::module_& module) {
           },
           py::arg("threads"));
   py::class_<Programs>(module, "Programs")
-      .def(py::init<const std::string&>(), py::arg("folder"))
+      .def(py::init([](const std::string& folder) { return value(Programs::open(folder)); }),
+           py::arg("folder"))
       .def(
           "build",
           [](Programs& programs, const Problem& problem, const std::string& schedule) {
-            return std::const_pointer_cast<Artifact>(programs.build(problem, schedule));
+            return without_gil([&] { return programs.build(problem, schedule); });
           },
-          py::arg("problem"), py::arg("schedule"), Released())
+          py::arg("problem"), py::arg("schedule"))
       .def(
           "reference",
           [](Programs& programs, const Problem& problem) {
-            return std::const_pointer_cast<Artifact>(programs.reference(problem));
+            return without_gil([&] { return programs.reference(problem); });
           },
-          py::arg("problem"), Released())
-      .def("show", &Programs::show, py::arg("problem"), py::arg("schedule"), py::arg("assembly"), Released())
-      .def("passes", &Programs::passes, py::arg("problem"), py::arg("schedule"), py::arg("print_after"),
-           Released())
+          py::arg("problem"))
+      .def(
+          "show",
+          [](Programs& programs, const Problem& problem, const std::string& schedule, bool assembly) {
+            return without_gil([&] { return programs.show(problem, schedule, assembly); });
+          },
+          py::arg("problem"), py::arg("schedule"), py::arg("assembly"))
+      .def(
+          "passes",
+          [](Programs& programs, const Problem& problem, const std::string& schedule,
+             const std::string& pass) {
+            return without_gil([&] { return programs.passes(problem, schedule, pass); });
+          },
+          py::arg("problem"), py::arg("schedule"), py::arg("print_after"))
       .def(
           "measure",
           [](Programs& programs, const Problem& problem, const std::string& schedule,
-             const std::shared_ptr<Artifact>& candidate, const std::shared_ptr<Artifact>& reference,
-             uint32_t samples, double seconds, const std::string& sketch_hash,
-             const std::vector<int64_t>& choices) {
-            return programs.measure(
-                problem, schedule, candidate, reference,
-                {.samples = samples, .seconds = seconds, .sketch_hash = sketch_hash, .choices = choices});
+             const ArtifactRef& candidate, const ArtifactRef& reference, uint32_t samples, double seconds,
+             const std::string& sketch_hash, const std::vector<int64_t>& choices) {
+            const MeasureOptions options = {
+                .samples = samples, .seconds = seconds, .sketch_hash = sketch_hash, .choices = choices};
+            return without_gil(
+                [&] { return programs.measure(problem, schedule, *candidate, reference.get(), options); });
           },
           py::arg("problem"), py::arg("schedule"), py::arg("candidate"), py::arg("reference"),
-          py::arg("samples"), py::arg("seconds"), py::arg("sketch_hash"), py::arg("choices"), Released());
+          py::arg("samples"), py::arg("seconds"), py::arg("sketch_hash"), py::arg("choices"));
 }
 
 }  // namespace tf::python

@@ -8,8 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/python/kernel.h"
 #include "compiler/python/problem.h"
@@ -19,13 +21,13 @@
 
 namespace tf::python {
 
-// A compiled kernel as its build gave it. Immutable.
+// A compiled kernel as its build gave it.
 struct Artifact {
   tunefarm::kernel::v1::BuildReply reply;
   std::string bytes;  // of reply.artifact(), serialized
   std::string digest;
 };
-using ArtifactRef = std::shared_ptr<const Artifact>;
+using ArtifactRef = std::shared_ptr<Artifact>;
 
 struct MeasureOptions {
   uint32_t samples = 12;    // at most
@@ -34,35 +36,37 @@ struct MeasureOptions {
   std::vector<int64_t> choices;
 };
 
-// Thread-safe; all calls but those of constructors run without the GIL.
+// Thread-safe.
 class Programs {
  public:
-  // FileNotFoundError: the folder lacks a program.
-  explicit Programs(const std::string& folder);
+  // NOT_FOUND: the folder lacks a program.
+  static absl::StatusOr<std::unique_ptr<Programs>> open(const std::string& folder);
 
-  // A schedule's kernel. IllegalStep; Error: it does not compile.
-  ArtifactRef build(const Problem& problem, const std::string& schedule);
+  // A schedule's kernel. Errors as what driver::build says of it.
+  absl::StatusOr<ArtifactRef> build(const Problem& problem, const std::string& schedule);
   // Plain loops, which tell the right answers.
-  ArtifactRef reference(const Problem& problem);
-  // The loop IR after the last pass and, if asked for, the assembly.
-  std::pair<std::string, std::string> show(const Problem& problem, const std::string& schedule,
-                                           bool assembly);
-  // Of each pass, its name and the loop IR after it.
-  std::vector<std::pair<std::string, std::string>> passes(const Problem& problem, const std::string& schedule,
-                                                          const std::string& pass);
+  absl::StatusOr<ArtifactRef> reference(const Problem& problem);
+  // The loop IR after the last pass, or the assembly.
+  absl::StatusOr<std::string> show(const Problem& problem, const std::string& schedule, bool assembly);
+  // Of each pass, or the one that is named, its name and the loop IR after it.
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> passes(const Problem& problem,
+                                                                          const std::string& schedule,
+                                                                          const std::string& pass);
   // Times the candidate in the sandbox on this machine, and checks its answers, unless there is no reference. The outcome is
-  // part of the result. Error: this machine could not measure.
-  database::Measurement measure(const Problem& problem, const std::string& schedule,
-                                const ArtifactRef& candidate, const ArtifactRef& reference,
-                                const MeasureOptions& options);
+  // part of the result. Errors: this machine could not measure.
+  absl::StatusOr<database::Measurement> measure(const Problem& problem, const std::string& schedule,
+                                                const Artifact& candidate, const Artifact* reference,
+                                                const MeasureOptions& options);
 
  private:
-  ArtifactRef built(const tunefarm::kernel::v1::BuildRequest& request);
-  tunefarm::kernel::v1::BuildReply ask(const tunefarm::kernel::v1::BuildRequest& request);
-  worker::Worker& sandbox();
+  Programs(std::string folder, std::unique_ptr<driver::BuildPool> pool)
+      : folder_(std::move(folder)), pool_(std::move(pool)) {}
+  absl::StatusOr<ArtifactRef> built(const tunefarm::kernel::v1::BuildRequest& request);
+  absl::StatusOr<tunefarm::kernel::v1::BuildReply> ask(const tunefarm::kernel::v1::BuildRequest& request);
+  absl::StatusOr<worker::Worker*> sandbox();
 
   const std::string folder_;
-  std::unique_ptr<driver::BuildPool> pool_;
+  const std::unique_ptr<driver::BuildPool> pool_;
   std::mutex starting_;
   std::unique_ptr<worker::Worker> sandbox_;  // made when it is first used
 };

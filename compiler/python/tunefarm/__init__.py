@@ -6,11 +6,21 @@
 """
 
 from ._core import Error, IllegalStep
+from .dtypes import dtype_name, numpy_dtype
+from .expressions import Expr, Reduction, Tensor, compute, constant, placeholder, reduce_axis
 from .farm import Farm, Job
+from .functions import (abs, atan, ceil, clip, copysign, cos, erf, exp, expm1, floor, fma, fmod, log, log1p, max, maximum, min,
+                        minimum, pow, prod, round, rsqrt, select, sigmoid, sin, sqrt, sum, tanh)
 from .models import Model, TensorInfo, aligned, compile, empty, zoo
 from .progress import Progress
+from .recipes import Choice, Recipe, TunedKernel, choice, recipe, tune_kernel
 from .recorded import best, records
+from .schedules import Kernel, Loop, Measurement, Schedule, Stage
 from .tuning import Tuned, tune
+from .workloads import Workload
 
-__all__ = ["Error", "Farm", "IllegalStep", "Job", "Model", "Progress", "TensorInfo", "Tuned", "aligned", "best", "compile",
-           "empty", "records", "tune", "zoo"]
+# What hides a name of Python's own is not for `import *`.
+__all__ = ["Choice", "Error", "Expr", "Farm", "IllegalStep", "Job", "Kernel", "Loop", "Measurement", "Model", "Progress", "Recipe",
+           "Reduction", "Schedule", "Stage", "Tensor", "TensorInfo", "Tuned", "TunedKernel", "Workload", "aligned", "best",
+           "choice", "clip", "compute", "constant", "dtype_name", "empty", "maximum", "minimum", "numpy_dtype", "placeholder",
+           "recipe", "records", "reduce_axis", "select", "tune", "tune_kernel", "zoo"]

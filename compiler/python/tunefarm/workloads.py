@@ -1,0 +1,113 @@
+"""Workloads: kernels as values, by what they compute."""
+
+from . import _core
+from .expressions import Tensor
+from .models import TensorInfo
+from .schedules import Schedule
+
+
+class Workload:
+    """What a kernel computes: from tensors, `tf.Workload(out)`, or from its text, `tf.Workload.parse(text)`.
+
+    outputs: one tensor, or several. label: for people; the names of the outputs, if none is given.
+    `str(workload)` is its canonical text, in which inputs are p0, p1, … and stages t0, t1, …, in the order in which they were
+    made; `name_of(tensor)` tells which is which. ValueError: it is none, as of an output that is no stage.
+    """
+
+    def __init__(self, *outputs, label=None):
+        if not outputs or not all(isinstance(output, Tensor) for output in outputs):
+            raise TypeError("outputs of a workload are tensors that compute() made")
+        if inputs := [output for output in outputs if output.is_input]:
+            raise ValueError(f"'{inputs[0].name}' is an input: an output is a tensor that compute() made")
+        tensors, waiting = set(), list(outputs)
+        while waiting:
+            tensor = waiting.pop()
+            if tensor not in tensors:
+                tensors.add(tensor)
+                waiting += tensor._reads
+        ordered = sorted(tensors, key=lambda tensor: tensor._id)
+        inputs = [tensor for tensor in ordered if tensor.is_input]
+        stages = [tensor for tensor in ordered if not tensor.is_input]
+        lines = ["workload v1", *(tensor._line for tensor in inputs + stages),
+                 "output " + ", ".join(output._text for output in outputs)]
+        self._names = {tensor: f"{letter}{place}" for letter, group in (("p", inputs), ("t", stages))
+                       for place, tensor in enumerate(group)}
+        self._set("\n".join(lines) + "\n", {}, label or "+".join(output.name for output in outputs))
+        self.inputs = [TensorInfo(t.name, t.dtype, t.shape, (None,) * len(t.shape)) for t in inputs]
+        self.outputs = [TensorInfo(t.name, t.dtype, t.shape, (None,) * len(t.shape)) for t in outputs]
+
+    @classmethod
+    def parse(cls, text, label="", **sizes):
+        """The workload of a text (docs/reference/languages/workload.md), as `compiler show --workload` prints it. sizes: a value
+        for each of its named dimensions, d0=8. ValueError with line and column."""
+        made = cls.__new__(cls)
+        made._names = {}
+        made._set(text, sizes, label)
+        for kind in ("inputs", "outputs"):
+            setattr(made, kind, [TensorInfo(info["name"], info["dtype"], info["shape"], (None,) * len(info["shape"]))
+                                 for info in getattr(made._problem(), kind)])
+        return made
+
+    def _set(self, text, sizes, label):
+        self.label = label
+        self._sizes = sizes
+        self._given = text
+        self._problems = {}
+        self.text = _core.canonical_workload(text)
+        self._problem()
+
+    def _problem(self, target="host", threads=1, allow=()):
+        allow = (allow,) if isinstance(allow, str) else tuple(allow)
+        key = (target, threads, allow)
+        if key not in self._problems:
+            self._problems[key] = _core.Problem(self._given, self._sizes, target, threads, list(allow), self.label)
+        return self._problems[key]
+
+    @property
+    def key(self):
+        """SHA-256 of the canonical text, hexadecimal: what names it in databases."""
+        return self._problem().key
+
+    @property
+    def flops(self):
+        """Floating-point operations of one run; a fused multiply-add counts as two."""
+        return self._problem().flops
+
+    @property
+    def bytes(self):
+        """Bytes that one run has to move: each input and output once."""
+        return self._problem().bytes
+
+    def name_of(self, tensor):
+        """The name of a tensor, or a name as it is, in the canonical text: "p0", "t1"."""
+        if not isinstance(tensor, Tensor):
+            return tensor
+        try:
+            return self._names[tensor]
+        except KeyError:
+            raise ValueError(f"{tensor!r} is not part of this workload") from None
+
+    def schedule(self, target="host", threads=1, allow=(), text=None):
+        """A Schedule of it: without steps, or with those of a text (docs/reference/languages/schedule.md).
+
+        target: "host", or as of `compile`. threads: that parallel loops have. allow: as of `compile`. ValueError; IllegalStep.
+        """
+        problem = self._problem(target, threads, allow)
+        return Schedule(self, problem, "schedule v1\n" if text is None else problem.checked(text))
+
+    def default_schedule(self, target="host", threads=1, allow=()):
+        """The schedule that the compiler takes where nothing was tuned."""
+        problem = self._problem(target, threads, allow)
+        return Schedule(self, problem, problem.default_schedule())
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        return f"<Workload {self.label or self.key[:12]}: {len(self.inputs)} inputs, {self.flops:.3g} FLOP>"
+
+    def __eq__(self, other):
+        return isinstance(other, Workload) and (self.text, self._sizes) == (other.text, other._sizes)
+
+    def __hash__(self):
+        return hash(self.text)
