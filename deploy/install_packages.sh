@@ -4,6 +4,7 @@
 #   --cross            also what runs code for aarch64 and armv7 here: a cross compiler each and qemu (400 MB), for models built
 #                      for such devices and for the tests of such code
 #   --fuzz             also clang with libFuzzer, for the fuzz targets (400 MB)
+#   --page-tests       also Chromium, in which the dashboard is tested (400 MB)
 #   --boards [ARCH…]   also what builds the agent for boards, aarch64 and armv7 unless named: a cross compiler each, qemu, and
 #                      Debian's libraries for that processor (160 MB, below build/)
 set -euo pipefail
@@ -24,9 +25,10 @@ packages=(
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev sqlite3
 )
-# ONNX Runtime, the oracle of tests, comes from npm; a newer node.js than Debian's will do as well.
+# For the dashboard and for ONNX Runtime, the oracle of tests. The dashboard needs a newer node.js than Debian's
+# (deploy/build_page.sh).
 command -v npm >/dev/null || packages+=(nodejs npm)
-usage="usage: $0 [--cross] [--fuzz] [--boards [aarch64] [armv7]]"
+usage="usage: $0 [--cross] [--fuzz] [--page-tests] [--boards [aarch64] [armv7]]"
 refuse() {
   echo "install_packages.sh: $1; $usage" >&2
   exit 2
@@ -35,6 +37,7 @@ boards=()
 while [ $# -gt 0 ]; do
   case $1 in
     --cross) packages+=(g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user) ;;
+    --page-tests) packages+=(chromium) ;;
     --fuzz) packages+=(clang-19 libclang-rt-19-dev) ;;
     --boards)
       packages+=(qemu-user)
@@ -52,7 +55,7 @@ while [ $# -gt 0 ]; do
         esac
       done
       boards+=("${named[@]}") ;;
-    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
+    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
     *) refuse "there is no option '$1'" ;;
   esac
   shift

@@ -23,6 +23,7 @@ if [[ ${1:-} =~ ^(release|dev|asan|tsan)$ ]]; then
 fi
 
 deploy/install_packages.sh
+deploy/install_packages.sh --page-tests || echo "test.sh: continuing without Chromium; the tests that need it are skipped" >&2
 deploy/install_packages.sh --cross || echo "test.sh: continuing without qemu; the tests that need it are skipped" >&2
 # What a board runs, for the tests that run it under qemu. It is not sanitized.
 if deploy/install_packages.sh --boards aarch64; then
@@ -32,6 +33,7 @@ else
   echo "test.sh: continuing without the agent for aarch64; the tests that need it are skipped" >&2
 fi
 deploy/install_peers.sh || echo "test.sh: continuing without ONNX Runtime; the tests that need it are skipped" >&2
+deploy/build_page.sh || echo "test.sh: continuing without the dashboard; the tests that need it are skipped" >&2
 cmake --preset "$preset"  # each time: tools that were installed since are found
 cmake --build --preset "$preset"
 # ctest counts most tests as two (cmake/modules.cmake). Tests wait for half of their time: twice as many run at once as there

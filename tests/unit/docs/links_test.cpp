@@ -19,7 +19,7 @@ std::vector<std::string> pages() {
   std::vector<std::string> found;
   for (auto entry = fs::recursive_directory_iterator(TF_SOURCE_DIR); entry != fs::end(entry); ++entry) {
     const std::string name = entry->path().filename();
-    if (name == "build" || (name.starts_with(".") && entry->is_directory())) {
+    if (name == "build" || name == "node_modules" || (name.starts_with(".") && entry->is_directory())) {
       entry.disable_recursion_pending();
     } else if (entry->path().extension() == ".md") {
       found.push_back(fs::relative(entry->path(), TF_SOURCE_DIR));
