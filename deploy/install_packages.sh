@@ -24,6 +24,7 @@ packages=(
   python3-dev python3-numpy pybind11-dev
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev sqlite3
+  pocl-opencl-icd ocl-icd-libopencl1
 )
 # For the dashboard and for ONNX Runtime, the oracle of tests. The dashboard needs a newer node.js than Debian's
 # (deploy/build_page.sh).

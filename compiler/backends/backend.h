@@ -25,14 +25,19 @@ struct Phase {
   int64_t duration_ns = 0;
 };
 
+// One start of an entry of the blob. The sizes are integer expressions over the workload's dimensions, in the text form of
+// compiler/tensor: x, y, z. All are empty for a plain call.
+struct Launch {
+  std::string entry;
+  std::vector<std::string> grid, block;
+  std::string shared_bytes;
+};
+
 // One blob and how it is started.
 struct Code {
   tunefarm::kernel::v1::BlobKind kind = {};
   std::string content;
-  // Integer expressions over the workload's dimensions, in the text form of compiler/tensor: x, y, z. All are empty
-  // for a plain call.
-  std::vector<std::string> grid, block;
-  std::string shared_bytes;
+  std::vector<Launch> launches;             // one after another
   uint64_t workspace_bytes = 0;             // of tf_call.workspace, shared by all threads
   uint64_t workspace_per_thread_bytes = 0;  // and then this for each thread
   std::string digest;                       // SHA-256, hexadecimal: equal digests are equal programs

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/backends/cuda/cuda_backend.h"
 #include "compiler/backends/llvm/llvm_backend.h"
+#include "compiler/backends/opencl/opencl_backend.h"
 
 namespace tf::backends {
 
@@ -10,6 +11,7 @@ std::span<const Backend> all_backends() {
   static const Backend kBackends[] = {
       llvm_backend(),
       cuda_backend(),
+      opencl_backend(),
   };
   return kBackends;
 }

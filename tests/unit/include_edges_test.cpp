@@ -47,6 +47,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
       {"compiler/frontends", {"base", "compiler/tensor", "compiler/ops", "compiler/graph"}},
       {"compiler/runtime", {}},
       {"compiler/runtime/blob", {"base", "compiler/runtime"}},
+      {"compiler/runtime/gpu", {}},
       {"compiler/driver",
        {"base", "proto", "compiler/tensor", "compiler/target", "compiler/schedule", "compiler/recipes",
         "compiler/graph", "compiler/runtime", "compiler/runtime/blob"}},

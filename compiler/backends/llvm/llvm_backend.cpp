@@ -32,6 +32,7 @@ absl::StatusOr<Code> compile_kernel(const ir::Function& function, const target::
         {"link", std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count()});
   }
   code.content = std::move(compiled.object);
+  code.launches = {{.entry = function.name}};
   code.workspace_bytes = compiled.workspace_bytes;
   code.workspace_per_thread_bytes = compiled.workspace_per_thread_bytes;
   code.digest = std::move(compiled.code_digest);

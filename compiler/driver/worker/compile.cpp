@@ -198,12 +198,14 @@ absl::Status compile_into(const proto::BuildKernelRequest& request, proto::Build
   fill_manifest(job, lowered, manifest);
   manifest.set_workspace_bytes(code.workspace_bytes);
   manifest.set_workspace_per_thread_bytes(code.workspace_per_thread_bytes);
-  proto::Launch& launch = *manifest.add_launches();
-  launch.set_entry(job.entry);
-  launch.set_blob(0);
-  launch.mutable_grid()->Assign(code.grid.begin(), code.grid.end());
-  launch.mutable_block()->Assign(code.block.begin(), code.block.end());
-  launch.set_shared_bytes(std::move(code.shared_bytes));
+  for (const backends::Launch& each : code.launches) {
+    proto::Launch& launch = *manifest.add_launches();
+    launch.set_entry(each.entry);
+    launch.set_blob(0);
+    launch.mutable_grid()->Assign(each.grid.begin(), each.grid.end());
+    launch.mutable_block()->Assign(each.block.begin(), each.block.end());
+    launch.set_shared_bytes(each.shared_bytes);
+  }
   proto::Blob& blob = *artifact.add_blobs();
   blob.set_kind(code.kind);
   blob.set_content(std::move(code.content));

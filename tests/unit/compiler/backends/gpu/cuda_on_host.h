@@ -11,7 +11,9 @@
 #define __global__
 #define __device__
 #define __shared__
-#define __align__(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __launch_bounds__(threads)
+#define TF_HAS_HALF
 
 struct TfIndex {
   int x, y, z;
@@ -24,8 +26,20 @@ inline void __syncthreads() {
 inline float __int_as_float(int bits) {
   return std::bit_cast<float>(bits);
 }
+inline float __uint_as_float(unsigned bits) {
+  return std::bit_cast<float>(bits);
+}
+inline unsigned __float_as_uint(float x) {
+  return std::bit_cast<unsigned>(x);
+}
 inline float rsqrtf(float x) {
   return 1.0f / std::sqrt(x);
+}
+inline float tf_load_f16(unsigned short bits) {
+  return std::bit_cast<_Float16>(bits);
+}
+inline unsigned short tf_store_f16(float x) {
+  return std::bit_cast<unsigned short>(static_cast<_Float16>(x));
 }
 
 template <typename... P, std::size_t... I>

@@ -1,0 +1,45 @@
+#pragma once
+// Owns: the functions that generated kernels call, each written once and printed for the types that a kernel
+// needs. Does not know: kernels.
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "compiler/backends/gpu/dialect.h"
+
+namespace tf::backends {
+
+enum class Helper : uint8_t {
+  kMin,  // NaN if an operand is
+  kMax,
+  kFloorDiv,  // as compiler/tensor/expr.h says it of data
+  kFloorMod,
+  kPower,  // of whole numbers
+  kSigmoid,
+  kFromFloat,  // to an integer: truncates; what is out of range gives the nearest end, NaN 0
+  kFromDouble,
+  kLoad,      // f16 and bf16: the float of the bits in memory
+  kStore,     // f16 and bf16: the bits of the nearest value
+  kRound,     // f16 and bf16: a float to the nearest value of the type
+  kOddFloat,  // of a double the float that a further rounding to a narrower type rounds as the double
+};
+
+class Helpers {
+ public:
+  explicit Helpers(const GpuDialect& dialect) : dialect_(dialect) {}
+  // The function's name; its text is printed from then on.
+  std::string name(Helper helper, tensor::Element element);
+  // All that were named and what they call, in an order in which they can be compiled.
+  std::string text() const;
+  // Whether a type of 64-bit floats is among them, or was told.
+  void use_doubles() { doubles_ = true; }
+  bool doubles() const { return doubles_; }
+
+ private:
+  const GpuDialect& dialect_;
+  std::set<std::pair<Helper, tensor::Element>> used_;
+  bool doubles_ = false;
+};
+
+}  // namespace tf::backends

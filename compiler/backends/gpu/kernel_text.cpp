@@ -1,0 +1,380 @@
+#include "compiler/backends/gpu/kernel_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "compiler/backends/gpu/expr_text.h"
+#include "compiler/tensor/text.h"
+
+namespace tf::backends {
+namespace {
+
+using ir::ForKind;
+using ir::Stmt;
+
+constexpr int64_t kSharedAlignment = 16;
+
+bool is_launch(ForKind kind) {
+  return kind >= ForKind::kGridX;
+}
+bool is_thread(ForKind kind) {
+  return kind >= ForKind::kThreadX;
+}
+
+// Buffers that something is stored to.
+class Stored final : public ir::Visitor {
+ public:
+  std::set<const ir::BufferNode*> buffers;
+
+ protected:
+  bool enter(const Stmt& stmt) override {
+    if (const auto* store = ir::as<ir::Store>(stmt)) buffers.insert(store->buffer.get());
+    return true;
+  }
+};
+
+class KernelEmitter {
+ public:
+  KernelEmitter(Unit& unit, const std::string& name)
+      : unit_(unit),
+        dialect_(unit.dialect),
+        name_(name),
+        ranges_(analysis::ranges_of(unit.function.dims)),
+        context_{.dialect = unit.dialect,
+                 .helpers = unit.helpers,
+                 .names = names_,
+                 .data = data_,
+                 .ranges = ranges_,
+                 .narrow_indices = unit.narrow_indices,
+                 .loaded = {},
+                 .status = {}} {}
+
+  absl::StatusOr<KernelText> run(const KernelPart& part) {
+    const std::string parameters = parameter_list();
+    margin_ = 1;
+    begin_dims();
+    for (const ir::Let* let : part.lets) begin_let(*let);
+    stmt(part.body);
+    for (size_t i = 0; i < part.lets.size(); ++i) end();
+    TF_RETURN_IF_ERROR(context_.status);
+    Launch launch{.entry = name_};
+    std::array<int64_t, 3> block = {1, 1, 1};
+    TF_RETURN_IF_ERROR(set_launch(launch, block));
+    std::string text = absl::StrCat(dialect_.kernel_head(block), name_, "(", parameters, ") {\n");
+    if (shared_bytes_ > 0) absl::StrAppend(&text, "  ", dialect_.shared_array(shared_bytes_), "\n");
+    absl::StrAppend(&text, body_, "}\n");
+    return KernelText{std::move(text), std::move(launch)};
+  }
+
+ private:
+  // Made first, so that parameters get the plainest names.
+  std::string parameter_list() {
+    const ir::Function& function = unit_.function;
+    Stored stored;
+    stored(function.body);
+    std::string list;
+    const auto add = [&](const std::string& parameter) {
+      absl::StrAppend(&list, list.empty() ? "" : ", ", parameter);
+    };
+    for (size_t i = 0; i < function.params.size(); ++i) {
+      const ir::Buffer& param = function.params[i];
+      const bool overlaps =
+          !function.in_place.empty() &&
+          (i + 1 == function.params.size() || std::ranges::count(function.in_place, static_cast<int>(i)) > 0);
+      add(absl::StrCat(
+          dialect_.global, stored.buffers.contains(param.get()) ? "" : "const ", in_memory(*param),
+          overlaps ? "* " : absl::StrCat(std::string(dialect_.restrict_pointer), " "), name_of(*param)));
+    }
+    if (unit_.parts.workspace_bytes > 0) add(absl::StrCat(dialect_.global, "unsigned char* workspace"));
+    for (const tensor::Dimension& dim : function.dims)
+      add(absl::StrCat(dialect_.long_type, " ", "dim_", names_.of(dim.var.get(), dim.var->name)));
+    return list;
+  }
+
+  void begin_dims() {
+    for (const tensor::Dimension& dim : unit_.function.dims) {
+      const std::string name = names_.of(dim.var.get(), dim.var->name);
+      line(absl::StrCat("const ", index_type(context_), " ", name, " = (", index_type(context_), ")dim_",
+                        name, ";"));
+    }
+    for (const auto& [buffer, offset] : unit_.parts.scratch_offsets) {
+      const std::string pointer = absl::StrCat(dialect_.global, in_memory(*buffer), "*");
+      line(absl::StrCat(pointer, " const ", name_of(*buffer), " = (", pointer, ")(workspace + ", offset,
+                        ");"));
+    }
+  }
+
+  void stmt(const Stmt& s) {
+    if (!context_.status.ok()) return;
+    ir::visit(s, [&](const auto& node) { emit(node); });
+  }
+
+  void emit(const ir::For& s) {
+    if (is_launch(s.for_kind)) return launch_loop(s);
+    if (s.for_kind == ForKind::kParallel)
+      return fail("a parallel loop is for CPUs: bind it to a grid or to threads");
+    const std::string var = names_.of(s.var.get(), s.var->name);
+    const std::string first = expr(s.min), end = expr(s.min + s.extent);
+    enter(s);
+    const char* type = data_.contains(s.var.get()) ? dialect_.long_type : index_type(context_);
+    line(absl::StrCat("for (", type, " ", var, " = ", first, "; ", var, " < ", end, "; ++", var, ") {"));
+    ++serial_;
+    block(s.body);
+    --serial_;
+  }
+
+  void enter(const ir::For& s) {
+    ranges_[s.var.get()] = analysis::iterations(s, ranges_, data_);
+    data_.enter(s);
+  }
+
+  // The loop's variable is the block's or the thread's own.
+  void launch_loop(const ir::For& s) {
+    if (extents_.contains(s.for_kind))
+      return fail(
+          "a kernel can have only one nest of grid or thread loops: place the other stages inside it");
+    const bool thread = is_thread(s.for_kind);
+    if (!thread && serial_ > 0)
+      return fail("a loop is around a grid loop: blocks have no order that it could keep");
+    extents_[s.for_kind] = s.extent;
+    const auto axis =
+        static_cast<size_t>(s.for_kind) - static_cast<size_t>(thread ? ForKind::kThreadX : ForKind::kGridX);
+    entered_.insert(s.for_kind);
+    line(absl::StrCat("{ const ", index_type(context_), " ", names_.of(s.var.get(), s.var->name), " = ",
+                      expr(s.min), " + (", index_type(context_), ")",
+                      thread ? dialect_.thread_index[axis] : dialect_.block_index[axis], ";"));
+    enter(s);
+    block(s.body);
+    entered_.erase(s.for_kind);
+  }
+
+  void emit(const ir::Seq& s) {
+    for (const Stmt& child : s.stmts) stmt(child);
+  }
+
+  void emit(const ir::Store& s) {
+    if (s.buffer->scope != ir::Scope::kRegister) shared_stores_.push_back(entered_);
+    const int lanes = std::max(s.value->type().lanes, s.indices[0]->type().lanes);
+    if (lanes == 1) return line(guarded(s, 0, assignment(s, 0, value(s, 0))));
+    store_lanes(s, lanes);
+  }
+
+  // All lanes are computed before any is stored.
+  void store_lanes(const ir::Store& s, int lanes) {
+    line("{");
+    ++margin_;
+    load_neighbours(s.value);
+    const ir::Expr first = s.predicate ? nullptr : wide(*s.buffer, s.indices[0], lanes);
+    if (first) {
+      const std::string type = unit_.vectors.name(s.buffer->element, lanes);
+      line(absl::StrCat(type, " lanes;"));
+      for (int lane = 0; lane < lanes; ++lane)
+        line(absl::StrCat("lanes.lanes[", lane, "] = ", value(s, lane), ";"));
+      line(absl::StrCat("*(", space(*s.buffer), type, "*)(", name_of(*s.buffer), " + ", expr(first),
+                        ") = lanes;"));
+    } else {
+      for (int lane = 0; lane < lanes; ++lane)
+        line(absl::StrCat(
+            "const ",
+            s.buffer->scope == ir::Scope::kRegister ? in_registers(*s.buffer) : in_memory(*s.buffer),
+            " lane_", lane, " = ", value(s, lane), ";"));
+      for (int lane = 0; lane < lanes; ++lane)
+        line(guarded(s, lane, assignment(s, lane, absl::StrCat("lane_", lane))));
+    }
+    context_.loaded.clear();
+    --margin_;
+    line("}");
+  }
+
+  // Neighbouring elements that the expression loads in any case, at once.
+  void load_neighbours(const ir::Expr& value) {
+    tensor::for_each(value, [&](const ir::Expr& e) {
+      if (ir::as<ir::Select>(e)) return false;
+      const auto* load = ir::as<ir::Load>(e);
+      if (!load || load->predicate || !e->type().is_vector() || context_.loaded.contains(e.get()))
+        return true;
+      const ir::Expr first = wide(*load->buffer, load->indices[0], e->type().lanes);
+      if (!first) return true;
+      const std::string type = unit_.vectors.name(load->buffer->element, e->type().lanes);
+      const std::string name = absl::StrCat("loaded_", context_.loaded.size());
+      line(absl::StrCat("const ", type, " ", name, " = *(", space(*load->buffer), "const ", type, "*)(",
+                        name_of(*load->buffer), " + ", expr(first), ");"));
+      context_.loaded[e.get()] = name;
+      return false;
+    });
+  }
+
+  ir::Expr wide(const ir::BufferNode& buffer, const ir::Expr& index, int lanes) const {
+    return private_.contains(&buffer) ? nullptr : wide_access(buffer, index, lanes, ranges_, data_);
+  }
+
+  std::string value(const ir::Store& s, int lane) {
+    const std::string text = expr_text(s.value, lane, context_);
+    return s.buffer->scope == ir::Scope::kRegister ? text : stored_text(s.buffer->element, text, context_);
+  }
+  std::string assignment(const ir::Store& s, int lane, const std::string& value) {
+    return absl::StrCat(name_of(*s.buffer), "[", expr_text(s.indices[0], lane, context_), "] = ", value, ";");
+  }
+  std::string guarded(const ir::Store& s, int lane, const std::string& text) {
+    return s.predicate ? absl::StrCat("if (", expr_text(s.predicate, lane, context_), ") ", text) : text;
+  }
+
+  void emit(const ir::If& s) {
+    line(absl::StrCat("if (", expr(s.condition), ") {"));
+    block(s.then_body);
+    if (!s.else_body) return;
+    line("else {");
+    block(s.else_body);
+  }
+
+  void emit(const ir::Let& s) {
+    begin_let(s);
+    stmt(s.body);
+    end();
+  }
+
+  void begin_let(const ir::Let& s) {
+    const tensor::Type type = s.value->type();
+    const bool is_index = type.element == tensor::Element::kInt64 && !data_.contains(s.value);
+    const std::string c_type(is_index ? index_type(context_) : value_type(dialect_, type.element));
+    line("{");
+    ++margin_;
+    load_neighbours(s.value);
+    for (int lane = 0; lane < type.lanes; ++lane)
+      line(absl::StrCat("const ", c_type, " ", names_.of(s.var.get(), s.var->name),
+                        type.lanes > 1 ? absl::StrCat(lane) : "", " = ", expr_text(s.value, lane, context_),
+                        ";"));
+    context_.loaded.clear();
+    if (is_index) ranges_[s.var.get()] = analysis::interval_of(s.value, ranges_, data_);
+    data_.enter(s);
+  }
+
+  void emit(const ir::Allocate& s) {
+    const ir::BufferNode& buffer = *s.buffer;
+    const std::optional<int64_t> count = tensor::as_int(buffer.extents[0]);
+    if (!count) return fail(absl::StrCat("buffer ", buffer.name, " has no constant size"));
+    if (buffer.scope == ir::Scope::kShared) {
+      const std::string pointer = absl::StrCat(dialect_.shared, in_memory(buffer), "*");
+      line(absl::StrCat("{ ", pointer, " const ", name_of(buffer), " = (", pointer, ")(shared_memory + ",
+                        shared_bytes_, ");"));
+      const int64_t bytes = *count * tensor::element_bytes(buffer.element);
+      shared_bytes_ += (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+    } else if (buffer.scope == ir::Scope::kRegister) {
+      line(absl::StrCat("{ ", in_registers(buffer), " ", name_of(buffer), "[", *count, "];"));
+    } else if (buffer.scope == ir::Scope::kGlobal && is_of_one_thread()) {
+      line(absl::StrCat("{ ", in_memory(buffer), " ", name_of(buffer), "[", *count, "];"));
+      private_.insert(&buffer);
+    } else {
+      return fail(absl::StrCat("buffer ", buffer.name, " is scratch memory of scope ",
+                               buffer.scope == ir::Scope::kFragment ? "fragment" : "global",
+                               "; a kernel's is register or shared, by compute_at"));
+    }
+    block(s.body);
+  }
+
+  void emit(const ir::Barrier&) { line(std::string(dialect_.barrier)); }
+  void emit(const ir::AsyncCopy&) { fail_unimplemented("asynchronous copies"); }
+  void emit(const ir::AsyncWait&) { fail_unimplemented("asynchronous copies"); }
+
+  // Whether each thread that comes here is in loops of its own. Thread loops further inside would share it.
+  bool is_of_one_thread() {
+    inside_threads_.push_back(entered_);
+    return true;
+  }
+
+  absl::Status set_launch(Launch& launch, std::array<int64_t, 3>& block) {
+    for (const std::set<ForKind>& entered : shared_stores_)
+      if (entered.size() < extents_.size())
+        return absl::FailedPreconditionError(
+            "a store is outside the grid and thread loops, where every block and thread would repeat it");
+    for (const std::set<ForKind>& entered : inside_threads_)
+      if (entered.size() < extents_.size())
+        return absl::FailedPreconditionError(
+            "scratch memory of scope global is outside the thread loops; that of a block is shared, by "
+            "compute_at");
+    launch.grid = {"1", "1", "1"};
+    int64_t threads = 1;
+    for (const auto& [kind, extent] : extents_) {
+      if (!is_thread(kind)) {
+        launch.grid[static_cast<size_t>(kind) - static_cast<size_t>(ForKind::kGridX)] =
+            tensor::to_string(extent);
+        continue;
+      }
+      const std::optional<int64_t> count = tensor::as_int(extent);
+      if (!count) return absl::FailedPreconditionError("a thread loop has no constant extent");
+      block[static_cast<size_t>(kind) - static_cast<size_t>(ForKind::kThreadX)] = *count;
+      threads *= *count;
+    }
+    if (threads > unit_.target.gpu.block_threads || shared_bytes_ > unit_.target.gpu.shared_bytes)
+      return absl::FailedPreconditionError(
+          absl::StrCat("a block of ", threads, " threads with ", shared_bytes_, " bytes of shared memory; ",
+                       unit_.target.text(), " has ", unit_.target.gpu.block_threads, " and ",
+                       unit_.target.gpu.shared_bytes));
+    for (const int64_t count : block) launch.block.push_back(absl::StrCat(count));
+    launch.shared_bytes = absl::StrCat(shared_bytes_);
+    return absl::OkStatus();
+  }
+
+  void line(const std::string& text) {
+    absl::StrAppend(&body_, std::string(static_cast<size_t>(2 * margin_), ' '), text, "\n");
+  }
+  void end() {
+    --margin_;
+    line("}");
+  }
+  // What the line before opened.
+  void block(const Stmt& body) {
+    ++margin_;
+    stmt(body);
+    end();
+  }
+  std::string expr(const ir::Expr& e) { return expr_text(e, 0, context_); }
+  std::string name_of(const ir::BufferNode& buffer) { return names_.of(&buffer, buffer.name); }
+  std::string in_memory(const ir::BufferNode& buffer) {
+    if (buffer.element == tensor::Element::kFloat64) unit_.helpers.use_doubles();
+    return std::string(memory_type(dialect_, buffer.element));
+  }
+  std::string in_registers(const ir::BufferNode& buffer) {
+    if (buffer.element == tensor::Element::kFloat64) unit_.helpers.use_doubles();
+    return std::string(value_type(dialect_, buffer.element));
+  }
+  // The address space of a pointer to it.
+  std::string space(const ir::BufferNode& buffer) const {
+    if (private_.contains(&buffer)) return "";
+    return std::string(buffer.scope == ir::Scope::kShared ? dialect_.shared : dialect_.global);
+  }
+  void fail(const std::string& why) { context_.fail(absl::FailedPreconditionError(why)); }
+  void fail_unimplemented(const char* what) {
+    context_.fail(absl::UnimplementedError(
+        absl::StrCat(std::string(dialect_.name), " of ", what, " is not supported yet")));
+  }
+
+  Unit& unit_;
+  const GpuDialect& dialect_;
+  const std::string name_;
+  std::string body_;
+  int margin_ = 0, serial_ = 0;
+  int64_t shared_bytes_ = 0;
+  ir::Data data_;
+  analysis::RangeMap ranges_;
+  CNames names_;
+  ExprContext context_;
+  std::map<ForKind, ir::Expr> extents_;
+  std::set<ForKind> entered_;
+  std::vector<std::set<ForKind>> shared_stores_;   // the launch loops around each store that others may see
+  std::vector<std::set<ForKind>> inside_threads_;  // and around each array that a thread has for itself
+  std::set<const ir::BufferNode*> private_;
+};
+
+}  // namespace
+
+absl::StatusOr<KernelText> kernel_text(Unit& unit, const KernelPart& part, const std::string& name) {
+  return KernelEmitter(unit, name).run(part);
+}
+
+}  // namespace tf::backends

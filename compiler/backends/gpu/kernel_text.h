@@ -1,0 +1,34 @@
+#pragma once
+// Owns: the text of one kernel, and its launch. Does not know: the other kernels of its function.
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "compiler/backends/backend.h"
+#include "compiler/backends/gpu/helpers.h"
+#include "compiler/backends/gpu/kernels.h"
+#include "compiler/backends/gpu/vector_types.h"
+#include "compiler/target/target.h"
+
+namespace tf::backends {
+
+// What the kernels of a translation unit share.
+struct Unit {
+  const ir::Function& function;
+  const target::Target& target;
+  const GpuDialect& dialect;
+  const KernelParts& parts;
+  bool narrow_indices = false;
+  Helpers helpers;      // that kernels call
+  VectorTypes vectors;  // that they use
+};
+
+struct KernelText {
+  std::string text;
+  Launch launch;
+};
+
+// gpu_source's errors.
+absl::StatusOr<KernelText> kernel_text(Unit& unit, const KernelPart& part, const std::string& name);
+
+}  // namespace tf::backends

@@ -1,0 +1,82 @@
+#pragma once
+// Owns: what this program asks of a GPU's driver, the same for all: memory, programs, launches, times. Drivers are opened
+// at run time; nothing is linked to them. Does not know: models, trials.
+
+#include <stdint.h>
+
+namespace tf::gpu {
+
+constexpr int kErrorChars = 1024;  // of each `error` below: one line, ended by a zero; a longer one is cut
+
+struct Device;   // one device with a queue of its own; use it from one thread at a time
+struct Program;  // compiled code on a device
+struct Kernel;   // an entry of a program
+struct Memory;   // of a device
+
+struct Facts {
+  char name[128];
+  char driver[128];  // its version
+  uint64_t memory_bytes;
+  uint64_t cache_bytes;      // the last one before memory; 0: not told
+  uint64_t shared_bytes;     // that a block may have
+  uint32_t units;            // multiprocessors, compute units
+  uint32_t block_threads;    // most of one block
+  uint32_t alignment_bytes;  // of parts of Memory that are arguments
+  bool doubles;              // f64 is supported
+  bool shares_host_memory;
+};
+
+// A part of memory that a kernel gets as a pointer.
+struct Argument {
+  Memory* memory;
+  uint64_t offset_bytes;  // a multiple of Facts::alignment_bytes
+  uint64_t size_bytes;
+};
+
+struct LaunchSize {
+  uint64_t grid[3];
+  uint32_t block[3];
+  uint32_t shared_bytes;
+};
+
+// A kind of driver. Calls that can fail write a line into `error` and return null or false. After one has failed with
+// `is_lost`, the device is of no use to this process any more.
+struct Driver {
+  const char* name;  // "opencl"
+
+  // How many devices there are; -1: no driver, `error` says what is missing.
+  int (*count)(char* error);
+  Device* (*open)(int index, char* error);
+  void (*close)(Device* device);
+  void (*facts)(Device* device, Facts* facts);
+  bool (*is_lost)(const Device* device);
+
+  // Compiles or loads code for the device: of this driver's kind of blob (kernel.v1.BlobKind).
+  Program* (*load)(Device* device, const void* code, uint64_t size_bytes, char* error);
+  void (*unload)(Program* program);
+  // Belongs to the program and ends with it.
+  Kernel* (*find)(Program* program, const char* entry, char* error);
+
+  Memory* (*allocate)(Device* device, uint64_t size_bytes, char* error);  // at least one byte; undefined
+  void (*free)(Memory* memory);
+  // Both wait for what was launched before, and for the copy.
+  bool (*upload)(Memory* to, uint64_t offset_bytes, const void* from, uint64_t size_bytes, char* error);
+  bool (*download)(void* to, const Memory* from, uint64_t offset_bytes, uint64_t size_bytes, char* error);
+  // Each byte from there on.
+  bool (*fill)(Memory* to, uint64_t offset_bytes, uint8_t value, uint64_t size_bytes, char* error);
+
+  // The kernel's parameters: pointers, then dims. They stay until they are bound again.
+  bool (*bind)(Kernel* kernel, const Argument* arguments, uint32_t count, const int64_t* dims,
+               uint32_t dim_count, char* error);
+  // After what was launched before. Does not wait.
+  bool (*launch)(Kernel* kernel, const LaunchSize& size, char* error);
+  // Waits for all that was launched.
+  bool (*finish)(Device* device, char* error);
+  // Before and after what is launched between: the device's own time, in ns, once end_time has waited for all of it.
+  bool (*begin_time)(Device* device, char* error);
+  bool (*end_time)(Device* device, int64_t* total_ns, char* error);
+};
+
+const Driver& opencl_driver();
+
+}  // namespace tf::gpu
