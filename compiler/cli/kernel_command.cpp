@@ -194,7 +194,7 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
       ->excludes(with);
   command
       ->add_option("--target", arguments->target,
-                   "Target to compile for, as in `compiler build`, or cuda:arch=sm_NN, or opencl")
+                   "Target to compile for, as in `compiler build`, or a GPU: cuda:arch=sm_NN, opencl")
       ->capture_default_str();
   command->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128");
   command->add_option("--in-layout", arguments->in_layouts,
@@ -210,7 +210,7 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--manifest", arguments->manifest,
                     "Print the manifest of the compiled kernel as JSON: ports and launch plan");
   command->add_option("-o,--output", arguments->output,
-                      "Write the machine code to this file: a shared object, or a cubin");
+                      "Write the machine code to this file: a shared object, a cubin or OpenCL C");
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
       "Example: compiler kernel gemm.workload --with tiled.schedule --print-after vectorize\n"
