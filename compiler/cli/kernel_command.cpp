@@ -206,7 +206,8 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--schedule", arguments->print_schedule, "Print the schedule");
   command->add_flag("--ir", arguments->ir, "Print the loop IR after the last pass");
   add_print_after_option(*command, arguments->print_after, "the loop IR");
-  command->add_flag("--asm", arguments->assembly, "Print the assembly; for a GPU, the CUDA C or OpenCL C source");
+  command->add_flag("--asm", arguments->assembly,
+                    "Print the assembly; for a GPU, the CUDA C or OpenCL C source");
   command->add_flag("--manifest", arguments->manifest,
                     "Print the manifest of the compiled kernel as JSON: ports and launch plan");
   command->add_option("-o,--output", arguments->output,
