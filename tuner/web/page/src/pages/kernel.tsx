@@ -54,7 +54,7 @@ export function KernelPage(props: { id: string }) {
         {row.share > 0 && <Stat name="Share of the network's time" note={`runs ${digits(row.weight)} times in it`}>{percent(row.share)}</Stat>}
         <Stat name="Trials" note={`${count(value.outcomes.ok ?? 0)} ok`}>{count(row.trials)}</Stat>
         {best && (
-          <Stat name="Error of the answers" note={best.maxError > 0 ? "of what rounding may give" : "against the reference"}>
+          <Stat name="Error of the answers" note={best.maxError > 0 ? "of its bound" : "against the reference"}>
             {best.maxError > 0 ? percent(best.maxError) : "none"}
           </Stat>
         )}

@@ -42,7 +42,7 @@ export function CanvasPlot(props: CanvasPlotProps) {
     const options = props.options();
     const drawn = new uPlot(
       {
-        padding: [10, 8, 0, 0],
+        padding: [10, 20, 0, 0],
         ...options,
         width,
         height: props.height,

@@ -18,12 +18,12 @@ export interface Point {
   finishedUnixS: number;
 }
 
-/** The candidates in the order of x: seconds since the first, or their number. */
+/** The candidates in the order of x: seconds since the first, or their number; about that where some were left out. */
 export function points(of: Candidates, against: "time" | "order"): Point[] {
   const first = of.finishedUnixS.reduce((least, s) => Math.min(least, s), Infinity);
   const all = of.rows.map((row, i) => ({
     row,
-    x: against === "time" ? of.finishedUnixS[i] - first : i + 1,
+    x: against === "time" ? of.finishedUnixS[i] - first : Math.round(((i + 1) * of.total) / of.rows.length),
     ns: of.ns[i],
     outcome: of.outcomeNames[of.outcomes[i]] ?? "",
     finishedUnixS: of.finishedUnixS[i],
@@ -144,7 +144,7 @@ export function ScatterPlot(props: {
       { label: "best so far", stroke: () => colour("series-2"), width: 2, paths: uPlot.paths.stepped!({ align: 1 }), points: { show: false } },
     ],
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-    hooks: { drawSeries: [(u: uPlot, i: number) => void (i === 1 && draw(u))], ready: [(u: uPlot) => u.over.addEventListener("click", () => near.current && latest.current.props.onChoose(near.current.row))] },
+    hooks: { drawAxes: [draw], ready: [(u: uPlot) => u.over.addEventListener("click", () => near.current && latest.current.props.onChoose(near.current.row))] },
   });
 
   const onCursor = (index: number | null) => {
