@@ -47,10 +47,13 @@ function useJob(id: string) {
   return { job, curves, moments, broken };
 }
 
+/** 0: there is no time any more. */
+const known = (ns: readonly number[]): (number | null)[] => ns.map((one) => one || null);
+
 function networkCurves(curves: JobCurves, against: Against): Curve[] {
   const network = curves.network ?? { elapsedS: [], trials: [], ns: [] };
   const x = against === "time" ? network.elapsedS : network.trials;
-  const drawn: Curve[] = [{ name: "tuned", x, y: network.ns, colour: "series-1" }];
+  const drawn: Curve[] = [{ name: "tuned", x, y: known(network.ns), colour: "series-1" }];
   if (curves.untunedNetworkNs > 0) drawn.push({ name: "untuned", x: [0], y: [curves.untunedNetworkNs], colour: "line-strong", dash: [4, 4] });
   return drawn;
 }
@@ -64,7 +67,7 @@ function taskCurves(tasks: readonly TaskCurve[], against: Against): Curve[] {
     return {
       name: before > 0 ? `${task.label} (${before + 1})` : task.label,
       x: against === "time" ? best.elapsedS : best.trials,
-      y: best.ns,
+      y: known(best.ns),
       colour: i < coloured ? `series-${i + 1}` : "series-rest",
       dash: i < coloured ? dashes[i] : undefined,
       thin: i >= coloured,
@@ -176,7 +179,7 @@ export function JobPage(props: { id: string }) {
               <CurvePlot label="Trials a second" curves={rates} until={endOf(value, [], "time")} formatX={duration} formatY={(y) => digits(y)} zero height={150} />
             </Card>
             <Card title="Devices' time inside timed samples">
-              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], "time")} formatX={duration} formatY={percent} zero most={1} height={150} />
+              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], "time")} formatX={duration} formatY={percent} zero height={150} />
             </Card>
           </div>
           <div class="grid">

@@ -10,7 +10,7 @@ import { Samples } from "../plots/samples";
 import { ScatterPlot } from "../plots/scatter_plot";
 import { type Choice, ComparePrograms } from "../programs/compare";
 import { jobLink, route } from "../router";
-import { Card, Facts, Fault, Loading, Share, Stat, Stats, Switch, Title } from "../ui/parts";
+import { Card, Facts, Fault, Loading, Stat, Stats, Switch, Title } from "../ui/parts";
 import { type Column, Table } from "../ui/table";
 
 const everyMs = 4000;
@@ -54,9 +54,7 @@ export function KernelPage(props: { id: string }) {
         {row.share > 0 && <Stat name="Share of the network's time" note={`runs ${digits(row.weight)} times in it`}>{percent(row.share)}</Stat>}
         <Stat name="Trials" note={`${count(value.outcomes.ok ?? 0)} ok`}>{count(row.trials)}</Stat>
         {best && (
-          <Stat name="Error of the answers" note={best.maxError > 0 ? "of its bound" : "against the reference"}>
-            {best.maxError > 0 ? percent(best.maxError) : "none"}
-          </Stat>
+          <Stat name="Error of the best's answers" note="against the reference, relative">{errorOf(best)}</Stat>
         )}
       </Stats>
       <Card
@@ -114,6 +112,9 @@ export function KernelPage(props: { id: string }) {
   );
 }
 
+/** The greatest |y - reference| over the sum of magnitudes. */
+const errorOf = (of: Candidate): string => (of.maxError > 0 ? of.maxError.toExponential(1) : "0");
+
 /** One candidate that was chosen in the plot. */
 function Chosen(props: { row: number; near: KernelReport; onCompare: (of: Candidate) => void }) {
   const known = [props.near.best, props.near.untuned, ...props.near.fastest].find((one) => one?.row === props.row);
@@ -127,6 +128,7 @@ function Chosen(props: { row: number; near: KernelReport; onCompare: (of: Candid
           ["Record", <span>{candidate.row} <span class="mono muted">{candidate.digest.slice(0, 16)}</span></span>],
           ["Outcome", <span class="with-mark"><Mark outcome={candidate.outcome} /> {words(candidate.outcome)}{candidate.detail && `: ${candidate.detail}`}</span>],
           ["Time", candidate.ns > 0 ? `${time(candidate.ns)}, 95% within ${time(candidate.lowNs)} – ${time(candidate.highNs)}` : ""],
+          ["Error", candidate.maxError > 0 ? errorOf(candidate) : ""],
           ["Measured", `${moment(candidate.finishedUnixS)} on ${candidate.deviceModel || candidate.deviceClass}`],
           ["Schedule", <span class="mono">{candidate.schedule}</span>],
         ]}
@@ -162,7 +164,7 @@ const fastestColumns = (of: KernelReport, compare: (candidate: Candidate) => voi
   { head: "Time", right: true, cell: (one) => time(one.ns) },
   { head: "95% bounds", right: true, cell: (one) => `${time(one.lowNs)} – ${time(one.highNs)}` },
   { head: "Over the best", right: true, cell: (one) => (of.row && of.row.bestNs > 0 && one.ns > 0 ? `+${percent(one.ns / of.row.bestNs - 1)}` : "–") },
-  { head: "Error", cell: (one) => <Share of={one.maxError} text={one.maxError > 0 ? percent(one.maxError) : "none"} /> },
+  { head: "Error", right: true, cell: errorOf },
   { head: "Device", cell: (one) => <span class="clip" title={one.deviceModel}>{one.deviceModel || one.deviceClass}{one.from && ` (from ${one.from})`}</span> },
   {
     head: "Clock, temperature",

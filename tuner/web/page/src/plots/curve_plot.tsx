@@ -119,7 +119,7 @@ export function CurvePlot(props: CurvePlotProps) {
               </svg>
               <span>{curve.name}</span>
               <span class="num muted" ref={(element) => void (element ? values.current.set(curve.name, element) : values.current.delete(curve.name))}>
-                {curve.y.length > 0 ? props.formatY(curve.y.at(-1)!) : ""}
+                {curve.y.at(-1) == null ? "" : props.formatY(curve.y.at(-1)!)}
               </span>
             </button>
           </li>

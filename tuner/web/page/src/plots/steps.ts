@@ -2,7 +2,7 @@
 
 export interface Steps {
   x: readonly number[]; // ascending
-  y: readonly number[]; // from each x until the next
+  y: readonly (number | null)[]; // from each x until the next
 }
 
 /** More columns than this no screen shows. */
