@@ -23,7 +23,7 @@ packages=(
   # the Python module
   python3-dev python3-numpy pybind11-dev
   # tests
-  libgtest-dev libgmock-dev libbenchmark-dev sqlite3
+  libgtest-dev libgmock-dev libbenchmark-dev sqlite3 python3-pip python3-setuptools python3-venv python3-wheel
   pocl-opencl-icd ocl-icd-libopencl1
 )
 # For the dashboard and for ONNX Runtime, the oracle of tests. The dashboard needs a newer node.js than Debian's

@@ -20,6 +20,7 @@ set(CPACK_COMPONENT_EVERYTHING_DESCRIPTION
 # passwd: for useradd in postinst.
 set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS passwd)
 set(CPACK_DEBIAN_EVERYTHING_PACKAGE_DEPENDS "tunefarm-agent (= ${PROJECT_VERSION}), passwd")
+set(CPACK_DEBIAN_EVERYTHING_PACKAGE_RECOMMENDS "python3, python3-numpy")  # for the Python module
 set(CPACK_DEBIAN_AGENT_PACKAGE_CONTROL_EXTRA
   ${package}/agent/postinst ${package}/agent/prerm)
 set(CPACK_DEBIAN_EVERYTHING_PACKAGE_CONTROL_EXTRA

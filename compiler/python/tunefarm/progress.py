@@ -45,6 +45,7 @@ class Progress:
         self.share = 1.0 if self.phase == "over" else min(max(shares), 1.0) if shares else None
 
     def set_best(self, best_ns, untuned_ns):
+        """Takes the best time and that of the untuned schedules, in nanoseconds or None."""
         self.untuned_ns = untuned_ns
         if best_ns is not None and best_ns != self.best_ns:
             self.curve.append((self.elapsed_s, best_ns))

@@ -66,12 +66,12 @@ def _row(line, workload):
 def best(db, key=None, *, target=None, device=None, threads=None, allow=None, top=None, tls=None):
     """What a build takes of a database: of each kernel the best schedule that is known, as a list of dicts.
 
-    db, tls: as of `records`. key: only this workload, or its first 6 digits at least. target, device (class), threads, allow:
+    db: FILE, "FILE.jsonl" or "tuner://HOST:PORT", or a list of such; tls: folder of a certificate. key: only this workload, or its first 6 digits at least. target, device (class), threads, allow:
     narrow it. top: the N fastest of each kernel instead, even if a build would not take them.
 
     Of each: key, op, target, threads, device_class, device_model, median_ns, interval_ns, gflops, untuned, why (the build takes
     it), numerics, max_error, schedule, record (digest), measured_unix_ns. Error if there is no such database.
     """
-    return programs.run_json("tuner", "best", *([key] if key else []), "--db", os.fspath(db), "--json",
-                             *programs.options(target=target, device=device, threads=threads, top=top, tls=tls),
+    return programs.run_json("tuner", "best", *([key] if key else []), "--json",
+                             *programs.options(db=db, target=target, device=device, threads=threads, top=top, tls=tls),
                              *programs.network_options(allow=allow))

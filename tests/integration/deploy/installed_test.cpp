@@ -48,6 +48,18 @@ class Installed : public ::testing::Test {
                              "share/doc/tunefarm/examples/tuner.txtpb",
                              "share/doc/tunefarm/examples/device_agent.txtpb"})
       EXPECT_TRUE(fs::exists(prefix + "/" + path)) << path;
+    // The Python module, where this build has one.
+    const std::string packages = "/lib/python3/dist-packages";
+    if (!fs::exists(TF_BINARY_DIR "/python/tunefarm")) return;
+    for (const char* file : {"__init__.py", "__init__.pyi", "_core.pyi", "py.typed"})
+      EXPECT_TRUE(fs::exists(prefix + packages + "/tunefarm/" + file)) << file;
+    const Ended python = run("cd / && env -u TUNEFARM_PROGRAMS PYTHONPATH=" + prefix + packages +
+                             " /usr/bin/python3 -c 'import tunefarm as tf; print(tf.programs.folder()); "
+                             "print(tf.compile(tf.zoo(\"mlp\", \"" +
+                             file("mlp.onnx") + "\")))'");
+    EXPECT_EQ(python.code, 0) << python.output;
+    EXPECT_THAT(python.output, HasSubstr(prefix + "/lib/tunefarm/bin\n"));
+    EXPECT_THAT(python.output, HasSubstr("f32[1, 784]"));
   }
   // Every program that a unit starts is there, below `root` if the unit does not know of that.
   void expect_units_fit(const std::string& prefix, const std::string& root) {
