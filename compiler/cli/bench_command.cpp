@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "base/cli/counted.h"
 #include "base/cli/exit_code.h"
 #include "base/cli/text_table.h"
+#include "base/files/output_file.h"
 #include "base/statistics/paired.h"
 #include "base/statistics/race.h"
 #include "base/status.h"
@@ -24,17 +27,17 @@
 #include "base/text/printable.h"
 #include "compiler/cli/commands.h"
 #include "compiler/cli/model_arguments.h"
+#include "compiler/cli/profile.h"
+#include "compiler/cli/profile_svg.h"
 #include "compiler/driver/loaded_model.h"
 #include "compiler/driver/turns.h"
 #include "compiler/graph/graph.h"
 #include "compiler/runtime/cpu_limit.h"
-#include "compiler/runtime/peak.h"
 #include "compiler/target/target.h"
 
 namespace tf::compiler_cli {
 namespace {
 
-using driver::KernelTime;
 using driver::LoadedModel;
 
 constexpr int kWarmUp = 3;  // runs of a single build that are not timed
@@ -45,42 +48,8 @@ struct BenchArguments {
   std::vector<int> affinity;  // CPUs; empty: any
   tensor::Binding sizes;
   bool profile = false, json = false;
+  std::string svg;  // a file for the profile's drawing; empty: none
 };
-
-// Of sorted samples, by the nearest rank.
-double percentile(const std::vector<double>& sorted, double share) {
-  return sorted[std::min(sorted.size() - 1, static_cast<size_t>(share * static_cast<double>(sorted.size())))];
-}
-
-std::vector<double> sorted(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples;
-}
-
-struct KernelRow {
-  std::string name, key;
-  double median_ns = 0, flops = 0, share = 0, of_peak = 0;
-};
-
-// What --profile adds.
-struct Profile {
-  double peak_gflops = 0;  // of all threads
-  double total_ms = 0;     // of the kernels' medians: what the network's lacks is spent between kernels
-  std::vector<KernelRow> kernels;
-};
-
-Profile profile_of(const LoadedModel& model, int threads) {
-  const double peak_gflops = tf_peak_gflops(100'000'000) * threads;
-  std::vector<KernelRow> rows;
-  double total = 0;
-  for (const KernelTime& kernel : model.kernel_times()) {
-    const double median = percentile(sorted(kernel.samples_ns), 0.5);
-    total += median;
-    rows.push_back({kernel.name, kernel.key, median, kernel.flops, 0, kernel.flops / median / peak_gflops});
-  }
-  for (KernelRow& row : rows) row.share = row.median_ns / total;
-  return {peak_gflops, total / 1e6, std::move(rows)};
-}
 
 void print(const std::vector<double>& samples_ms, const Profile& profile) {
   const std::vector<double> s = sorted(samples_ms);
@@ -88,13 +57,15 @@ void print(const std::vector<double>& samples_ms, const Profile& profile) {
               counted(std::ssize(s), "run").c_str(), percentile(s, 0.5), percentile(s, 0.1),
               percentile(s, 0.9), percentile(s, 0.99), s.front(), s.back());
   if (profile.kernels.empty()) return;
-  std::printf("FMA peak: %.0f GFLOP/s; kernels take %.3f ms together\n", profile.peak_gflops,
+  std::printf("FMA peak: %.0f GFLOP/s%s; kernels take %.3f ms together\n", profile.peak_gflops,
+              profile.memory_gb_per_s > 0
+                  ? absl::StrFormat("; memory: %.1f GB/s read", profile.memory_gb_per_s).c_str()
+                  : "",
               profile.total_ms);
   std::vector<std::vector<std::string>> rows;
   for (const KernelRow& row : profile.kernels)
     rows.push_back({row.name, absl::StrFormat("%.1f", row.median_ns / 1e3),
-                    absl::StrFormat("%.1f%%", row.share * 100),
-                    absl::StrFormat("%.1f", row.flops / row.median_ns),
+                    absl::StrFormat("%.1f%%", row.share * 100), absl::StrFormat("%.1f", row.gflops()),
                     absl::StrFormat("%.1f%%", row.of_peak * 100), row.key.substr(0, 12)});
   std::printf("%s", text_table({{"kernel", Cells::kShortened},
                                 {"us", Cells::kWhole, Side::kRight},
@@ -118,13 +89,15 @@ void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
   if (!profile.kernels.empty()) {
     result["peak_gflops"] = profile.peak_gflops;
     result["kernels_ms"] = profile.total_ms;
+    if (profile.memory_gb_per_s > 0) result["memory_gb_per_s"] = profile.memory_gb_per_s;
   }
   for (const KernelRow& row : profile.kernels)
     result["kernels"].push_back({{"name", row.name},
                                  {"key", row.key},
                                  {"flops", row.flops},
+                                 {"bytes", row.bytes},
                                  {"median_ns", row.median_ns},
-                                 {"gflops", row.flops / row.median_ns},
+                                 {"gflops", row.gflops()},
                                  {"share", row.share},
                                  {"share_of_peak", row.of_peak}});
   std::printf("%s\n", json_text(result, 1).c_str());
@@ -278,12 +251,23 @@ absl::StatusOr<int> compare(const BenchArguments& arguments) {
   return kExitOk;
 }
 
+// That the drawing takes the place of nothing in the build's folder, before anything is timed for it.
+absl::Status check_svg(const BenchArguments& arguments) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(arguments.folders[0], error))
+    if (entry.path().extension() != ".svg") files.push_back(entry.path());
+  TF_RETURN_IF_ERROR(check_is_no_input(arguments.svg, "--svg", files));
+  return check_output(arguments.svg);
+}
+
 absl::StatusOr<int> run(const BenchArguments& arguments) {
   warn_of_shared_cpus(arguments.threads, cpus_of(arguments));
   if (arguments.folders.size() > 1 && arguments.profile)
     return absl::InvalidArgumentError(
         "--profile takes one folder, because kernels of different builds cannot be compared");
   if (arguments.folders.size() > 1) return compare(arguments);
+  if (!arguments.svg.empty()) TF_RETURN_IF_ERROR(check_svg(arguments));
   TF_ASSIGN_OR_RETURN(const auto model, open_bound(arguments.folders[0], arguments));
   std::vector<double> samples_ms;
   for (int i = -kWarmUp; i < arguments.runs; ++i) {
@@ -294,6 +278,9 @@ absl::StatusOr<int> run(const BenchArguments& arguments) {
   warn_of_busy_machine(samples_ms);
   const Profile profile = arguments.profile ? profile_of(*model, arguments.threads) : Profile{};
   arguments.json ? print_json(samples_ms, profile) : print(samples_ms, profile);
+  if (!arguments.svg.empty())
+    TF_RETURN_IF_ERROR(
+        write_output(arguments.svg, profile_svg(profile, arguments.folders[0], arguments.threads)));
   return kExitOk;
 }
 
@@ -319,11 +306,16 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   add_sizes_option(*command, arguments->sizes, "Size to run at, of a model that was built for a range");
-  command->add_flag("--profile", arguments->profile,
-                    "Also print the time, rate and share of the FMA peak of each kernel; one folder only");
+  auto* profile = command->add_flag(
+      "--profile", arguments->profile,
+      "Also print the time, rate and share of the FMA peak of each kernel; one folder only");
+  command
+      ->add_option("--svg", arguments->svg,
+                   "Draw the profile to this file: kernels by time, and a roofline with the measured peaks")
+      ->needs(profile);
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer(
-      "Example: compiler bench build/squeezenet --threads 1 --profile\n"
+      "Example: compiler bench build/squeezenet --threads 1 --profile --svg profile.svg\n"
       "         compiler bench build/untuned build/tuned");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return run(*arguments); }; });
 }

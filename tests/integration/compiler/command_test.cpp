@@ -399,8 +399,10 @@ TEST_F(Commands, BuildRunBenchAndLockedRebuild) {
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.err, HasSubstr("--input input=FILE"));
 
-  answer = run("bench " + folder + " --runs 3 --profile --json");
+  answer = run("bench " + folder + " --runs 3 --profile --json --svg " + file("profile.svg"));
   ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(*read_file(file("profile.svg")), AllOf(testing::StartsWith("<svg "), HasSubstr(">fc1<")));
+  EXPECT_EQ(run("bench " + folder + " --profile --svg " + folder + "/model.so").code, 2);
   for (const char* key : {"\"median_ms\"", "\"samples_ms\"", "\"share_of_peak\"", "\"fc1\""})
     EXPECT_THAT(answer.out, HasSubstr(key));
 }

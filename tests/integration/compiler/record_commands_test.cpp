@@ -131,6 +131,26 @@ TEST_F(CommandsOnRecords, RecordsOfSeveralDeviceClassesAreNamedUnlessOneIsChosen
   EXPECT_EQ(run(show + " --device phone").code, 1);
 }
 
+TEST_F(CommandsOnRecords, TheBestOfSeveralDatabasesIsTaken) {
+  database::Measurement slow = record_of(task_, "schedule v1\n"), fast = slow;
+  fast.samples = {{500, 1}};
+  keep({fast});
+  std::filesystem::rename(file("tune.db"), file("other.db"));
+  keep({slow});
+  const std::string both = " --db " + file("tune.db") + " --db " + file("other.db");
+  const std::string build = "build " + file("mlp.onnx") + both + " --json -o " + file("model");
+  for (const std::string& command :
+       {build, build + " --locked", "show " + tensor::workload_key(task_.kernel.workload).hex() + both}) {
+    const Answer answer = run(command);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_THAT(answer.out, HasSubstr(database::record_digest(fast).hex().substr(0, 12))) << command;
+  }
+  const Answer missing =
+      run("build " + file("mlp.onnx") + both + " --db " + file("no.db") + " -o " + file("model"));
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("no.db"));
+}
+
 TEST_F(CommandsOnRecords, ABuildSaysHowManyOfItsRecordsAreOfTheUntunedSchedule) {
   database::Measurement untuned = record_of(task_, "schedule v1\n");
   const std::string build = "build " + file("mlp.onnx") + " --db " + file("tune.db") + " -o " + file("model");
