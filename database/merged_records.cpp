@@ -1,6 +1,8 @@
 #include "database/merged_records.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -33,11 +35,15 @@ struct Dated {
 };
 
 // Equal for copies of one record.
-using Likeness = std::tuple<int64_t, std::string, std::string, Outcome, int64_t>;
+using Likeness = std::tuple<int64_t, int64_t, Outcome, size_t, size_t>;
 Likeness likeness_of(const Measurement& m) {
-  return {m.finished_unix_ns, m.schedule, m.device.device_class, m.outcome,
-          m.samples.empty() ? 0 : m.samples[0].total_ns};
+  const std::hash<std::string> hash;
+  return {m.finished_unix_ns, m.samples.empty() ? 0 : m.samples[0].total_ns, m.outcome, hash(m.schedule),
+          hash(m.device.device_class)};
 }
+
+// Of problems that are kept for the next question; about 150 MB.
+constexpr size_t kMostKeptRows = 100'000;
 
 class MergedRecords final : public Records {
  public:
@@ -151,14 +157,19 @@ class MergedRecords final : public Records {
     return all;
   }
 
-  // The last one is kept: most questions about a problem come in a row.
+  // A build asks of each of its problems several times.
   absl::StatusOr<std::shared_ptr<const Merged>> of_problem(const tensor::KernelKey& problem) {
     const std::string name = tensor::to_string(problem);
     const std::scoped_lock lock(mutex_);
-    if (last_ && last_name_ == name) return last_;
-    TF_ASSIGN_OR_RETURN(last_, read_problem(problem));
-    last_name_ = name;
-    return last_;
+    if (const auto known = kept_.find(name); known != kept_.end()) return known->second;
+    TF_ASSIGN_OR_RETURN(std::shared_ptr<const Merged> merged, read_problem(problem));
+    if (kept_rows_ + merged->rows.size() > kMostKeptRows) {
+      kept_.clear();
+      kept_rows_ = 0;
+    }
+    kept_rows_ += merged->rows.size();
+    kept_[name] = merged;
+    return merged;
   }
 
   absl::StatusOr<std::shared_ptr<const Merged>> read_problem(const tensor::KernelKey& problem) {
@@ -236,8 +247,8 @@ class MergedRecords final : public Records {
   const std::vector<std::unique_ptr<Records>> stores_;
   std::mutex mutex_;
   std::optional<std::vector<tensor::KernelKey>> problems_;
-  std::string last_name_;  // of the problem
-  std::shared_ptr<const Merged> last_;
+  std::map<std::string, std::shared_ptr<const Merged>> kept_;  // by the problem's name
+  size_t kept_rows_ = 0;
 };
 
 }  // namespace
