@@ -1,9 +1,14 @@
 #include "database/store.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "database/store_errors.h"
 
 namespace tf::database {
 namespace {
@@ -71,6 +76,63 @@ absl::StatusOr<std::optional<Choice>> Records::choose(const BestQuery& query) {
   TF_ASSIGN_OR_RETURN(fastest, top(same, kMostUnsure));
   chosen = first_faster(std::move(fastest), untuned.front());
   return std::move(chosen).value_or(Choice{untuned.front(), Why::kUnproven});
+}
+
+absl::Status Records::points(int64_t after_row, const PointVisitor& visit) {
+  std::map<std::string, tensor::KernelKey> problems;
+  std::set<PointSetting> settings;
+  int64_t number = 0;
+  return scan({}, [&](const Measurement& m) -> absl::Status {
+    if (++number <= after_row) return absl::OkStatus();
+    Point point{.row = number,
+                .problem = &problems.try_emplace(tensor::to_string(m.problem), m.problem).first->second,
+                .setting = &*settings
+                                 .insert({.device_class = m.device.device_class,
+                                          .fingerprint = m.device.fingerprint,
+                                          .numerics = absl::StrJoin(m.numerics, ","),
+                                          .semantics_version = m.semantics_version})
+                                 .first,
+                .outcome = m.outcome,
+                .ns = m.median_ns().value_or(0),
+                .untuned = m.untuned,
+                .interleaved = m.interleaved.has_value(),
+                .job_id = m.job_id,
+                .finished_unix_ns = m.finished_unix_ns,
+                .imported_after = m.imported_after};
+    const Digest schedule = sha256(m.schedule);
+    std::memcpy(&point.schedule, schedule.bytes.data(), sizeof point.schedule);
+    for (const Sample& sample : m.samples) point.sampled_ns += static_cast<double>(sample.total_ns);
+    return visit(point);
+  });
+}
+
+absl::StatusOr<Measurement> Records::find_row(int64_t row) {
+  std::optional<Measurement> found;
+  int64_t number = 0;
+  const absl::Status status = scan({}, [&](const Measurement& m) -> absl::Status {
+    if (++number != row) return absl::OkStatus();
+    found = m;
+    return absl::CancelledError();  // the rest is not needed
+  });
+  if (found) return *std::move(found);
+  TF_RETURN_IF_ERROR(status);
+  return unknown_row(row);
+}
+
+absl::StatusOr<Job> Records::find_job(int64_t id) {
+  return unknown_job(id);
+}
+
+absl::StatusOr<std::vector<Job>> Records::jobs() {
+  return std::vector<Job>();
+}
+
+absl::StatusOr<std::vector<JobTask>> Records::job_tasks(int64_t) {
+  return std::vector<JobTask>();
+}
+
+absl::StatusOr<std::string> Records::job_network(int64_t) {
+  return std::string();
 }
 
 bool numerics_allowed(const std::vector<std::string>& used, const std::vector<std::string>& allowed) {

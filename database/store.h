@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "database/point.h"
 #include "database/record.h"
 
 namespace tf::database {
@@ -96,6 +97,19 @@ class Records {
   virtual absl::StatusOr<bool> is_measured(const tensor::KernelKey& problem, const std::string& schedule) = 0;
   // Of all networks, the latest first.
   virtual absl::StatusOr<std::vector<NetworkVerdict>> verdicts() = 0;
+
+  // Visits the measurements with a row above `after_row`, in order of insertion. Here, of records without
+  // rows, as a tuner's are: numbered from 1, by a scan of all.
+  virtual absl::Status points(int64_t after_row, const PointVisitor& visit);
+  // The measurement with that row, as points() numbers them. NOT_FOUND if there is none.
+  virtual absl::StatusOr<Measurement> find_row(int64_t row);
+
+  // The jobs of a database that keeps some; others answer that they have none.
+  virtual absl::StatusOr<Job> find_job(int64_t id);
+  virtual absl::StatusOr<std::vector<Job>> jobs();
+  virtual absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id);
+  // As save_job_network got it; empty: nobody told.
+  virtual absl::StatusOr<std::string> job_network(int64_t job_id);
 };
 
 struct InsertResult {
@@ -138,11 +152,10 @@ class Store : public Records {
   // Replaces state, detail and times. FAILED_PRECONDITION if the job is final and in another state, NOT_FOUND
   // if there is none.
   virtual absl::Status update_job(const Job& job) = 0;
-  virtual absl::StatusOr<Job> find_job(int64_t id) = 0;
-  virtual absl::StatusOr<std::vector<Job>> jobs() = 0;
   // Inserts or replaces the tasks by (job_id, index), all or none.
   virtual absl::Status save_job_tasks(const std::vector<JobTask>& tasks) = 0;
-  virtual absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) = 0;
+  // Which kernels the job's network calls, for people: a text that the store does not read. Replaces another.
+  virtual absl::Status save_job_network(int64_t job_id, const std::string& network) = 0;
 };
 
 // Whether everything used is allowed.

@@ -52,6 +52,10 @@ absl::Status unknown_record(const Digest& digest) {
   return absl::NotFoundError(absl::StrCat("the database has no record ", digest.hex(), "; import it"));
 }
 
+absl::Status unknown_row(int64_t row) {
+  return absl::NotFoundError(absl::StrCat("the database has no measurement in row ", row));
+}
+
 absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch) {
   return absl::AbortedError(absl::StrCat("lease ", lease.lease_id, " of slot ", lease.slot, " has epoch ",
                                          lease.epoch, ", but the slot is at epoch ", highest_epoch,

@@ -20,6 +20,7 @@ absl::Status damaged_file(const std::string& path, const std::string& reason,
 // Of a measurement that check() finds impossible.
 absl::Status refused(const absl::Status& why);
 absl::Status unknown_record(const Digest& digest);
+absl::Status unknown_row(int64_t row);
 absl::Status fenced(const LeaseStamp& lease, uint64_t highest_epoch);
 absl::Status unknown_job(int64_t id);
 absl::Status final_job(const Job& job);

@@ -47,6 +47,7 @@ absl::Status examine_jobs(Connection& db, FileContents& contents) {
   contents.jobs = std::ssize(jobs);
   for (const Job& job : jobs) {
     TF_RETURN_IF_ERROR(rows::job_tasks(db, job.id).status());
+    TF_RETURN_IF_ERROR(rows::job_network(db, job.id).status());
   }
   return absl::OkStatus();
 }

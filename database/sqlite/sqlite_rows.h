@@ -46,6 +46,7 @@ absl::StatusOr<std::vector<int64_t>> ids_of_problems(Connection& db, const Filte
 absl::StatusOr<std::vector<Measurement>> matching(Connection& db, const Filter& filter,
                                                   std::span<const int64_t> ids);
 absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest);
+absl::StatusOr<Measurement> find_row(Connection& db, int64_t row);
 absl::StatusOr<bool> is_measured(Connection& db, const tensor::KernelKey& problem,
                                  const std::string& schedule);
 absl::StatusOr<int64_t> count_attempts(Connection& db, int64_t job_id);
@@ -53,6 +54,7 @@ absl::StatusOr<int64_t> count_trials(Connection& db, int64_t job_id);
 absl::StatusOr<std::vector<NetworkVerdict>> verdicts(Connection& db);
 absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id);
 absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id);
+absl::StatusOr<std::string> job_network(Connection& db, int64_t job_id);
 
 // Writing, inside a transaction of the caller's.
 absl::Status add_workload(Connection& db, const Workload& workload);
@@ -62,6 +64,7 @@ absl::Status add_attempt(Connection& db, const Attempt& attempt);
 absl::StatusOr<int64_t> add_job(Connection& db, const Job& job);
 absl::Status update_job(Connection& db, const Job& job);
 absl::Status save_job_tasks(Connection& db, const std::vector<JobTask>& tasks);
+absl::Status save_job_network(Connection& db, int64_t job_id, const std::string& network);
 
 }  // namespace rows
 }  // namespace tf::database

@@ -183,6 +183,14 @@ absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest) {
   return damaged_row(find, "measurements", record.id, absl::DataLossError("it does not match its digest"));
 }
 
+absl::StatusOr<Measurement> find_row(Connection& db, int64_t row) {
+  TF_ASSIGN_OR_RETURN(
+      const std::optional<Measurement> found,
+      db.find(absl::StrCat(kSelectMeasurement, "WHERE m.id = ?"), read_measurement, row));
+  if (!found) return unknown_row(row);
+  return *found;
+}
+
 absl::StatusOr<bool> is_measured(Connection& db, const tensor::KernelKey& problem,
                                  const std::string& schedule) {
   TF_ASSIGN_OR_RETURN(std::optional<int64_t> id, problem_id(db, problem));
@@ -214,6 +222,13 @@ absl::StatusOr<std::vector<Job>> jobs(Connection& db, std::optional<int64_t> id)
 absl::StatusOr<std::vector<JobTask>> job_tasks(Connection& db, int64_t job_id) {
   return db.select(absl::StrCat(kSelectJobTask, "WHERE t.job_id = ? ORDER BY t.task_index"), read_job_task,
                    job_id);
+}
+
+absl::StatusOr<std::string> job_network(Connection& db, int64_t job_id) {
+  const auto read = [](const Statement& row) -> absl::StatusOr<std::string> { return row.text(0); };
+  TF_ASSIGN_OR_RETURN(const std::optional<std::string> found,
+                      db.find("SELECT network FROM job_networks WHERE job_id = ?", read, job_id));
+  return found.value_or("");
 }
 
 absl::StatusOr<std::vector<NetworkVerdict>> verdicts(Connection& db) {

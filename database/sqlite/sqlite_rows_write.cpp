@@ -189,6 +189,13 @@ absl::Status save_job_tasks(Connection& db, const std::vector<JobTask>& tasks) {
   return absl::OkStatus();
 }
 
+absl::Status save_job_network(Connection& db, int64_t job_id, const std::string& network) {
+  return db.run(
+      "INSERT INTO job_networks (job_id, network) VALUES (?, ?) ON CONFLICT (job_id) DO UPDATE SET network = "
+      "excluded.network",
+      job_id, network);
+}
+
 absl::Status save_verdict(Connection& db, const NetworkVerdict& verdict, Origin origin) {
   std::string sql =
       "INSERT INTO network_verdicts (key, decided_unix_ns, line) VALUES (?, ?, ?) ON CONFLICT (key) DO "

@@ -20,6 +20,7 @@
 #include "database/sqlite/commit_queue.h"
 #include "database/sqlite/file_lock.h"
 #include "database/sqlite/migrations.h"
+#include "database/sqlite/point_rows.h"
 #include "database/sqlite/sqlite_connection.h"
 #include "database/sqlite/sqlite_rows.h"
 #include "database/sqlite/transaction.h"
@@ -32,6 +33,8 @@ namespace {
 // Rows a scan fetches at once. It visits them without holding the connection, so that a long export does not
 // stop other readers and a visitor may ask questions; measurements only grow, so that pages fit together.
 constexpr size_t kPage = 256;
+// The same of points, which are small.
+constexpr size_t kPointsPage = 4096;
 
 // Of a new file; another's stay as they are. A commit writes every page that it has changed wholly, and most
 // of a row's are of indices, each another one.
@@ -64,6 +67,17 @@ class SqliteReader {
       for (const Measurement& measurement : page) TF_RETURN_IF_ERROR(visit(measurement));
       if (page.size() < kPage) return absl::OkStatus();
       last = page.back().id;
+    }
+  }
+
+  absl::Status points(int64_t after_row, const PointVisitor& visit) {
+    rows::PointNames names;
+    for (std::vector<Point> page;; after_row = page.back().row) {
+      TF_ASSIGN_OR_RETURN(page, read([&](Connection& db) {
+                            return rows::points(db, after_row, kPointsPage, names);
+                          }));
+      for (const Point& point : page) TF_RETURN_IF_ERROR(visit(point));
+      if (page.size() < kPointsPage) return absl::OkStatus();
     }
   }
 
@@ -109,6 +123,27 @@ class SqliteView : public Base {
     return reader_.read([&](Connection& db) { return rows::is_measured(db, problem, schedule); });
   }
   absl::StatusOr<std::vector<NetworkVerdict>> verdicts() override { return reader_.read(rows::verdicts); }
+  absl::Status points(int64_t after_row, const PointVisitor& visit) override {
+    return reader_.points(after_row, visit);
+  }
+  absl::StatusOr<Measurement> find_row(int64_t row) override {
+    return reader_.read([&](Connection& db) { return rows::find_row(db, row); });
+  }
+  absl::StatusOr<Job> find_job(int64_t id) override {
+    TF_ASSIGN_OR_RETURN(std::vector<Job> found,
+                        reader_.read([&](Connection& db) { return rows::jobs(db, id); }));
+    if (found.empty()) return unknown_job(id);
+    return std::move(found.front());
+  }
+  absl::StatusOr<std::vector<Job>> jobs() override {
+    return reader_.read([&](Connection& db) { return rows::jobs(db, std::nullopt); });
+  }
+  absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) override {
+    return reader_.read([&](Connection& db) { return rows::job_tasks(db, job_id); });
+  }
+  absl::StatusOr<std::string> job_network(int64_t job_id) override {
+    return reader_.read([&](Connection& db) { return rows::job_network(db, job_id); });
+  }
 
  protected:
   SqliteReader reader_;
@@ -155,20 +190,11 @@ class SqliteStore : public SqliteView<Store> {
   absl::Status update_job(const Job& job) override {
     return run([&](Connection& db) { return rows::update_job(db, job); });
   }
-  absl::StatusOr<Job> find_job(int64_t id) override {
-    TF_ASSIGN_OR_RETURN(std::vector<Job> found,
-                        reader_.read([&](Connection& db) { return rows::jobs(db, id); }));
-    if (found.empty()) return unknown_job(id);
-    return std::move(found.front());
-  }
-  absl::StatusOr<std::vector<Job>> jobs() override {
-    return reader_.read([&](Connection& db) { return rows::jobs(db, std::nullopt); });
-  }
   absl::Status save_job_tasks(const std::vector<JobTask>& tasks) override {
     return run([&](Connection& db) { return rows::save_job_tasks(db, tasks); });
   }
-  absl::StatusOr<std::vector<JobTask>> job_tasks(int64_t job_id) override {
-    return reader_.read([&](Connection& db) { return rows::job_tasks(db, job_id); });
+  absl::Status save_job_network(int64_t job_id, const std::string& network) override {
+    return run([&](Connection& db) { return rows::save_job_network(db, job_id, network); });
   }
 
  private:

@@ -80,6 +80,8 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
   if (config.builders() == 0) config.set_builders(static_cast<uint32_t>(std::max(1, tf_usable_cpus() - 1)));
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders}));
+  // Of its own, so that who looks at a program does not wait for a job's.
+  TF_ASSIGN_OR_RETURN(auto show_builder, driver::BuildPool::create({.workers = 1, .timeout = absl::Seconds(20)}));
   measure::TrialTally trials;
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
     TF_ASSIGN_OR_RETURN(const service::Installation installation, service::begin_run(database));
@@ -104,6 +106,7 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
                  signals.stop_waiting();
                },
            .database_path = database,
+           .show_builder = show_builder.get(),
            .most_model_bytes = uint64_t{config.max_model_mib()} << 20,
            .queue = {.limits = {.in_all = config.max_waiting(), .of_each = config.max_waiting_each()}}},
           make_executor));

@@ -9,6 +9,7 @@
 #include "rpc/access/call_guard.h"
 #include "rpc/connection/server.h"
 #include "rpc/identity/membership.h"
+#include "tuner/report/report.h"
 #include "tuner/service/grpc/services.h"
 #include "tuner/service/jobs/model_files.h"
 
@@ -22,6 +23,8 @@ struct Daemon::Parts {
   std::unique_ptr<JobQueue> queue;
   std::unique_ptr<grpc::Service> tuner_service;
   std::unique_ptr<grpc::Service> records_service;
+  std::unique_ptr<report::Report> report;
+  std::unique_ptr<grpc::Service> reports_service;
   std::unique_ptr<rpc::AuditLog> audit;  // this and the next two: secured only
   std::unique_ptr<rpc::CallGuard> guard;
   std::unique_ptr<rpc::MembershipKeeper> keeper;
@@ -44,6 +47,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   parts->tuner_service =
       make_tuner_service(*parts->queue, *parts->models, options.most_model_bytes, *options.queue.clock);
   parts->records_service = make_records_service(*parts->store);
+  parts->report = std::make_unique<report::Report>(*parts->store, options.show_builder);
+  parts->report->load();
+  parts->reports_service = make_reports_service(*parts->report);
   if (options.credentials) {
     TF_ASSIGN_OR_RETURN(parts->audit,
                         rpc::AuditLog::open(companion_of(options.database_path, ".audit.jsonl")));
@@ -57,7 +63,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   }
   TF_ASSIGN_OR_RETURN(
       parts->server,
-      rpc::Server::start(options.listen, {parts->tuner_service.get(), parts->records_service.get()},
+      rpc::Server::start(options.listen, {parts->tuner_service.get(), parts->records_service.get(), parts->reports_service.get()},
                          {options.credentials, parts->guard.get()}, {.most_threads = options.most_threads}));
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }

@@ -17,6 +17,9 @@ namespace grpc {
 class Channel;
 }
 
+namespace tf::driver {
+class Builder;
+}
 namespace tf::rpc {
 class Credentials;
 }
@@ -30,6 +33,8 @@ struct DaemonOptions {
   // Called once, from a thread of the daemon, when the farm takes these credentials no more: UNAUTHENTICATED.
   std::function<void(const absl::Status&)> on_membership_end = nullptr;
   std::string database_path;  // models are kept in the folder database_path + ".models"
+  // Makes the programs that people look at, apart from those of jobs; outlives the daemon. Null: none are shown.
+  driver::Builder* show_builder = nullptr;
   uint64_t most_model_bytes = rpc::kMaxArtifactBytes;
   // A call takes one, a watch as long as it lasts; beyond them it is RESOURCE_EXHAUSTED. More than people
   // watch jobs, and few enough that however many do, there are threads and memory for the jobs themselves.

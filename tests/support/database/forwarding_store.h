@@ -61,6 +61,14 @@ class ForwardingStore : public database::Store {
   absl::StatusOr<std::vector<database::JobTask>> job_tasks(int64_t job_id) override {
     return store_.job_tasks(job_id);
   }
+  absl::Status save_job_network(int64_t job_id, const std::string& network) override {
+    return store_.save_job_network(job_id, network);
+  }
+  absl::StatusOr<std::string> job_network(int64_t job_id) override { return store_.job_network(job_id); }
+  absl::Status points(int64_t after_row, const database::PointVisitor& visit) override {
+    return store_.points(after_row, visit);
+  }
+  absl::StatusOr<database::Measurement> find_row(int64_t row) override { return store_.find_row(row); }
 
  private:
   database::Store& store_;

@@ -52,7 +52,8 @@ class HostileRows : public testing::Test {
     if (!records.ok()) return {records.status()};
     const auto nothing = [](const Measurement&) { return absl::OkStatus(); };
     return {(*records)->best({conv_problem()}).status(), (*records)->scan({}, nothing),
-            (*records)->find_record(record_digest(measured(100))).status()};
+            (*records)->find_record(record_digest(measured(100))).status(), (*records)->find_row(1).status(),
+            (*records)->points(0, [](const Point&) { return absl::OkStatus(); })};
   }
 
   const TemporaryFolder folder_ = *TemporaryFolder::make();

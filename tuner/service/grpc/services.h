@@ -1,5 +1,6 @@
 #pragma once
-// Owns: the makers of the tuner's gRPC services. Thin: each call is one call of the job queue or the records.
+// Owns: the makers of the tuner's gRPC services. Thin: each call is one call of the job queue, the records or
+// their report.
 // Does not know: how either works.
 
 #include <cstdint>
@@ -14,12 +15,17 @@ namespace grpc {
 class Service;
 }
 
+namespace tf::report {
+class Report;
+}
+
 namespace tf::service {
 
-// Queue, models and records must outlive the services. A larger model is refused, and one that comes
+// Queue, models, records and report must outlive the services. A larger model is refused, and one that comes
 // too slowly, by that clock, is given up (rpc/transfer/transfer_budget.h).
 std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& models,
                                                   uint64_t most_model_bytes, const rpc::Clock& clock);
 std::unique_ptr<grpc::Service> make_records_service(database::Records& records);
+std::unique_ptr<grpc::Service> make_reports_service(report::Report& report);
 
 }  // namespace tf::service

@@ -79,6 +79,7 @@ absl::Status TuningLoop::prepare(const std::vector<Task>& tasks, const std::atom
     tasks_.push_back(std::move(state));
     TF_RETURN_IF_ERROR(add_records(*tasks_[i]));
   }
+  TF_RETURN_IF_ERROR(save_tasks());  // for who looks at the job while it runs
   results_at_training_ = results_;
   std::vector<model::Example> examples = learned();
   model_.begin(
