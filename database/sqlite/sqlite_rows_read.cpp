@@ -184,9 +184,8 @@ absl::StatusOr<Measurement> find_record(Connection& db, const Digest& digest) {
 }
 
 absl::StatusOr<Measurement> find_row(Connection& db, int64_t row) {
-  TF_ASSIGN_OR_RETURN(
-      const std::optional<Measurement> found,
-      db.find(absl::StrCat(kSelectMeasurement, "WHERE m.id = ?"), read_measurement, row));
+  TF_ASSIGN_OR_RETURN(const std::optional<Measurement> found,
+                      db.find(absl::StrCat(kSelectMeasurement, "WHERE m.id = ?"), read_measurement, row));
   if (!found) return unknown_row(row);
   return *found;
 }

@@ -73,9 +73,8 @@ class SqliteReader {
   absl::Status points(int64_t after_row, const PointVisitor& visit) {
     rows::PointNames names;
     for (std::vector<Point> page;; after_row = page.back().row) {
-      TF_ASSIGN_OR_RETURN(page, read([&](Connection& db) {
-                            return rows::points(db, after_row, kPointsPage, names);
-                          }));
+      TF_ASSIGN_OR_RETURN(
+          page, read([&](Connection& db) { return rows::points(db, after_row, kPointsPage, names); }));
       for (const Point& point : page) TF_RETURN_IF_ERROR(visit(point));
       if (page.size() < kPointsPage) return absl::OkStatus();
     }

@@ -81,7 +81,8 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders}));
   // Of its own, so that who looks at a program does not wait for a job's.
-  TF_ASSIGN_OR_RETURN(auto show_builder, driver::BuildPool::create({.workers = 1, .timeout = absl::Seconds(20)}));
+  TF_ASSIGN_OR_RETURN(auto show_builder,
+                      driver::BuildPool::create({.workers = 1, .timeout = absl::Seconds(20)}));
   measure::TrialTally trials;
   auto make_executor = [&](database::Store& store) -> absl::StatusOr<std::unique_ptr<service::JobExecutor>> {
     TF_ASSIGN_OR_RETURN(const service::Installation installation, service::begin_run(database));

@@ -22,10 +22,10 @@ using Setting = database::PointSetting;
 struct Entry {
   double ns = 0;  // of one run; 0: it has no time
   int64_t finished_unix_ns = 0;
-  float sampled_s = 0;   // inside timed samples
-  uint32_t row = 0;      // in the database
-  uint32_t kernel = 0;   // numbers in Columns
-  uint32_t job = 0;      // 0: none
+  float sampled_s = 0;        // inside timed samples
+  uint32_t row = 0;           // in the database
+  uint32_t kernel = 0;        // numbers in Columns
+  uint32_t job = 0;           // 0: none
   uint32_t replaces = kNone;  // the entry of the same program that counted until this one came
   uint16_t setting = 0;
   database::Outcome outcome{};
@@ -76,7 +76,7 @@ class Columns {
   std::map<std::string, uint32_t, std::less<>> kernel_numbers_;  // by id
   std::map<Setting, uint16_t> setting_numbers_;
   std::map<int64_t, std::vector<uint32_t>> by_job_;
-  absl::flat_hash_map<uint64_t, uint32_t> programs_;  // the entry that counts, by a hash of the program
+  absl::flat_hash_map<uint64_t, uint32_t> programs_;        // the entry that counts, by a hash of the program
   absl::flat_hash_map<uint32_t, uint32_t> imported_after_;  // rows, of imported entries
   int64_t last_row_ = 0;
 };

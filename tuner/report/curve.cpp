@@ -20,7 +20,9 @@ std::vector<Change> changes_of_best(const Columns& columns, uint32_t kernel, con
   absl::flat_hash_set<uint32_t> replaced;
   std::vector<Change> changes;
   uint32_t best = Entry::kNone;
-  const auto note = [&](uint32_t at) { changes.push_back({at, best == Entry::kNone ? 0 : entries[best].ns}); };
+  const auto note = [&](uint32_t at) {
+    changes.push_back({at, best == Entry::kNone ? 0 : entries[best].ns});
+  };
   const auto is_faster = [&](uint32_t other) {
     return best == Entry::kNone || entries[other].ns < entries[best].ns;
   };

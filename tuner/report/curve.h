@@ -24,7 +24,8 @@ std::vector<Change> changes_of_best(const Columns& columns, uint32_t kernel, con
 
 // Positions to keep of a value that only changes at some moments, at most `most` (at least 4) of them: all if
 // they fit, else the first, the last, and of equal spans of time the least and the last. `at_s` increases.
-std::vector<size_t> thinned_changes(std::span<const double> at_s, std::span<const double> values, size_t most);
+std::vector<size_t> thinned_changes(std::span<const double> at_s, std::span<const double> values,
+                                    size_t most);
 
 // Positions to keep of `entries`, at most `most` of them: all that were the best so far, or the last of these if
 // they are more; of the others as many as fit, of each outcome its share and at least one, evenly.

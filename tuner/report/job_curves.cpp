@@ -32,7 +32,8 @@ class JobTime {
     last_unix_ns_ = began_unix_ns_;
     for (const uint32_t entry : own_) {
       const Entry& each = columns.entries()[entry];
-      if (began_unix_ns_ == 0 || each.finished_unix_ns < began_unix_ns_) began_unix_ns_ = each.finished_unix_ns;
+      if (began_unix_ns_ == 0 || each.finished_unix_ns < began_unix_ns_)
+        began_unix_ns_ = each.finished_unix_ns;
       last_unix_ns_ = std::max(last_unix_ns_, each.finished_unix_ns);
       trials_ += !each.interleaved;
       trials_by_.push_back(trials_);

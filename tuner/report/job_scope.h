@@ -26,7 +26,8 @@ struct JobScope {
   database::Job job;
   tunefarm::tune::v1::JobSpec spec;  // empty where it cannot be read
   Asked asked;                       // records of its device class and numerics
-  std::vector<Subject> kernels;      // in order of its tasks; of a job of before these were kept, of its measurements
+  std::vector<Subject>
+      kernels;  // in order of its tasks; of a job of before these were kept, of its measurements
 };
 
 // NOT_FOUND: no such job. Other errors: the records'.

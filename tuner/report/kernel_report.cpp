@@ -56,8 +56,8 @@ std::vector<Tally> tallies(const Columns& columns, const JobScope* scope) {
   return tallies;
 }
 
-absl::StatusOr<pb::KernelRow> row_of(View& view, const Subject& kernel, const Asked& asked, const Tally& tally,
-                                     double network_ns) {
+absl::StatusOr<pb::KernelRow> row_of(View& view, const Subject& kernel, const Asked& asked,
+                                     const Tally& tally, double network_ns) {
   TF_ASSIGN_OR_RETURN(const auto standing, view.kernels.standing(kernel.key, asked));
   pb::KernelRow row;
   row.set_kernel_id(kernel.id);
@@ -172,7 +172,8 @@ absl::StatusOr<pb::ListKernelsReply> kernel_list(View& view, const pb::ListKerne
   size_t begin = 0;
   if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &begin))
     return absl::InvalidArgumentError("the page token is not one that an earlier page gave");
-  const size_t size = std::min<size_t>(request.page_size() == 0 ? kPageSize : request.page_size(), kMostPageSize);
+  const size_t size =
+      std::min<size_t>(request.page_size() == 0 ? kPageSize : request.page_size(), kMostPageSize);
   const std::vector<Tally> tally = tallies(view.columns, scope);
   TF_ASSIGN_OR_RETURN(const std::vector<Listed> found, listed(view, scope, request.search(), tally));
   TF_ASSIGN_OR_RETURN(const double whole_ns, network_ns(view, scope));
@@ -192,8 +193,8 @@ absl::StatusOr<pb::KernelReport> kernel_report(View& view, const Subject& kernel
   const uint32_t* number = view.columns.find_kernel(kernel.id);
   TF_ASSIGN_OR_RETURN(const double whole_ns, network_ns(view, scope));
   pb::KernelReport report;
-  TF_ASSIGN_OR_RETURN(*report.mutable_row(), row_of(view, kernel, asked_of(scope),
-                                                    tally_of(view.columns, number, scope), whole_ns));
+  TF_ASSIGN_OR_RETURN(*report.mutable_row(),
+                      row_of(view, kernel, asked_of(scope), tally_of(view.columns, number, scope), whole_ns));
   *report.mutable_key() = remote::to_proto(kernel.key);
   if (const auto facts = view.kernels.facts(kernel.key); facts.ok()) {
     report.set_workload((*facts)->workload);

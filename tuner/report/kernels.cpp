@@ -19,7 +19,8 @@ constexpr size_t kMostKept = 4096;  // standings, each with two schedules
 
 std::string shape_of(const tensor::Workload& bound) {
   return absl::StrJoin(bound.outputs, ",", [](std::string* out, const tensor::Buffer& output) {
-    absl::StrAppend(out, absl::StrJoin(output->extents, "x", [](std::string* text, const tensor::Expr& extent) {
+    absl::StrAppend(out,
+                    absl::StrJoin(output->extents, "x", [](std::string* text, const tensor::Expr& extent) {
                       absl::StrAppend(text, tensor::as_int(extent).value_or(0));
                     }));
   });
@@ -84,8 +85,7 @@ absl::StatusOr<Standing> Kernels::ask(const tensor::KernelKey& key, const Asked&
   // Of another reuse distance: a build would take it, but it was not measured for this kernel.
   if (standing.best && !(standing.best->problem == key)) standing.best.reset();
   of_untuned.of = database::BestQuery::Of::kUntuned;
-  if (!of_untuned.device_class && standing.best)
-    of_untuned.device_class = standing.best->device.device_class;
+  if (!of_untuned.device_class && standing.best) of_untuned.device_class = standing.best->device.device_class;
   TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> untuned, records_.top(of_untuned, 1));
   if (!untuned.empty() && untuned.front().problem == key) standing.untuned = std::move(untuned.front());
   return standing;

@@ -16,9 +16,9 @@
 namespace tf::report {
 
 struct KernelFacts {
-  std::string label;     // without its shape: "conv2d+bias+relu"
-  std::string shape;     // of the outputs, "1x64x56x56"; of several, joined by commas
-  std::string workload;  // canonical text
+  std::string label;            // without its shape: "conv2d+bias+relu"
+  std::string shape;            // of the outputs, "1x64x56x56"; of several, joined by commas
+  std::string workload;         // canonical text
   double flops = 0, bytes = 0;  // of one run; bytes: every input and output once
 };
 

@@ -24,7 +24,8 @@ absl::StatusOr<pb::NetworkReport> network_report(View& view, const JobScope& sco
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
   if (!google::protobuf::util::JsonStringToMessage(kept, &report, options).ok())
-    return absl::DataLossError(absl::StrCat("the graph that was kept of job ", scope.job.id, " cannot be read"));
+    return absl::DataLossError(
+        absl::StrCat("the graph that was kept of job ", scope.job.id, " cannot be read"));
   report.set_name(printable(scope.job.model_name));
   std::map<std::string, std::shared_ptr<const Standing>, std::less<>> standings;
   double best_ns = 0, untuned_ns = 0, known_ns = 0;

@@ -50,9 +50,11 @@ absl::StatusOr<std::string> default_schedule_of(const tensor::KernelSpec& kernel
                                                         .allowed = kernel.allowed}));
 }
 
-absl::StatusOr<Programs::Program> Programs::show(const tensor::KernelSpec& kernel, const std::string& schedule) {
+absl::StatusOr<Programs::Program> Programs::show(const tensor::KernelSpec& kernel,
+                                                 const std::string& schedule) {
   if (!builder_)
-    return with_remedy(absl::StatusCode::kFailedPrecondition, "this tuner has no build worker to make programs with",
+    return with_remedy(absl::StatusCode::kFailedPrecondition,
+                       "this tuner has no build worker to make programs with",
                        "use `compiler show --ir --asm`", Between::kSemicolon);
   kernel_pb::BuildRequest request;
   kernel_pb::ShowKernelRequest& show = *request.mutable_show();

@@ -26,7 +26,8 @@ class Programs {
 
   // Waits while all workers are busy, but not for long: RESOURCE_EXHAUSTED. FAILED_PRECONDITION: the schedule cannot be
   // built. DEADLINE_EXCEEDED, ABORTED: it took too long, or crashed its worker. UNAVAILABLE: no worker could be asked.
-  absl::StatusOr<tunefarm::tune::v1::Program> show(const tensor::KernelSpec& kernel, const std::string& schedule);
+  absl::StatusOr<tunefarm::tune::v1::Program> show(const tensor::KernelSpec& kernel,
+                                                   const std::string& schedule);
 
  private:
   using Program = tunefarm::tune::v1::Program;
@@ -38,7 +39,8 @@ class Programs {
   std::mutex mutex_;
   std::condition_variable changed_;
   int running_ = 0, waiting_ = 0;
-  std::list<std::pair<std::string, Program>> kept_;  // by what names them, the last one that was asked for first
+  std::list<std::pair<std::string, Program>>
+      kept_;  // by what names them, the last one that was asked for first
 };
 
 }  // namespace tf::report

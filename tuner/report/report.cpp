@@ -131,8 +131,8 @@ absl::StatusOr<pb::Program> Report::show_program(const pb::ShowProgramRequest& r
     if (request.row() != 0) {
       TF_ASSIGN_OR_RETURN(const database::Measurement record, view.records.find_row(request.row()));
       if (!(record.problem == kernel.key))
-        return absl::InvalidArgumentError(
-            absl::StrCat("row ", request.row(), " is a candidate of another kernel, ", kernel_id(record.problem)));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "row ", request.row(), " is a candidate of another kernel, ", kernel_id(record.problem)));
       schedule = record.schedule;
     } else {
       TF_ASSIGN_OR_RETURN(const auto standing, view.kernels.standing(kernel.key, {}));

@@ -63,8 +63,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
   }
   TF_ASSIGN_OR_RETURN(
       parts->server,
-      rpc::Server::start(options.listen, {parts->tuner_service.get(), parts->records_service.get(), parts->reports_service.get()},
-                         {options.credentials, parts->guard.get()}, {.most_threads = options.most_threads}));
+      rpc::Server::start(
+          options.listen,
+          {parts->tuner_service.get(), parts->records_service.get(), parts->reports_service.get()},
+          {options.credentials, parts->guard.get()}, {.most_threads = options.most_threads}));
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 

@@ -91,15 +91,17 @@ class Measurements {
     TF_CHECK(store_.save_job_tasks(tasks).ok());
     const int64_t rows = options_.rows / options_.jobs;
     for (int64_t i = 0; i < rows; ++i)
-      insert(row.id, tasks[random_() % tasks.size()].problem, i, static_cast<double>(i) / static_cast<double>(rows));
+      insert(row.id, tasks[random_() % tasks.size()].problem, i,
+             static_cast<double>(i) / static_cast<double>(rows));
   }
 
   void insert(int64_t job, const tf::tensor::KernelKey& problem, int64_t number, double progress) {
     Measurement m;
     m.problem = problem;
     const bool again = progress > 0.99;  // of the last, many meet once more
-    m.schedule = absl::StrCat("tile(s0, 0, ", again ? number % 500 : number, "); tile(s0, 1, 8); reorder(s0, ",
-                              "0, 2, 1, 3, 4); vectorize(s0, 4); unroll(s0, 3); parallel(s0, 0)");
+    m.schedule =
+        absl::StrCat("tile(s0, 0, ", again ? number % 500 : number, "); tile(s0, 1, 8); reorder(s0, ",
+                     "0, 2, 1, 3, 4); vectorize(s0, 4); unroll(s0, 3); parallel(s0, 0)");
     m.semantics_version = 1;
     m.sketch_hash = "0123456789abcdef";
     m.choices = {4, 8, 16, 2, 1, 3, 4};
@@ -125,8 +127,9 @@ class Measurements {
       const auto ns = static_cast<int64_t>(1e6 * noise * (0.3 + std::exp(-4 * progress)));
       for (int i = 0; i < 5; ++i) m.samples.push_back({ns * 10 + i, 10});
     }
-    store_.insert_async(m, Origin::kLive,
-                        [](const absl::StatusOr<InsertResult>& result) { TF_CHECK(result.ok()) << result.status(); });
+    store_.insert_async(m, Origin::kLive, [](const absl::StatusOr<InsertResult>& result) {
+      TF_CHECK(result.ok()) << result.status();
+    });
     if (++inserted_ % 5000 == 0) {
       TF_CHECK(store_.add_workload(workload_of(1)).ok());  // waits for what is queued
       std::fprintf(stderr, "\r%lld measurements", static_cast<long long>(inserted_));
@@ -188,7 +191,8 @@ nlohmann::ordered_json run(const Options& options, const std::string& path) {
   out["ListKernels"] = time_of(options, [&] { return size_of(report.list_kernels({})); });
   pb::ListKernelsRequest of_jobs_kernels;
   of_jobs_kernels.set_job_id(job);
-  out["ListKernels of a job"] = time_of(options, [&] { return size_of(report.list_kernels(of_jobs_kernels)); });
+  out["ListKernels of a job"] =
+      time_of(options, [&] { return size_of(report.list_kernels(of_jobs_kernels)); });
   pb::ListKernelsRequest search;
   search.set_search("RELU 64");
   out["ListKernels searched"] = time_of(options, [&] { return size_of(report.list_kernels(search)); });
@@ -215,7 +219,8 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "Jobs that made them")->capture_default_str();
   app.add_option("--kernels", options.kernels, "Kernels of each job")->capture_default_str();
   app.add_option("--asked", options.asked, "How often each question is asked again")->capture_default_str();
-  app.add_option("--keep", options.keep, "Database to use, made if it does not exist, and kept [a temporary one]");
+  app.add_option("--keep", options.keep,
+                 "Database to use, made if it does not exist, and kept [a temporary one]");
   app.add_option("--json", options.json, "File for the report, which is printed anyway");
   app.footer("Example: report_latency --rows 1000000 --keep /mnt/disk/million.db");
   if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;

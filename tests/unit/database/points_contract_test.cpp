@@ -14,7 +14,8 @@ class PointsContract : public StoreContract {
  protected:
   std::vector<Point> points(int64_t after_row, Records& records) {
     std::vector<Point> out;
-    EXPECT_TRUE(records.points(after_row, [&](const Point& p) { return out.push_back(p), absl::OkStatus(); }).ok());
+    EXPECT_TRUE(
+        records.points(after_row, [&](const Point& p) { return out.push_back(p), absl::OkStatus(); }).ok());
     return out;
   }
 };
@@ -99,7 +100,9 @@ class Lines : public Records {
   absl::StatusOr<std::vector<Measurement>> top(const BestQuery&, size_t) override { return all_; }
   absl::StatusOr<Workload> find_workload(const std::string&) override { return conv_workload(); }
   absl::StatusOr<std::vector<Workload>> workloads() override { return std::vector<Workload>(); }
-  absl::StatusOr<std::vector<tensor::KernelKey>> problems() override { return std::vector<tensor::KernelKey>(); }
+  absl::StatusOr<std::vector<tensor::KernelKey>> problems() override {
+    return std::vector<tensor::KernelKey>();
+  }
   absl::Status scan(const Filter&, const Visitor& visit) override {
     for (const Measurement& m : all_)
       if (const absl::Status status = visit(m); !status.ok()) return status;

@@ -29,9 +29,10 @@ class CurveTest : public ReportTest {
   static Measurement random_measurement(std::mt19937& random) {
     const int schedule = static_cast<int>(random() % 4);
     const double at_s = static_cast<double>(random() % 10);
-    Measurement m = random() % 3 == 0
-                        ? failed(8, schedule, random() % 2 ? Outcome::kCrashed : Outcome::kWrongOutput, at_s, 1)
-                        : measured(8, schedule, static_cast<int64_t>(10 + random() % 50), at_s, 1);
+    Measurement m =
+        random() % 3 == 0
+            ? failed(8, schedule, random() % 2 ? Outcome::kCrashed : Outcome::kWrongOutput, at_s, 1)
+            : measured(8, schedule, static_cast<int64_t>(10 + random() % 50), at_s, 1);
     m.device.fingerprint = random() % 4 == 0 ? "other" : "f00d";
     m.device.load_1min = static_cast<double>(random());  // no two are the same record
     return m;
@@ -52,7 +53,8 @@ TEST_F(CurveTest, TheBestIsThatOfTheDatabasesRuleAfterEachMeasurement) {
       ASSERT_TRUE(columns.refresh(*store).ok());
       const std::vector<Change> changes =
           changes_of_best(columns, 0, std::vector<bool>(columns.settings().size(), true), UINT32_MAX);
-      EXPECT_EQ(changes.empty() ? 0 : changes.back().ns, fastest_of(inserted)) << "seed " << seed << ", " << i;
+      EXPECT_EQ(changes.empty() ? 0 : changes.back().ns, fastest_of(inserted))
+          << "seed " << seed << ", " << i;
     }
   }
 }
@@ -65,7 +67,7 @@ TEST_F(CurveTest, ImportedRecordsTakeTheirPlaceByDate) {
     inserted.push_back(*store->find_row(store->insert(m, origin)->id));
   };
   add(measured(8, 1, 100, 10, 1), database::Origin::kLive);
-  add(measured(8, 1, 20, 5, 0), database::Origin::kImport);   // older
+  add(measured(8, 1, 20, 5, 0), database::Origin::kImport);  // older
   add(measured(8, 2, 60, 12, 0), database::Origin::kImport);
   add(measured(8, 2, 80, 11, 0), database::Origin::kImport);  // older than the one before
   Columns columns;

@@ -35,7 +35,8 @@ TEST_F(JobCurvesTest, ShowTheFastestOfEachKernelAndOfTheNetworkFromWhereAllAreKn
   EXPECT_THAT(curves->tasks(0).best().trials(), ElementsAre(1, 5));
   EXPECT_EQ(curves->tasks(0).best_ns(), 40);
   EXPECT_THAT(curves->network().ns(), ElementsAre(1200, 1080));
-  EXPECT_THAT(curves->network().elapsed_s(), ElementsAre(testing::DoubleNear(3, 1e-6), testing::DoubleNear(5, 1e-6)));
+  EXPECT_THAT(curves->network().elapsed_s(),
+              ElementsAre(testing::DoubleNear(3, 1e-6), testing::DoubleNear(5, 1e-6)));
   EXPECT_EQ(curves->untuned_network_ns(), 0);
   EXPECT_THAT(curves->outcomes(), UnorderedElementsAre(Pair("ok", 5u), Pair("crashed", 1u)));
   double trials = 0, busy_s = 0;

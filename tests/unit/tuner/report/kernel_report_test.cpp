@@ -129,8 +129,7 @@ TEST_F(KernelReportTest, AWorkloadOfAnotherProgramIsListedByItsName) {
   database::Measurement m = measured(8, 1, 100, 1, 0);
   m.problem.workload = made_up.key();
   insert(m);
-  const auto report =
-      report_.describe_kernel(of_kernel<pb::DescribeKernelRequest>(kernel_id(m.problem)));
+  const auto report = report_.describe_kernel(of_kernel<pb::DescribeKernelRequest>(kernel_id(m.problem)));
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->row().label(), "made? up");
   EXPECT_EQ(report->flops(), 0);

@@ -24,10 +24,10 @@ TEST(ReportsService, AnswersFromTheDaemonsDatabaseAsItGrows) {
     store = &opened;
     return std::make_unique<ScriptedExecutor>();
   };
-  auto daemon =
-      Daemon::start({.listen = {.host = "127.0.0.1"}, .database_path = folder.file("t.db")}, make);
+  auto daemon = Daemon::start({.listen = {.host = "127.0.0.1"}, .database_path = folder.file("t.db")}, make);
   ASSERT_TRUE(daemon.ok()) << daemon.status();
-  const auto stub = pb::Reports::NewStub(rpc::make_channel((*daemon)->endpoint(), nullptr, rpc::Role::kTuner));
+  const auto stub =
+      pb::Reports::NewStub(rpc::make_channel((*daemon)->endpoint(), nullptr, rpc::Role::kTuner));
   const auto list = [&] {
     grpc::ClientContext context;
     pb::ListKernelsReply reply;
