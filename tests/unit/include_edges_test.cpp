@@ -105,6 +105,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
         "database/stores",
         "tuner/service",
         "tuner/record_sets",
+        "tuner/report",
         "tuner/web"}},
   };
   return edges;

@@ -20,6 +20,7 @@ void add_doctor_command(CLI::App& app, Invocation& invocation);
 void add_records_commands(CLI::App& app, Invocation& invocation);  // best, export, import
 void add_set_commands(CLI::App& app, Invocation& invocation);      // push, pull
 void add_backup_command(CLI::App& app, Invocation& invocation);
+void add_report_command(CLI::App& app, Invocation& invocation);
 void add_submit_command(CLI::App& app, Invocation& invocation);
 void add_join_command(CLI::App& app, Invocation& invocation);
 void add_job_commands(CLI::App& app, Invocation& invocation);  // jobs, watch, cancel, pause, resume

@@ -35,6 +35,7 @@
 #include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
 #include "tuner/measure/local_runner.h"
+#include "tuner/service/farm/network_calls.h"
 #include "tuner/service/farm/network_tasks.h"
 #include "tuner/service/jobs/summary.h"
 #include "tuner/session/network/build_choices.h"
@@ -294,9 +295,10 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                       service::session_options(spec, 0, service::device_class_of(spec)));
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads(), cpus.size()));
-  TF_ASSIGN_OR_RETURN(
-      const std::vector<session::Task> tasks,
-      service::network_tasks(arguments.model, options.target, service::network_request(spec)));
+  TF_ASSIGN_OR_RETURN(const service::NetworkPlan plan,
+                      service::plan_of_network(arguments.model, options.target, options.threads,
+                                               service::network_request(spec)));
+  const std::vector<session::Task>& tasks = plan.tasks;
   std::atomic<bool> stop = false, tries_network = false;
   StopOnSignal signals(stop, tries_network);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<database::Store> store, open_or_wait(arguments.db, stop));
@@ -330,6 +332,7 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   TF_ASSIGN_OR_RETURN(database::Job job,
                       open_job(*store, spec, error ? arguments.model : path.string(), sha256(model)));
   options.job_id = job.id;
+  TF_RETURN_IF_ERROR(store->save_job_network(job.id, service::to_json(plan.calls)));
   if (!arguments.json) announce(arguments, spec, tasks, options.target);
   ProgressPrinter printer(progress_style(arguments.json), spec.trials(), job.id);
   // In a thread of its own, because the session's makes way for others, and the network must not.

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   tf::tuner_cli::add_job_commands(app, invocation);
   tf::tuner_cli::add_records_commands(app, invocation);
   tf::tuner_cli::add_set_commands(app, invocation);
+  tf::tuner_cli::add_report_command(app, invocation);
   tf::tuner_cli::add_backup_command(app, invocation);
   tf::tuner_cli::add_doctor_command(app, invocation);
   tf::tuner_cli::add_join_command(app, invocation);

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "base/text/printable.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/tolerance.h"
 
 namespace tf::report {
 
@@ -25,9 +27,18 @@ std::string origin_of(const database::Measurement& m) {
   return machine.empty() ? "another database" : printable(machine);
 }
 
+// The greatest error over what is taken for right, as workers check it.
+double error_of(const database::Measurement& m, const KernelFacts& kernel) {
+  double bound = 0;
+  const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule(m.schedule);
+  if (kernel.bound && schedule.ok()) bound = schedule::tolerance(*kernel.bound, *schedule);
+  constexpr double kBoundOfOthers = 1e-5;  // of integers, say, which are off by more if at all
+  return finite(m.max_error / (bound > 0 ? bound : kBoundOfOthers));
+}
+
 }  // namespace
 
-tunefarm::tune::v1::Candidate candidate_of(const database::Measurement& m) {
+tunefarm::tune::v1::Candidate candidate_of(const database::Measurement& m, const KernelFacts& kernel) {
   tunefarm::tune::v1::Candidate out;
   out.set_row(static_cast<uint32_t>(m.id));
   out.set_digest(database::record_digest(m).hex());
@@ -39,7 +50,7 @@ tunefarm::tune::v1::Candidate candidate_of(const database::Measurement& m) {
   out.set_low_ns(finite(bounds.low_ns));
   out.set_high_ns(finite(bounds.high_ns));
   for (const double ns : database::runs_ns(m.samples)) out.add_samples_ns(finite(ns));
-  out.set_max_error(finite(m.max_error));
+  out.set_max_error(error_of(m, kernel));
   out.set_untuned(m.untuned);
   for (const std::string& name : m.numerics) out.add_numerics(printable(name));
   out.set_device_class(printable(m.device.device_class));

@@ -196,12 +196,11 @@ absl::StatusOr<pb::KernelReport> kernel_report(View& view, const Subject& kernel
   TF_ASSIGN_OR_RETURN(*report.mutable_row(),
                       row_of(view, kernel, asked_of(scope), tally_of(view.columns, number, scope), whole_ns));
   *report.mutable_key() = remote::to_proto(kernel.key);
-  if (const auto facts = view.kernels.facts(kernel.key); facts.ok()) {
-    report.set_workload((*facts)->workload);
-    report.set_flops((*facts)->flops);
-    report.set_bytes((*facts)->bytes);
-  }
   if (!number) return report;
+  TF_ASSIGN_OR_RETURN(const auto facts, view.kernels.facts(kernel.key));
+  report.set_workload(facts->workload);
+  report.set_flops(facts->flops);
+  report.set_bytes(facts->bytes);
   std::array<uint32_t, 9> counts{};
   for (const uint32_t entry : view.columns.of_kernel(*number))
     ++counts[static_cast<size_t>(view.columns.entries()[entry].outcome)];
@@ -209,9 +208,9 @@ absl::StatusOr<pb::KernelReport> kernel_report(View& view, const Subject& kernel
     if (counts[i] > 0)
       (*report.mutable_outcomes())[std::string(database::outcome_name(database::Outcome(i)))] = counts[i];
   TF_ASSIGN_OR_RETURN(const auto standing, view.kernels.standing(kernel.key, asked_of(scope)));
-  if (standing->untuned) *report.mutable_untuned() = candidate_of(*standing->untuned);
+  if (standing->untuned) *report.mutable_untuned() = candidate_of(*standing->untuned, *facts);
   if (!standing->best) return report;
-  *report.mutable_best() = candidate_of(*standing->best);
+  *report.mutable_best() = candidate_of(*standing->best, *facts);
   TF_ASSIGN_OR_RETURN(*report.mutable_peaks(), peaks_of(view.records, *standing->best));
   TF_ASSIGN_OR_RETURN(const std::vector<database::Measurement> fastest,
                       view.records.top({.problem = kernel.key,
@@ -219,7 +218,7 @@ absl::StatusOr<pb::KernelReport> kernel_report(View& view, const Subject& kernel
                                         .allowed_numerics = asked_of(scope).allowed,
                                         .semantics_version = schedule::kSemanticsVersion},
                                        kFastest));
-  for (const database::Measurement& each : fastest) *report.add_fastest() = candidate_of(each);
+  for (const database::Measurement& each : fastest) *report.add_fastest() = candidate_of(each, *facts);
   return report;
 }
 

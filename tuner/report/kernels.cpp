@@ -30,12 +30,13 @@ KernelFacts facts_of(const database::Workload& workload, const tensor::KernelKey
   KernelFacts facts{.label = printable(workload.op), .workload = printable_lines(workload.text)};
   const absl::StatusOr<tensor::KernelSpec> spec = tensor::parse_spec(workload.text, key);
   if (!spec.ok()) return facts;
-  const absl::StatusOr<tensor::Workload> bound = tensor::bind(spec->workload, spec->binding);
+  absl::StatusOr<tensor::Workload> bound = tensor::bind(spec->workload, spec->binding);
   if (!bound.ok()) return facts;
   facts.flops = tensor::count_flops(*bound);
   facts.bytes = tensor::count_bytes(*bound);
   facts.shape = shape_of(*bound);
   if (!facts.shape.empty()) facts.label = absl::StrReplaceAll(facts.label, {{" " + facts.shape, ""}});
+  facts.bound = *std::move(bound);
   return facts;
 }
 

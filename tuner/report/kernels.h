@@ -10,16 +10,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/tensor/workload.h"
 #include "database/store.h"
 #include "tuner/report/columns.h"
 
 namespace tf::report {
 
 struct KernelFacts {
-  std::string label;            // without its shape: "conv2d+bias+relu"
-  std::string shape;            // of the outputs, "1x64x56x56"; of several, joined by commas
-  std::string workload;         // canonical text
-  double flops = 0, bytes = 0;  // of one run; bytes: every input and output once
+  std::string label;                      // without its shape: "conv2d+bias+relu"
+  std::string shape;                      // of the outputs, "1x64x56x56"; of several, joined by commas
+  std::string workload;                   // canonical text
+  double flops = 0, bytes = 0;            // of one run; bytes: every input and output once
+  std::optional<tensor::Workload> bound;  // nothing: the text cannot be read
 };
 
 // Whose records count.

@@ -118,8 +118,11 @@ absl::StatusOr<pb::Candidates> Report::list_candidates(const pb::ListCandidatesR
 }
 
 absl::StatusOr<pb::Candidate> Report::describe_candidate(const pb::DescribeCandidateRequest& request) {
-  TF_ASSIGN_OR_RETURN(const database::Measurement found, parts_->records.find_row(request.row()));
-  return candidate_of(found);
+  return parts_->answer<pb::Candidate>([&](View& view) -> absl::StatusOr<pb::Candidate> {
+    TF_ASSIGN_OR_RETURN(const database::Measurement found, view.records.find_row(request.row()));
+    TF_ASSIGN_OR_RETURN(const auto facts, view.kernels.facts(found.problem));
+    return candidate_of(found, *facts);
+  });
 }
 
 absl::StatusOr<pb::Program> Report::show_program(const pb::ShowProgramRequest& request) {

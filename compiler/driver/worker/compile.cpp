@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +14,7 @@
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/schedule/numerics.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/schedule/tolerance.h"
 #include "compiler/target/target.h"
 #include "compiler/tensor/greatest_sizes.h"
 #include "proto/kernel/v1/kernel.pb.h"
@@ -165,7 +165,7 @@ void fill_manifest(const Job& job, const passes::Lowered& lowered, proto::Manife
   manifest.set_flops(tensor::count_flops(greatest));
   manifest.set_bytes(tensor::count_bytes(greatest));
   for (const std::string& name : schedule::numerics_of(job.schedule)) manifest.add_numerics(name);
-  manifest.set_tolerance(tolerance(greatest, job.schedule));
+  manifest.set_tolerance(schedule::tolerance(greatest, job.schedule));
 }
 
 absl::StatusOr<passes::Lowered> lower(const Job& job, passes::LowerOptions options = {}) {
@@ -264,41 +264,7 @@ absl::Status link_into(const proto::LinkModelRequest& request, proto::BuildReply
   return absl::OkStatus();
 }
 
-double unit_roundoff(tensor::Element element) {
-  switch (element) {
-    case tensor::Element::kFloat16:
-      return 0x1p-11;
-    case tensor::Element::kBFloat16:
-      return 0x1p-8;
-    case tensor::Element::kFloat32:
-      return 0x1p-24;
-    case tensor::Element::kFloat64:
-      return 0x1p-53;
-    default:
-      return 0;
-  }
-}
-
 }  // namespace
-
-double tolerance(const tensor::Workload& workload, const schedule::Schedule& schedule) {
-  double roundoff = 0;
-  double terms = 0;
-  for (const tensor::Stage& stage : workload.stages) {
-    tensor::for_each(stage.body, [&](const tensor::Expr& e) {
-      roundoff = std::max(roundoff, unit_roundoff(e->type().element));
-      return true;
-    });
-    roundoff = std::max(roundoff, unit_roundoff(stage.output->element));
-    double length = 1;
-    for (const tensor::Axis& axis : stage.reduce_axes) {
-      length *= static_cast<double>(tensor::as_int(axis.extent).value_or(1));
-    }
-    terms += length;
-  }
-  return roundoff * (16 + 4 * std::sqrt(terms)) * schedule::tolerance_factor(schedule) +
-         schedule::storage_error(schedule);
-}
 
 proto::BuildReply build(const proto::BuildRequest& request) {
   proto::BuildReply reply;

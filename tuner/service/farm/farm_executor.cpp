@@ -9,6 +9,7 @@
 #include "tuner/measure/farm_runner.h"
 #include "tuner/measure/fleet_runner.h"
 #include "tuner/service/farm/farm_devices.h"
+#include "tuner/service/farm/network_calls.h"
 #include "tuner/service/farm/network_tasks.h"
 #include "tuner/service/farm/run_limit.h"
 #include "tuner/service/jobs/job_access.h"
@@ -116,8 +117,10 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                                                     Allotment& allotment, const std::atomic<bool>& stop,
                                                     const RunReports& reports) {
   TF_ASSIGN_OR_RETURN(session::SessionOptions options, options_of(spec, job.id));
-  TF_ASSIGN_OR_RETURN(const std::vector<session::Task> tasks,
-                      network_tasks(job.model_path, options.target, request_of(spec)));
+  TF_ASSIGN_OR_RETURN(const NetworkPlan plan,
+                      plan_of_network(job.model_path, options.target, options.threads, request_of(spec)));
+  // Who looks at the job when it is over, and its model gone, sees what it was.
+  TF_RETURN_IF_ERROR(store_.save_job_network(job.id, to_json(plan.calls)));
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<measure::FleetRunner> runner,
                       lease({job, spec}, needs_of(spec, options.target), allotment.get(), reports));
   RunLimit limit(stop, *runner, limits_of_minutes(spec.minutes()));
@@ -126,11 +129,11 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
   measure::CountedRunner counted(*runner, options_.tally ? *options_.tally : uncounted);
   const std::unique_ptr<driver::Builder> builder = builder_.share();
   allotment.follow([&runner](const measure::FleetTarget& target) { runner->set_target(target); });
-  absl::StatusOr<session::Progress> result =
-      session::tune(tasks, options, *builder, counted, store_, stop, [&](const session::Progress& progress) {
-        last = progress;
-        reports.progress(progress);
-      });
+  absl::StatusOr<session::Progress> result = session::tune(plan.tasks, options, *builder, counted, store_,
+                                                           stop, [&](const session::Progress& progress) {
+                                                             last = progress;
+                                                             reports.progress(progress);
+                                                           });
   allotment.follow(nullptr);
   if (!absl::IsCancelled(result.status()) || !limit.ended_by_budget()) return result;
   // No device came back: what was measured is the result.

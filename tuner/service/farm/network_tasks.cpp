@@ -10,6 +10,7 @@
 #include "compiler/graph/dynamic/plan_network.h"
 #include "compiler/recipes/shape/structure.h"
 #include "tuner/search/search.h"
+#include "tuner/service/farm/network_calls.h"
 
 namespace tf::service {
 
@@ -70,8 +71,15 @@ class TaskList {
 absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
                                                          const target::Target& target,
                                                          const frontends::NetworkRequest& request) {
+  TF_ASSIGN_OR_RETURN(NetworkPlan plan, plan_of_network(model_path, target, 1, request));
+  return std::move(plan.tasks);
+}
+
+absl::StatusOr<NetworkPlan> plan_of_network(const std::string& model_path, const target::Target& target,
+                                            int threads, const frontends::NetworkRequest& request) {
   TF_ASSIGN_OR_RETURN(const graph::Network network, frontends::import_network(model_path, request));
   TF_ASSIGN_OR_RETURN(graph::Program program, graph::plan_network(network, {.lanes = target.fp32_lanes()}));
+  NetworkPlan plan{.calls = network_calls(program, target, threads)};
   TaskList list;
   const std::vector<double> importance = importance_of_tasks(program);
   for (const bool for_all_sizes : {false, true}) {
@@ -83,8 +91,8 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
   if (program.dims.empty()) {
     for (graph::Task& task : program.alternatives) TF_RETURN_IF_ERROR(list.add(std::move(task), 1));
   }
-  std::vector<session::Task> tuned = list.take();
-  if (!tuned.empty()) return tuned;
+  plan.tasks = list.take();
+  if (!plan.tasks.empty()) return plan;
   return absl::InvalidArgumentError(
       absl::StrCat(model_path, " has nothing to tune: none of its operators is computed at run time"));
 }

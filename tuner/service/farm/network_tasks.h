@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/frontends/network_request.h"
+#include "proto/tune/v1/report.pb.h"
 #include "tuner/service/jobs/job_spec.h"
 #include "tuner/session/session.h"
 
@@ -21,6 +22,14 @@ namespace tf::service {
 absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& model_path,
                                                          const target::Target& target,
                                                          const frontends::NetworkRequest& request);
+
+// What a job begins with.
+struct NetworkPlan {
+  std::vector<session::Task> tasks;         // network_tasks
+  tunefarm::tune::v1::NetworkReport calls;  // network_calls
+};
+absl::StatusOr<NetworkPlan> plan_of_network(const std::string& model_path, const target::Target& target,
+                                            int threads, const frontends::NetworkRequest& request);
 
 // INVALID_ARGUMENT for a target or a strategy that does not exist.
 absl::StatusOr<session::SessionOptions> session_options(const JobSpec& spec, int64_t job_id,

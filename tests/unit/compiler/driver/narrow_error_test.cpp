@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/driver/worker/compile.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
+#include "compiler/schedule/tolerance.h"
 #include "tests/unit/compiler/driver/narrow_schedule.h"
 #include "tests/unit/compiler/driver/relative_error.h"
 

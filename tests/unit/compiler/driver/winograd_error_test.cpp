@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/driver/worker/compile.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/recipes/emit/winograd.h"
+#include "compiler/schedule/tolerance.h"
 #include "tests/unit/compiler/driver/relative_error.h"
 
 namespace tf::driver {

@@ -196,6 +196,7 @@ TEST_F(KernelReportTest, ACandidateSaysAllThatScreensCanShow) {
   const auto candidate = report_.describe_candidate(request);
   ASSERT_TRUE(candidate.ok()) << candidate.status();
   EXPECT_EQ(candidate->outcome(), "wrong_output");
+  EXPECT_GT(candidate->max_error(), 1e300);
   EXPECT_TRUE(std::isfinite(candidate->max_error()));
   EXPECT_EQ(candidate->temperature_c(), 0);
   EXPECT_EQ(candidate->detail(), "two?lines");
@@ -203,6 +204,15 @@ TEST_F(KernelReportTest, ACandidateSaysAllThatScreensCanShow) {
   EXPECT_EQ(candidate->from(), "");
   request.set_row(77);
   EXPECT_EQ(report_.describe_candidate(request).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(KernelReportTest, AnErrorIsAShareOfWhatRoundingMayGive) {
+  database::Measurement m = measured(8, 1, 100, 1, 0);
+  m.schedule = "schedule v1\nsplit t0 i0 4 guard\n";
+  m.max_error = 0x1p-24;  // of 16 + 4 such roundings
+  pb::DescribeCandidateRequest request;
+  request.set_row(static_cast<uint32_t>(insert(m)));
+  EXPECT_NEAR(report_.describe_candidate(request)->max_error(), 1.0 / 20, 1e-9);
 }
 
 TEST_F(KernelReportTest, ImportedRecordsSayWhereTheyAreFromAndCountByTheirDate) {
