@@ -17,6 +17,7 @@
 #include "compiler/graph/blob.h"
 #include "compiler/graph/graph.h"
 #include "compiler/python/errors.h"
+#include "compiler/runtime/layout.h"
 #include "compiler/runtime/thread_pool.h"
 
 namespace py = pybind11;
@@ -59,6 +60,10 @@ void Kernel::add_port(const proto::Port& described) {
       is_output ? absl::StrCat("output ", outputs_.size() - 1) : absl::StrCat("input p", inputs_.size() - 1);
   port.element = driver::element_of_number(described.element());
   port.shape.assign(described.extents().begin(), described.extents().end());
+  if (described.role() != proto::PORT_ROLE_CONSTANT && !described.layout().empty() &&
+      tf_layout_parse(described.layout().c_str(), static_cast<int32_t>(port.shape.size()),
+                      &port.layout.emplace()) != 0)
+    check(driver::wrong_port(absl::StrCat("has a port stored as '", described.layout(), "'")));
   port.wanted = {.what = port.what,
                  .element = port.element,
                  .fits = [&port](const Shape& shape) { return shape == port.shape; },
@@ -103,11 +108,20 @@ absl::StatusOr<const void*> Kernel::stored(const Port& port, const void* given,
     copies.push_back(std::move(bytes));
     return copies.back().get();
   }
-  if (is_aligned(given)) return given;
+  if (!port.layout && is_aligned(given)) return given;
+  TF_ASSIGN_OR_RETURN(void* const copy, allocate_for(port, copies));
+  if (port.layout)
+    tf_layout_pack(&*port.layout, port.shape.data(), static_cast<int32_t>(port.shape.size()),
+                   tensor::element_bytes(port.element), given, copy);
+  else
+    std::memcpy(copy, given, static_cast<size_t>(bytes_of(port.element, port.shape)));
+  return copy;
+}
+
+absl::StatusOr<void*> Kernel::allocate_for(const Port& port, std::vector<Bytes>& copies) {
   copies.push_back(allocate(port.proto.size_bytes()));
   if (copies.back() == nullptr)
-    return absl::ResourceExhaustedError("there is no memory for a copy of an input");
-  std::memcpy(copies.back().get(), given, static_cast<size_t>(bytes_of(port.element, port.shape)));
+    return absl::ResourceExhaustedError(absl::StrCat("there is no memory for a copy of ", port.what));
   return copies.back().get();
 }
 
@@ -124,16 +138,50 @@ absl::Status Kernel::run_on(const std::vector<Argument>& arguments, const std::v
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     buffers.push_back(outputs[i]);
+    if (outputs_[i]->layout || !is_aligned(outputs[i])) {
+      TF_ASSIGN_OR_RETURN(buffers.back(), allocate_for(*outputs_[i], copies));
+    }
     sizes.push_back(outputs_[i]->proto.size_bytes());
   }
   const tf_call call = {TF_ABI_VERSION, static_cast<uint32_t>(buffers.size()),
                         buffers.data(), sizes.data(),
                         dims_.data(),   workspace_.get(),
                         runtime_};
-  const std::scoped_lock lock(running_);
-  const int32_t code = entry_(&call);
-  return code == TF_KERNEL_OK ? absl::OkStatus()
-                              : absl::InternalError(absl::StrCat("the kernel failed with code ", code));
+  {
+    const std::scoped_lock lock(running_);
+    const int32_t code = entry_(&call);
+    if (code != TF_KERNEL_OK) return absl::InternalError(absl::StrCat("the kernel failed with code ", code));
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Port& port = *outputs_[i];
+    const void* made = buffers[inputs_.size() + i];
+    if (made == outputs[i]) continue;
+    if (port.layout)
+      tf_layout_unpack(&*port.layout, port.shape.data(), static_cast<int32_t>(port.shape.size()),
+                       tensor::element_bytes(port.element), made, outputs[i]);
+    else
+      std::memcpy(outputs[i], made, static_cast<size_t>(bytes_of(port.element, port.shape)));
+  }
+  return absl::OkStatus();
+}
+
+void* Kernel::output_of(const Port& port, const py::object& given, const std::vector<Argument>& arguments,
+                        py::list& arrays) const {
+  if (given.is_none()) {
+    Bytes bytes = allocate(static_cast<uint64_t>(bytes_of(port.element, port.shape)));
+    if (bytes == nullptr) throw std::bad_alloc();
+    void* data = bytes.get();
+    arrays.append(array_of(std::move(bytes), port.element, port.shape));
+    return data;
+  }
+  const Argument output = write_argument(given, port.wanted);
+  const int64_t size = bytes_of(port.element, port.shape);
+  for (size_t i = 0; i < given_; ++i)
+    if (overlap(arguments[i].data, bytes_of(inputs_[i]->element, arguments[i].shape), output.data, size))
+      throw py::value_error(absl::StrCat("the array for ", port.what, " shares memory with ",
+                                         inputs_[i]->what, ": give another one, or a copy"));
+  arrays.append(given);
+  return const_cast<void*>(output.data);
 }
 
 py::list Kernel::run(const py::list& inputs, const py::object& out) {
@@ -147,39 +195,13 @@ py::list Kernel::run(const py::list& inputs, const py::object& out) {
   for (size_t i = 0; i < given_; ++i) arguments.push_back(read_argument(inputs[i], inputs_[i]->wanted));
   py::list arrays;
   std::vector<void*> data;
-  std::vector<std::pair<void*, size_t>> copied;  // unaligned arrays of the caller, by output
-  std::vector<Bytes> aligned;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Port& port = *outputs_[i];
-    const py::object given = out.is_none() ? py::none() : py::object(out[py::int_(i)]);
-    Bytes bytes = allocate(port.proto.size_bytes());
-    if (bytes == nullptr) throw std::bad_alloc();
-    if (given.is_none()) {
-      data.push_back(bytes.get());
-      arrays.append(array_of(std::move(bytes), port.element, port.shape));
-      continue;
-    }
-    const Argument output = write_argument(given, port.wanted);
-    const int64_t size = bytes_of(port.element, port.shape);
-    for (size_t j = 0; j < given_; ++j)
-      if (overlap(arguments[j].data, bytes_of(inputs_[j]->element, arguments[j].shape), output.data, size))
-        throw py::value_error(absl::StrCat("the array for ", port.what, " shares memory with ",
-                                           inputs_[j]->what, ": give another one, or a copy"));
-    if (is_aligned(output.data)) {
-      data.push_back(const_cast<void*>(output.data));
-    } else {
-      data.push_back(bytes.get());
-      copied.emplace_back(const_cast<void*>(output.data), i);
-      aligned.push_back(std::move(bytes));
-    }
-    arrays.append(given);
-  }
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    data.push_back(output_of(*outputs_[i], out.is_none() ? py::none() : py::object(out[py::int_(i)]),
+                             arguments, arrays));
   absl::Status done;
   {
     const py::gil_scoped_release released;
     done = run_on(arguments, data);
-    for (const auto& [target, i] : copied)
-      std::memcpy(target, data[i], static_cast<size_t>(bytes_of(outputs_[i]->element, outputs_[i]->shape)));
   }
   check(done);
   return arrays;

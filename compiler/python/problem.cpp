@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -55,7 +56,8 @@ schedule::State applied(const tensor::Workload& workload, const std::string& tex
 }  // namespace
 
 Problem::Problem(const std::string& workload, const tensor::Binding& binding, const std::string& target,
-                 int threads, const std::vector<std::string>& allow, const std::string& label) {
+                 int threads, const std::vector<std::string>& allow, const std::string& label,
+                 const Surroundings& around) {
   const tensor::Workload given = parsed(workload);
   check(tensor::bind(given, binding).status());
   if (threads < 1) throw py::value_error(absl::StrCat("threads is ", threads, ", but must be at least 1"));
@@ -66,6 +68,8 @@ Problem::Problem(const std::string& workload, const tensor::Binding& binding, co
   spec_.threads = threads;
   spec_.allowed = value(schedule::parse_numerics(absl::StrJoin(allow, ",")));
   bound_ = value(tensor::bind(spec_.workload, spec_.binding));
+  spec_.ports = value(tensor::parse_ports(bound_, around.in_layouts, around.out_layouts));
+  spec_.reuse_distance_bytes = around.reuse_distance_bytes;
 }
 
 std::string Problem::workload() const {
@@ -143,10 +147,15 @@ std::string canonical_workload(const std::string& text) {
 
 void add_problem(py::module_& module) {
   py::class_<Problem>(module, "Problem")
-      .def(py::init<const std::string&, const tensor::Binding&, const std::string&, int,
-                    const std::vector<std::string>&, const std::string&>(),
+      .def(py::init([](const std::string& workload, const tensor::Binding& binding, const std::string& target,
+                       int threads, const std::vector<std::string>& allow, const std::string& label,
+                       const std::vector<std::string>& in_layouts,
+                       const std::vector<std::string>& out_layouts, uint64_t reuse_distance_bytes) {
+             return std::make_unique<Problem>(workload, binding, target, threads, allow, label,
+                                              Surroundings{in_layouts, out_layouts, reuse_distance_bytes});
+           }),
            py::arg("workload"), py::arg("binding"), py::arg("target"), py::arg("threads"), py::arg("allow"),
-           py::arg("label"))
+           py::arg("label"), py::arg("in_layouts"), py::arg("out_layouts"), py::arg("reuse_distance_bytes"))
       .def_property_readonly("workload", &Problem::workload)
       .def_property_readonly("target", &Problem::target)
       .def_property_readonly("key", &Problem::key)

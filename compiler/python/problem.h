@@ -4,7 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <map>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,12 +12,18 @@
 
 namespace tf::python {
 
-// A value: row-major ports, every dimension bound.
+// Where a kernel stands in a network.
+struct Surroundings {
+  std::vector<std::string> in_layouts, out_layouts;  // of activations; none: row-major
+  uint64_t reuse_distance_bytes = 0;                 // as of tensor::KernelSpec
+};
+
+// A value: every dimension is bound.
 class Problem {
  public:
   // ValueError for texts that are none, with what is wrong.
   Problem(const std::string& workload, const tensor::Binding& binding, const std::string& target, int threads,
-          const std::vector<std::string>& allow, const std::string& label);
+          const std::vector<std::string>& allow, const std::string& label, const Surroundings& around);
 
   const tensor::KernelSpec& spec() const { return spec_; }
   const tensor::Workload& bound() const { return bound_; }

@@ -46,6 +46,7 @@ farm::Trial trial_of(const Problem& problem, const Artifact& candidate, const Ar
   measure.set_enough_ns(static_cast<int64_t>(1e9 * options.seconds));
   measure.set_warmup_ns(500'000);
   measure.set_cache_mode(farm::CACHE_MODE_ROTATE);
+  measure.set_reuse_distance_bytes(problem.spec().reuse_distance_bytes);
   trial.mutable_limits()->set_run_timeout_ns(kRunTimeoutNs);
   trial.mutable_limits()->set_memory_bytes(2ull << 30);
   trial.mutable_limits()->set_output_bytes(4096);

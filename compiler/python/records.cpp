@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/status.h"
 #include "compiler/python/errors.h"
@@ -22,13 +21,19 @@ namespace {
 
 using database::Measurement;
 
-absl::Status insert(const std::string& path, const Problem& problem,
-                    const std::vector<Measurement>& records) {
-  TF_ASSIGN_OR_RETURN(const auto store, database::open_sqlite_store(path));
-  TF_RETURN_IF_ERROR(store->add_workload({problem.workload(), problem.label(), problem.flops()}));
-  for (const Measurement& record : records) TF_RETURN_IF_ERROR(store->insert(record).status());
-  return absl::OkStatus();
-}
+// A database that this process writes to: no other does meanwhile.
+class Database {
+ public:
+  explicit Database(std::unique_ptr<database::Store> store) : store_(std::move(store)) {}
+
+  absl::Status insert(const Problem& problem, const Measurement& record) {
+    TF_RETURN_IF_ERROR(store_->add_workload({problem.workload(), problem.label(), problem.flops()}));
+    return store_->insert(record).status();
+  }
+
+ private:
+  const std::unique_ptr<database::Store> store_;
+};
 
 }  // namespace
 
@@ -51,17 +56,21 @@ void add_records(py::module_& module) {
       .def_property_readonly("samples_ns", [](const Measurement& m) { return database::runs_ns(m.samples); })
       .def_property_readonly("device", [](const Measurement& m) { return m.device.model; })
       .def_property_readonly("json", [](const Measurement& m) { return database::to_json_with_bounds(m); });
-  module.def(
-      "insert_records",
-      [](const std::string& path, const Problem& problem, const std::vector<Measurement>& records) {
-        absl::Status done;
-        {
-          const py::gil_scoped_release released;
-          done = insert(path, problem, records);
-        }
-        check(done);
-      },
-      py::arg("path"), py::arg("problem"), py::arg("records"));
+  py::class_<Database>(module, "Database")
+      .def(
+          py::init([](const std::string& path) {
+            return std::make_unique<Database>(without_gil([&] { return database::open_sqlite_store(path); }));
+          }),
+          py::arg("path"))
+      .def(
+          "insert",
+          [](Database& database, const Problem& problem, const Measurement& record) {
+            check([&] {
+              const py::gil_scoped_release released;
+              return database.insert(problem, record);
+            }());
+          },
+          py::arg("problem"), py::arg("record"));
 }
 
 }  // namespace tf::python

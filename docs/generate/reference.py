@@ -16,6 +16,8 @@ import sqlite3
 import subprocess
 import sys
 
+import python_page
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NOTE = "<!-- Written by docs/generate/reference.py. Change its sources, then run docs/update.sh. -->\n"
 
@@ -276,8 +278,18 @@ comments of the migrations that made or changed the table, oldest first. [databa
     return page("Database schema", intro, "\n\n".join(sections))
 
 
+# --- python.md: the docstrings of the module's public names.
+
+
+def python(_):
+    intro = """`import tunefarm as tf`; each of these is `tf.NAME`, and `help(tf.NAME)` says the same. All raise `Error`, a RuntimeError, where
+Tunefarm cannot do what was asked, `IllegalStep`, a ValueError, where a schedule's step is not legal, and ValueError and TypeError for arguments that mean
+nothing. The [tutorial](../tutorials/python.md) shows how they go together."""
+    return page("Python", intro, python_page.body(ROOT / "compiler/python/tunefarm"))
+
+
 PAGES = {"cli.md": cli, "exit-codes.md": exit_codes, "onnx-operators.md": onnx_operators,
-         "configuration.md": configuration, "metrics.md": metrics, "database-schema.md": database_schema}
+         "configuration.md": configuration, "metrics.md": metrics, "database-schema.md": database_schema, "python.md": python}
 
 
 def main():

@@ -17,10 +17,10 @@ from .recipes import Choice, Recipe, TunedKernel, choice, recipe, tune_kernel
 from .recorded import best, records
 from .schedules import Kernel, Loop, Measurement, Schedule, Stage
 from .tuning import Tuned, tune
-from .workloads import Workload
+from .workloads import Task, Workload, tasks
 
 # What hides a name of Python's own is not for `import *`.
 __all__ = ["Choice", "Error", "Expr", "Farm", "IllegalStep", "Job", "Kernel", "Loop", "Measurement", "Model", "Progress", "Recipe",
-           "Reduction", "Schedule", "Stage", "Tensor", "TensorInfo", "Tuned", "TunedKernel", "Workload", "aligned", "best",
+           "Reduction", "Schedule", "Stage", "Task", "Tensor", "TensorInfo", "Tuned", "TunedKernel", "Workload", "aligned", "best",
            "choice", "clip", "compute", "constant", "dtype_name", "empty", "maximum", "minimum", "numpy_dtype", "placeholder",
-           "recipe", "records", "reduce_axis", "select", "tune", "tune_kernel", "zoo"]
+           "recipe", "records", "reduce_axis", "select", "tasks", "tune", "tune_kernel", "zoo"]

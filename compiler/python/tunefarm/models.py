@@ -103,6 +103,13 @@ class Model:
         results = self._run(values, None if out is None else self._out(out))
         return results[0] if len(results) == 1 else tuple(results)
 
+    def bench(self, runs=30, profile=False, dims=None):
+        """Times the network on random inputs in a process of its own, as `compiler bench` does: a dict with its times; with
+        profile=True also of each kernel. dims: {"batch": 8}, of a model for a range of sizes."""
+        return programs.run_json("compiler", "bench", self.folder, "--json",
+                                 *programs.options(runs=runs, threads=max(self.threads, 1), profile=profile),
+                                 *programs.network_options(dims=dims))
+
     def _ordered(self, inputs, named):
         values = list(inputs) + [None] * (len(self.inputs) - len(inputs))
         given = set(range(len(inputs)))

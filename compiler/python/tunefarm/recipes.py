@@ -206,10 +206,11 @@ def tune_kernel(workload, recipe, trials=64, *, db=None, target="host", threads=
 
     trials: candidates to measure, the default among them; minutes: stop after so long. Answers are checked; what is wrong or
     crashes is no candidate. At the end the best few, the default and the compiler's own schedule are timed again in turns.
-    db: database FILE in which all measurements are kept, so that `compile(db=)` takes the best for such a kernel.
+    db: database FILE in which all measurements are kept, so that `compile(db=)` takes the best for such a kernel; no other tuner
+        may write to it meanwhile.
     strategy: "evolutionary" (varies the best) or "random"; the same seed proposes the same first candidates.
     on_progress: called after each trial with a Progress; if it returns False, the search ends there.
-    ValueError: the default's choices do not go together. Error: the default is wrong or does not compile, or this machine cannot
+    Ctrl-C raises KeyboardInterrupt; what was measured is in the database. ValueError: the default's choices do not go together. Error: the default is wrong or does not compile, or this machine cannot
     measure.
     """
     if not isinstance(workload, Workload):
@@ -220,17 +221,12 @@ def tune_kernel(workload, recipe, trials=64, *, db=None, target="host", threads=
         raise ValueError(f"strategy is {strategy!r}, but must be 'evolutionary' or 'random'")
     if trials < 1:
         raise ValueError(f"trials is {trials}, but must be at least 1")
-    problem = workload._problem(target, threads, allow)
-    records = []
-    try:
-        return _tuned(workload, recipe, trials, minutes, _Search(recipe, seed, strategy), (target, threads, allow), on_progress,
-                      progress, records)
-    finally:
-        if db is not None and records:
-            _core.insert_records(str(db), problem, records)
+    database = None if db is None else _core.Database(str(db))
+    return _tuned(workload, recipe, trials, minutes, _Search(recipe, seed, strategy), (target, threads, allow), on_progress,
+                  progress, database)
 
 
-def _tuned(workload, recipe, trials, minutes, search, settings, on_progress, progress, records):
+def _tuned(workload, recipe, trials, minutes, search, settings, on_progress, progress, database):
     empty = workload.schedule(*settings)
     sketch_hash = recipe.sketch_hash
     began = time.monotonic()
@@ -242,7 +238,8 @@ def _tuned(workload, recipe, trials, minutes, search, settings, on_progress, pro
     def measure(schedule, choices, seconds=0.025):
         measured = schedule.measure(seconds=seconds, _sketch_hash=sketch_hash if choices is not None else "",
                                     _choices=recipe.indices(choices) if choices is not None else ())
-        records.append(measured._core)
+        if database is not None:
+            database.insert(empty._problem, measured._core)
         return measured
 
     with shown(stand, progress) as show:

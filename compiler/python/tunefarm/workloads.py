@@ -1,9 +1,11 @@
 """Workloads: kernels as values, by what they compute."""
 
-from . import _core
+from . import _core, models, programs
 from .expressions import Tensor
 from .models import TensorInfo
 from .schedules import Schedule
+
+_ALONE = ([], [], 0)  # layouts of inputs and outputs, and reuse distance, of a kernel that no network runs
 
 
 class Workload:
@@ -32,24 +34,36 @@ class Workload:
                  "output " + ", ".join(output._text for output in outputs)]
         self._names = {tensor: f"{letter}{place}" for letter, group in (("p", inputs), ("t", stages))
                        for place, tensor in enumerate(group)}
-        self._set("\n".join(lines) + "\n", {}, label or "+".join(output.name for output in outputs))
+        self._set("\n".join(lines) + "\n", {}, label or "+".join(output.name for output in outputs), _ALONE)
         self.inputs = [TensorInfo(t.name, t.dtype, t.shape, (None,) * len(t.shape)) for t in inputs]
         self.outputs = [TensorInfo(t.name, t.dtype, t.shape, (None,) * len(t.shape)) for t in outputs]
+
+    @classmethod
+    def _of_task(cls, task):
+        """The workload of a line of `compiler tasks --json`, as its network runs it."""
+        sizes = dict(pair.split("=") for pair in task["binding"].split(",") if pair)
+        return cls._of_text(task["workload"], {name: int(size) for name, size in sizes.items()}, task["label"],
+                            (task["in_layouts"], task["out_layouts"], task["reuse_distance_bytes"]))
 
     @classmethod
     def parse(cls, text, label="", **sizes):
         """The workload of a text (docs/reference/languages/workload.md), as `compiler show --workload` prints it. sizes: a value
         for each of its named dimensions, d0=8. ValueError with line and column."""
+        return cls._of_text(text, sizes, label, _ALONE)
+
+    @classmethod
+    def _of_text(cls, text, sizes, label, around):
         made = cls.__new__(cls)
         made._names = {}
-        made._set(text, sizes, label)
+        made._set(text, sizes, label, around)
         for kind in ("inputs", "outputs"):
             setattr(made, kind, [TensorInfo(info["name"], info["dtype"], info["shape"], (None,) * len(info["shape"]))
                                  for info in getattr(made._problem(), kind)])
         return made
 
-    def _set(self, text, sizes, label):
+    def _set(self, text, sizes, label, around):
         self.label = label
+        self._around = around
         self._sizes = sizes
         self._given = text
         self._problems = {}
@@ -60,7 +74,8 @@ class Workload:
         allow = (allow,) if isinstance(allow, str) else tuple(allow)
         key = (target, threads, allow)
         if key not in self._problems:
-            self._problems[key] = _core.Problem(self._given, self._sizes, target, threads, list(allow), self.label)
+            self._problems[key] = _core.Problem(self._given, self._sizes, target, threads, list(allow), self.label,
+                                                *self._around)
         return self._problems[key]
 
     @property
@@ -107,7 +122,31 @@ class Workload:
         return f"<Workload {self.label or self.key[:12]}: {len(self.inputs)} inputs, {self.flops:.3g} FLOP>"
 
     def __eq__(self, other):
-        return isinstance(other, Workload) and (self.text, self._sizes) == (other.text, other._sizes)
+        return isinstance(other, Workload) and (self.text, self._sizes, self._around) == (other.text, other._sizes,
+                                                                                          other._around)
 
     def __hash__(self):
         return hash(self.text)
+
+
+class Task:
+    """A kernel of a network: `label`, `op`, `count` (how often a run of the network calls it), `flops`, `bytes`, `nodes` (of the
+    network's graph), `key`, and `workload`, a Workload as the network runs it: layouts and distance from its last run included."""
+
+    def __init__(self, line):
+        self.label, self.op, self.count, self.nodes = line["label"], line["op"], line["count"], line["nodes"]
+        self.flops, self.bytes, self.key = line["flops"], line["bytes"], line["key"]
+        self.workload = Workload._of_task(line)
+
+    def __repr__(self):
+        return f"<Task {self.label}, {self.count} times, {self.flops:.3g} FLOP>"
+
+
+def tasks(model, target="host", *, dims=None, inputs=None, expose=None):
+    """The kernels of a network as a list of Task, which `tune_kernel` takes by their workloads: what it keeps in a database,
+    `compile(db=)` uses. Arguments as of `compile`.
+    """
+    with models.model_file(model) as path:
+        report = programs.run_json("compiler", "tasks", path, "--json", *programs.options(target=target, expose=expose),
+                                   *programs.network_options(dims=dims, inputs=inputs))
+    return [Task(line) for line in report["tasks"]]

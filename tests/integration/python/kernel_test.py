@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 import tunefarm as tf
+from support import TestInFolder
 
 _RANDOM = np.random.default_rng(1)
 
@@ -190,6 +191,19 @@ class Schedules(unittest.TestCase):
         self.assertIn("fmla", schedule.assembly())
         with self.assertRaises(tf.Error):
             schedule.compile()
+
+
+class OfNetworks(TestInFolder):
+    def test_tasks_are_workloads_in_the_layouts_of_their_network(self):
+        tasks = tf.tasks(self.network("squeezenet"))
+        self.assertTrue(any(any(layouts) for task in tasks for layouts in task.workload._around[:2]))
+        for task in [task for task in tasks if task.flops < 2e7][:6]:
+            plain = tf.Workload.parse(task.workload.text)
+            self.assertEqual(task.key, plain.key)
+            values = arrays(plain)
+            np.testing.assert_allclose(task.workload.default_schedule().compile()(*values), plain.schedule().compile()(*values),
+                                       rtol=1e-3, atol=1e-4)
+            self.assertTrue(task.workload.default_schedule().measure().ok)
 
 
 class Kernels(unittest.TestCase):

@@ -1,6 +1,7 @@
 """Models in Python: building, calling with arrays of all kinds, and what is refused."""
 
 import gc
+import json
 import os
 import subprocess
 import threading
@@ -166,6 +167,12 @@ class Compiling(TestInFolder):
             self.assertTrue(np.array_equal(out[0], first))
         with self.assertRaisesRegex(ValueError, r"batch=1\.\.4"):
             model(*[np.ones((5,) + info.shape[1:], tf.dtypes.numpy_dtype(info.dtype)) for info in model.inputs])
+
+
+    def test_is_timed_in_a_process_of_its_own(self):
+        model = tf.compile(self.network())
+        timed = model.bench(runs=3, profile=True)
+        self.assertIn("kernels", json.dumps(timed))
 
 
 class Threads(TestInFolder):

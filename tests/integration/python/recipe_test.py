@@ -1,5 +1,10 @@
 """Recipes: their choices, tuning them, and what is kept."""
 
+import os
+import signal
+import subprocess
+import sys
+import textwrap
 import unittest
 
 import numpy as np
@@ -77,6 +82,16 @@ class Tuning(TestInFolder):
         self.assertIn((fastest["schedule"], fastest["median_ns"]), {(row["schedule"], row["median_ns"]) for row in rows})
         self.assertTrue(any(row["untuned"] for row in rows))
 
+    def test_of_a_networks_kernel_is_what_its_build_takes(self):
+        network = self.network()
+        task = max(tf.tasks(network), key=lambda task: task.flops)
+        wide = tf.Recipe(lambda s, lanes: s.split("t2", "i1", lanes).vectorize("t2", "i1.1"), {"lanes": tf.choice(8, 16)}, "wide")
+        tuned = tf.tune_kernel(task.workload, wide, trials=2, db=self.folder / "tune.db", progress=False)
+        self.assertEqual(tuned.trials, 2)
+        built = {row["key"]: row for row in tf.compile(network, db=self.folder / "tune.db").report["tasks"]}
+        self.assertTrue(built[task.key]["record"])
+        self.assertEqual([key for key, row in built.items() if row.get("record")], [task.key])
+
     def test_tries_every_combination_once_and_then_ends(self):
         for strategy in ("random", "evolutionary"):
             tuned = tf.tune_kernel(stencil(), tf.Recipe(strips.function, {"strip": tf.choice(0, 8), "lanes": tf.choice(4, 8)}),
@@ -95,6 +110,31 @@ class Tuning(TestInFolder):
     def test_ends_when_the_callback_says_so(self):
         tuned = tf.tune_kernel(stencil(), strips, trials=20, progress=False, on_progress=lambda p: p.trials < 3)
         self.assertEqual(tuned.trials, 3)
+
+    def test_by_ctrl_c_keeps_what_was_measured(self):
+        script = self.folder / "tune.py"
+        script.write_text(textwrap.dedent("""
+            import tunefarm as tf
+            from recipe_test import stencil, strips
+            try:
+                tf.tune_kernel(stencil(), strips, trials=1000, db="tune.db", progress=False,
+                               on_progress=lambda p: print(p.trials, flush=True))
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+        """))
+        environment = {**os.environ, "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{os.path.dirname(__file__)}"}
+        child = subprocess.Popen([sys.executable, script], cwd=self.folder, stdout=subprocess.PIPE, text=True, env=environment,
+                                 start_new_session=True)
+        while int(child.stdout.readline()) < 3:
+            pass
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
+        rest, _ = child.communicate(timeout=60)
+        self.assertTrue(rest.endswith("interrupted\n"), rest)
+        self.assertGreaterEqual(len(tf.records(self.folder / "tune.db", only_ok=True)), 3)
+
+    def test_of_a_database_that_cannot_be_written_says_so_at_once(self):
+        with self.assertRaisesRegex((tf.Error, FileNotFoundError), "cannot be read"):
+            tf.tune_kernel(stencil(), strips, db=self.folder / "no" / "tune.db", progress=False)
 
     def test_of_a_default_that_is_not_legal_says_so(self):
         broken = tf.Recipe(lambda s, n: s.split("t9", "i0", n), {"n": tf.choice(2, 4)}, name="broken")
