@@ -1,5 +1,6 @@
 """Tunefarm's programs: where they are, and running them."""
 
+import ctypes
 import functools
 import json
 import os
@@ -43,10 +44,25 @@ def folder():
                             ": install Tunefarm, or set TUNEFARM_PROGRAMS to their folder")
 
 
-@functools.lru_cache(maxsize=None)
+_workers = None
+
+
 def workers():
     """The build workers and the sandbox of this process."""
-    return _core.Programs(str(folder()))
+    global _workers
+    if _workers is None:
+        _workers = _core.Programs(str(folder()))
+    return _workers
+
+
+def _leave_to_parent():
+    global _workers
+    if _workers is not None:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_workers))  # never destroyed here: that would end the parent's
+        _workers = None
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 class Child:

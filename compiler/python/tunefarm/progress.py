@@ -2,6 +2,7 @@
 
 import contextlib
 import html
+import shutil
 import sys
 import time
 
@@ -149,7 +150,7 @@ class _Terminal:
         self._width = 0
 
     def show(self, progress):
-        text = str(progress)
+        text = str(progress)[:max(shutil.get_terminal_size().columns - 1, 1)]
         sys.stderr.write("\r" + text.ljust(self._width))
         sys.stderr.flush()
         self._width = len(text)

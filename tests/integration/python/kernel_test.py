@@ -1,6 +1,7 @@
 """Workloads, schedules and kernels as values: what expressions compute, what steps do, and what is refused."""
 
 import math
+import multiprocessing
 import threading
 import unittest
 
@@ -21,6 +22,13 @@ def matmul(n=24, m=40, depth=32, constant=False):
 
 def arrays(workload):
     return [_RANDOM.random(info.shape).astype(tf.numpy_dtype(info.dtype)) for info in workload.inputs]
+
+
+def _made_in_child(lanes):
+    workload = matmul()
+    schedule = workload.schedule().split("t1", "i1", lanes).vectorize("t1", "i1.1")
+    a, b = arrays(workload)
+    return np.allclose(schedule.compile()(a, b), np.maximum(a @ b + 0.5, 0), rtol=1e-4) and schedule.measure().ok
 
 
 class Expressions(unittest.TestCase):
@@ -249,6 +257,17 @@ class Kernels(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_are_made_in_forked_processes_too(self):
+        workload = matmul()
+        kernel = workload.default_schedule().compile()
+        a, b = arrays(workload)
+        expected = kernel(a, b)
+        self.assertTrue(workload.default_schedule().measure().ok)
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            self.assertEqual(pool.map(_made_in_child, [8, 16]), [True, True])
+        self.assertTrue(np.array_equal(kernel(a, b), expected))
+        self.assertTrue(workload.default_schedule().measure().ok)
 
     def test_are_measured_with_bounds_and_checked_answers(self):
         measured = matmul().default_schedule().measure()

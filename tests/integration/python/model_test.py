@@ -224,6 +224,22 @@ class Threads(TestInFolder):
         thread.join()
         self.assertGreater(counted, 1000)  # with the GIL held it would be a handful
 
+    def test_in_forked_processes_have_their_own_answers(self):
+        model = tf.compile(self.network(), threads=2)
+        x = np.full(model.inputs[0].shape, 0.5, "f4")
+        expected = model(x)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(writer, b"same" if np.array_equal(model(x), expected) else b"other")
+            finally:
+                os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(os.read(reader, 10), b"same")
+        os.close(reader), os.close(writer)
+        self.assertTrue(np.array_equal(model(x), expected))
+
     def test_share_one_model_and_each_has_its_answer(self):
         model = tf.compile(self.network())
         inputs = [np.full(model.inputs[0].shape, i / 4, "f4") for i in range(4)]
