@@ -11,6 +11,8 @@ const std::vector<Role> kEveryRole = {kViewer, kUser, kTuner, kDeviceOwner, kAge
 const std::vector<Role> kOwners = {kDeviceOwner, kAdmin};
 const std::vector<Role> kSubmitters = {kUser, kTuner, kDeviceOwner, kAdmin};
 const std::vector<Role> kPeople = {kViewer, kUser, kTuner, kDeviceOwner, kBuild, kAdmin};
+// Who may have a token of HTTP.
+const std::vector<Role> kPersons = {kViewer, kUser, kDeviceOwner, kBuild, kAdmin};
 
 const std::vector<AccessRule>& rules() {
   static const std::vector<AccessRule> table = {
@@ -83,6 +85,12 @@ const std::vector<AccessRule>& rules() {
       {.method = "/tunefarm.tune.v1.Reports/DescribeCandidate", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Reports/ShowProgram", .roles = kPeople},
       {.method = "/tunefarm.tune.v1.Reports/DescribeNetwork", .roles = kPeople},
+      {.method = "/tunefarm.tune.v1.Tokens/Issue",
+       .roles = kPersons,
+       .audited = "role/name",
+       .audited_reply = "about.id"},
+      {.method = "/tunefarm.tune.v1.Tokens/List", .roles = kPersons},
+      {.method = "/tunefarm.tune.v1.Tokens/Revoke", .roles = kPersons, .audited = "id"},
 
       // Every server's.
       {.method = "/grpc.health.v1.Health/Check", .roles = kEveryRole},

@@ -13,6 +13,7 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "rpc/access/audit_log.h"
+#include "rpc/access/local_caller.h"
 #include "rpc/access/refusal.h"
 #include "rpc/access/seen_certificates.h"
 #include "rpc/connection/grpc_status.h"
@@ -93,7 +94,7 @@ std::optional<Certificate> caller_certificate(const grpc::ServerContextBase& con
 
 std::optional<Identity> caller(const grpc::ServerContextBase& context) {
   const std::optional<Certificate> certificate = caller_certificate(context);
-  return certificate ? certificate->identity() : std::nullopt;
+  return certificate ? certificate->identity() : local_caller(context);
 }
 
 // One call under way. Its lock is recursive: cancelling a call may run its end in the same thread.
@@ -175,7 +176,13 @@ class CallGuard::CallWatch final : public grpc::experimental::Interceptor {
   void enter() {
     const std::optional<Certificate> certificate =
         certificate_of(info_.server_context()->auth_context().get());
-    if (!certificate) return;
+    if (!certificate) {
+      // Of the network, gRPC has asked the processor; a call within this process has come past it.
+      who_ = local_caller(*info_.server_context());
+      const bool may = (rule_ && rule_->anyone) || (who_ && guard_.may(rule_, *who_));
+      if (!may) info_.server_context()->TryCancel();
+      return;
+    }
     who_ = certificate->identity();
     call_ = std::make_shared<Call>();
     call_->serial = certificate->serial();
@@ -247,12 +254,12 @@ absl::Status CallGuard::check(std::string_view method, const Certificate* certif
         absl::StrCat(what, " is not in the access table: calls to it are refused"));
   }
   if (rule->anyone) return absl::OkStatus();
-  const std::string who = name_of(certificate ? certificate->identity() : std::nullopt);
   if (!certificate || !certificate->identity()) {
     return refused_caller(
         absl::StrCat(what, " needs the role ", needed(*rule), ", but the caller shows no certificate"),
         kJoinFirst);
   }
+  const std::string who = name_of(certificate->identity());
   if (clock_.now() >= certificate->not_after())
     return refused_caller(absl::StrCat("the certificate of ", who, " has expired"), kJoinAgain);
   {
@@ -262,11 +269,32 @@ absl::Status CallGuard::check(std::string_view method, const Certificate* certif
           absl::StrCat("the certificate ", certificate->serial(), " of ", who, " is revoked"), kJoinAgain);
     }
   }
-  if (std::ranges::find(rule->roles, certificate->identity()->role) == rule->roles.end()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(who, " may not call ", what, ": that needs the role ", needed(*rule)));
+  return check_role(*rule, *certificate->identity());
+}
+
+bool CallGuard::may(const AccessRule* rule, const Identity& caller) {
+  return rule && std::ranges::find(rule->roles, caller.role) != rule->roles.end();
+}
+
+absl::Status CallGuard::check_role(const AccessRule& rule, const Identity& caller) const {
+  if (!may(&rule, caller)) {
+    return absl::PermissionDeniedError(absl::StrCat(caller.text(), " may not call ", short_name(rule.method),
+                                                    ": that needs the role ", needed(rule)));
   }
-  return audit_ && rule->audited && !rule->routine ? audit_->writable() : absl::OkStatus();
+  return audit_ && rule.audited && !rule.routine ? audit_->writable() : absl::OkStatus();
+}
+
+absl::Status CallGuard::admit(std::string_view method, const Identity& caller) const {
+  const AccessRule* rule = find_rule(method);
+  const absl::Status status =
+      rule ? check_role(*rule, caller)
+           : absl::PermissionDeniedError(
+                 absl::StrCat(short_name(method), " is not in the access table: calls to it are refused"));
+  if (!status.ok() && audit_) {
+    audit_->record_denial(
+        {.who = caller.text(), .method = short_name(method), .outcome = code_and_message(status)});
+  }
+  return status;
 }
 
 void CallGuard::set_revoked(std::set<std::string> serials) {

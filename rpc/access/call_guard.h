@@ -27,7 +27,8 @@ namespace tf::rpc {
 
 class AuditLog;
 
-// Who calls: nothing on a plain-text connection, and from who shows no certificate.
+// Who calls: by the certificate or, within this process, as the caller says (local_caller.h). Nothing on a
+// plain-text connection, and from who shows no certificate.
 std::optional<Identity> caller(const grpc::ServerContextBase& context);
 // The certificate that says so.
 std::optional<Certificate> caller_certificate(const grpc::ServerContextBase& context);
@@ -47,6 +48,9 @@ class CallGuard {
   // to be audited, and cannot be.
   absl::Status check(std::string_view method, const Certificate* certificate) const;
 
+  // The same for whoever has shown an identity otherwise, as by a token; the audit log is told of a refusal.
+  absl::Status admit(std::string_view method, const Identity& caller) const;
+
   // gRPC's two hooks. The first refuses calls before any handler hears of them; the second knows the calls
   // under way, and writes the audit log.
   std::shared_ptr<grpc::AuthMetadataProcessor> processor();
@@ -58,6 +62,8 @@ class CallGuard {
   class CallWatch;
   struct Call;
 
+  static bool may(const AccessRule* rule, const Identity& caller);
+  absl::Status check_role(const AccessRule& rule, const Identity& caller) const;
   absl::Duration end_expired();  // until it is to be called again
   void end_if(const std::function<bool(const Call&)>& over);
 

@@ -23,6 +23,7 @@ void add_backup_command(CLI::App& app, Invocation& invocation);
 void add_report_command(CLI::App& app, Invocation& invocation);
 void add_submit_command(CLI::App& app, Invocation& invocation);
 void add_join_command(CLI::App& app, Invocation& invocation);
+void add_token_command(CLI::App& app, Invocation& invocation);
 void add_job_commands(CLI::App& app, Invocation& invocation);  // jobs, watch, cancel, pause, resume
 
 }  // namespace tf::tuner_cli

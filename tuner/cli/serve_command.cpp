@@ -57,6 +57,9 @@ absl::StatusOr<std::unique_ptr<web::WebServer>> serve_http(
     const std::shared_ptr<rpc::Credentials>& credentials) {
   TF_ASSIGN_OR_RETURN(const rpc::Endpoint listen, rpc::parse_endpoint(config.http()));
   return web::WebServer::start({.listen = listen,
+                                .credentials = credentials,
+                                .guard = daemon.guard(),
+                                .tokens = daemon.tokens(),
                                 .host_names = {config.http_names().begin(), config.http_names().end()},
                                 .tuner = daemon.in_process_channel(),
                                 .tracker = rpc::make_channel(tracker, credentials, rpc::Role::kTracker),
@@ -127,7 +130,7 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
   rpc::log_configuration(absl::StrCat("listening on ", daemon->endpoint().text(), " (",
                                       credentials ? "mutual TLS" : "plain text, loopback only", ")"),
                          config);
-  if (web) spdlog::info(absl::StrCat("HTTP API and dashboard at http://", web->endpoint().text(), "/"));
+  if (web) spdlog::info("HTTP API and dashboard at " + web->url());
   const rpc::ServiceManager manager = rpc::ServiceManager::from_environment();
   std::optional<rpc::Watchdog> watchdog(std::in_place, manager, [&] { daemon->metrics(); });
   std::optional<service::TrackerWatch> watch(std::in_place, tracker, credentials);

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   tf::tuner_cli::add_backup_command(app, invocation);
   tf::tuner_cli::add_doctor_command(app, invocation);
   tf::tuner_cli::add_join_command(app, invocation);
+  tf::tuner_cli::add_token_command(app, invocation);
   const std::optional<int> done =
       tf::parse_command_line(app, argc, argv,
                              {{"farm protocol", tf::rpc::kProtocolVersion},

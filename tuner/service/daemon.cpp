@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "database/stores/open_store.h"
 #include "rpc/access/audit_log.h"
+#include "rpc/access/bearer_tokens.h"
 #include "rpc/access/call_guard.h"
 #include "rpc/connection/server.h"
 #include "rpc/identity/membership.h"
@@ -25,6 +26,8 @@ struct Daemon::Parts {
   std::unique_ptr<grpc::Service> records_service;
   std::unique_ptr<report::Report> report;
   std::unique_ptr<grpc::Service> reports_service;
+  std::unique_ptr<rpc::BearerTokens> tokens;  // secured only
+  std::unique_ptr<grpc::Service> token_service;
   std::unique_ptr<rpc::AuditLog> audit;  // this and the next two: secured only
   std::unique_ptr<rpc::CallGuard> guard;
   std::unique_ptr<rpc::MembershipKeeper> keeper;
@@ -54,19 +57,25 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::start(const DaemonOptions& optio
     TF_ASSIGN_OR_RETURN(parts->audit,
                         rpc::AuditLog::open(companion_of(options.database_path, ".audit.jsonl")));
     parts->guard = std::make_unique<rpc::CallGuard>(rpc::real_wall_clock(), parts->audit.get());
+    TF_ASSIGN_OR_RETURN(parts->tokens,
+                        rpc::BearerTokens::open(companion_of(options.database_path, ".tokens")));
     parts->keeper = std::make_unique<rpc::MembershipKeeper>(
         options.credentials, options.tracker,
         rpc::KeeperOptions{
-            .revoked = [&guard = *parts->guard](
-                           const std::set<std::string>& serials) { guard.set_revoked(serials); },
+            .revoked =
+                [&guard = *parts->guard, &tokens = *parts->tokens](const std::set<std::string>& serials) {
+                  guard.set_revoked(serials);
+                  tokens.set_revoked(serials);
+                },
             .ended = options.on_membership_end});
   }
+  parts->token_service = make_token_service(parts->tokens.get());
   TF_ASSIGN_OR_RETURN(
       parts->server,
-      rpc::Server::start(
-          options.listen,
-          {parts->tuner_service.get(), parts->records_service.get(), parts->reports_service.get()},
-          {options.credentials, parts->guard.get()}, {.most_threads = options.most_threads}));
+      rpc::Server::start(options.listen,
+                         {parts->tuner_service.get(), parts->records_service.get(),
+                          parts->reports_service.get(), parts->token_service.get()},
+                         {options.credentials, parts->guard.get()}, {.most_threads = options.most_threads}));
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 
@@ -82,6 +91,14 @@ const rpc::Endpoint& Daemon::endpoint() const {
 
 std::shared_ptr<grpc::Channel> Daemon::in_process_channel() {
   return parts_->server->in_process_channel();
+}
+
+rpc::CallGuard* Daemon::guard() {
+  return parts_->guard.get();
+}
+
+rpc::BearerTokens* Daemon::tokens() {
+  return parts_->tokens.get();
 }
 
 std::vector<rpc::MetricFamily> Daemon::metrics() {

@@ -21,8 +21,10 @@ namespace tf::driver {
 class Builder;
 }
 namespace tf::rpc {
+class BearerTokens;
+class CallGuard;
 class Credentials;
-}
+}  // namespace tf::rpc
 
 namespace tf::service {
 
@@ -56,6 +58,9 @@ class Daemon {
   const rpc::Endpoint& endpoint() const;
   // To its services from within this process (rpc::Server::in_process_channel).
   std::shared_ptr<grpc::Channel> in_process_channel();
+  // Who may call what, and the tokens of HTTP; null in plain text.
+  rpc::CallGuard* guard();
+  rpc::BearerTokens* tokens();
   // What it shows Prometheus of its jobs, read through their lock. Thread-safe.
   std::vector<rpc::MetricFamily> metrics();
   // What is being measured is finished and recorded, the jobs are left queued for the next process, all calls

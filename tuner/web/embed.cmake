@@ -5,7 +5,7 @@ function(tf_embed target)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${page} ${page}/*)
   set(protos ${CMAKE_BINARY_DIR}/generated/described_protos.pb)
   set(sources proto/kernel/v1/kernel.proto proto/farm/v1/trial.proto proto/farm/v1/farm.proto proto/tune/v1/progress.proto
-    proto/tune/v1/tune.proto proto/tune/v1/report.proto)
+    proto/tune/v1/tune.proto proto/tune/v1/report.proto proto/tune/v1/token.proto)
   list(TRANSFORM sources PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE dependencies)
   add_custom_command(OUTPUT ${protos}
     COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} --include_imports --include_source_info --descriptor_set_out=${protos}

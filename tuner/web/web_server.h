@@ -13,10 +13,21 @@
 #include "rpc/connection/endpoint.h"
 #include "rpc/metrics/metric.h"
 
+namespace tf::rpc {
+class BearerTokens;
+class CallGuard;
+class Credentials;
+}  // namespace tf::rpc
+
 namespace tf::web {
 
 struct WebOptions {
   rpc::Endpoint listen;
+  // Of a secured tuner, all three; guard and tokens outlive the server. It then speaks TLS with that
+  // certificate and asks for tokens.
+  std::shared_ptr<rpc::Credentials> credentials = nullptr;
+  rpc::CallGuard* guard = nullptr;
+  rpc::BearerTokens* tokens = nullptr;
   std::vector<std::string> host_names;     // by which browsers may call it, besides its address
   std::shared_ptr<grpc::Channel> tuner;    // to the services of this process
   std::shared_ptr<grpc::Channel> tracker;  // as the tuner itself calls it
@@ -32,6 +43,8 @@ class WebServer {
   ~WebServer();
   // With the real port.
   const rpc::Endpoint& endpoint() const;
+  // "https://localhost:7192/"
+  std::string url() const;
   // What it shows Prometheus. Thread-safe.
   std::vector<rpc::MetricFamily> metrics() const;
 

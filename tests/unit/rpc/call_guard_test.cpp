@@ -11,6 +11,7 @@
 #include "base/files/temporary_folder.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/access/audit_log.h"
+#include "rpc/access/local_caller.h"
 #include "tests/support/fake_clock.h"
 
 namespace tf::rpc {
@@ -43,6 +44,7 @@ TEST(CallGuard, AuditsTheStatusThatIsSentWordForWord) {
   ASSERT_TRUE(server);
   const auto stub = pb::Operators::NewStub(server->InProcessChannel({}));
   grpc::ClientContext context;
+  call_as(context, {Role::kAdmin, "ada"});
   pb::SetAdmissionRequest request;
   request.set_device_id("box");
   pb::SetAdmissionReply reply;

@@ -14,6 +14,7 @@
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/identity/v1/identity.pb.h"
 #include "proto/tune/v1/report.pb.h"
+#include "proto/tune/v1/token.pb.h"
 #include "proto/tune/v1/tune.pb.h"
 #include "rpc/access/access_table.h"
 #include "rpc/clock.h"
@@ -157,7 +158,8 @@ std::set<std::string> methods_of_all_services() {
        {tunefarm::farm::v1::AgentHello::descriptor()->file(),
         tunefarm::identity::v1::JoinRequest::descriptor()->file(),
         tunefarm::tune::v1::JobName::descriptor()->file(),
-        tunefarm::tune::v1::DescribeJobRequest::descriptor()->file()}) {
+        tunefarm::tune::v1::DescribeJobRequest::descriptor()->file(),
+        tunefarm::tune::v1::BearerToken::descriptor()->file()}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
         methods.insert(

@@ -19,6 +19,10 @@ namespace tf::report {
 class Report;
 }
 
+namespace tf::rpc {
+class BearerTokens;
+}
+
 namespace tf::service {
 
 // Queue, models, records and report must outlive the services. A larger model is refused, and one that comes
@@ -27,5 +31,7 @@ std::unique_ptr<grpc::Service> make_tuner_service(JobQueue& queue, ModelFiles& m
                                                   uint64_t most_model_bytes, const rpc::Clock& clock);
 std::unique_ptr<grpc::Service> make_records_service(database::Records& records);
 std::unique_ptr<grpc::Service> make_reports_service(report::Report& report);
+// Null: the tuner needs none, and says so.
+std::unique_ptr<grpc::Service> make_token_service(rpc::BearerTokens* tokens);
 
 }  // namespace tf::service

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,10 +14,15 @@
 #include "base/version.h"
 #include "tuner/web/assets.h"
 #include "tuner/web/gateway/json.h"
+#include "tuner/web/gateway/openapi.h"
 #include "tuner/web/http/origin.h"
 
 namespace tf::web {
 namespace {
+
+constexpr const char* kSession = "/api/v1/session";
+constexpr const char* kDescription = "/api/v1/openapi.json";
+constexpr const char* kApiStyle = "/api/style.css";
 
 bool is_get(const RequestHead& head) {
   return head.method == "GET" || head.method == "HEAD";
@@ -39,11 +45,13 @@ asio::awaitable<void> refuse_method(Exchange& exchange, std::string allowed) {
 
 asio::awaitable<void> Gateway::serve(Exchange& exchange) {
   const RequestHead& head = exchange.head();
-  const absl::Status meant = check_host(head, options_.host_names);
+  const absl::Status meant = check_host(head, options_.host_names());
   if (!meant.ok()) {
     co_await answer_error(exchange, meant);
   } else if (head.path.starts_with(kApi)) {
     co_await serve_api(exchange);
+  } else if (head.path == "/api" || head.path.starts_with("/api/")) {
+    co_await serve_described(exchange);
   } else {
     co_await serve_asset(exchange);
   }
@@ -56,57 +64,102 @@ asio::awaitable<void> Gateway::serve_api(Exchange& exchange) {
     co_await answer_error(exchange, same_origin);
     co_return;
   }
-  if (head.path == absl::StrCat(std::string(kApi), "session")) {
-    co_await serve_session(exchange);
+  if (head.path == kDescription) {
+    co_await serve_described(exchange);
     co_return;
   }
-  const Route* route = find_route(head.path);
-  if (!route) {
-    co_await answer_error(exchange,
-                          absl::NotFoundError(absl::StrCat("there is no ", printable(head.path),
-                                                           ": /api/v1/openapi.json describes all calls")));
+  const bool is_session = head.path == kSession;
+  const Route* route = is_session ? nullptr : find_route(head.path);
+  if (!route && !is_session) {
+    const std::string message =
+        absl::StrCat("there is no ", printable(head.path), ": ", kDescription, " describes all calls");
+    co_await answer_error(exchange, absl::NotFoundError(message));
     co_return;
   }
-  if (head.method != "POST" && !(is_get(head) && route->is_read())) {
-    std::string allowed = route->is_read() ? "GET, HEAD, POST" : "POST";
+  const bool may_get = is_session || route->is_read();
+  const bool may_post = !is_session;
+  if (!(head.method == "POST" && may_post) && !(is_get(head) && may_get)) {
+    std::string allowed =
+        absl::StrCat(may_get ? "GET, HEAD" : "", may_get && may_post ? ", " : "", may_post ? "POST" : "");
     co_await refuse_method(exchange, std::move(allowed));
     co_return;
   }
-  co_await serve_call(exchange, *route);
-}
-
-asio::awaitable<void> Gateway::serve_session(Exchange& exchange) {
-  if (!is_get(exchange.head())) {
-    co_await refuse_method(exchange, "GET, HEAD");
+  const absl::StatusOr<WebCaller> caller = gate_.identify(head);
+  absl::Status admitted = caller.status();
+  if (admitted.ok() && route) admitted = gate_.admit(*caller, route->method);
+  if (!admitted.ok()) {
+    co_await answer_error(exchange, admitted);
     co_return;
   }
-  const std::string body = json_text({{"secured", false},
-                                      {"role", "admin"},
-                                      {"name", ""},
-                                      {"version", std::string(version())},
-                                      {"expiresUnixS", 0}});
+  const absl::Duration wait = gate_.wait(*caller, head);
+  if (wait > absl::ZeroDuration()) {
+    co_await answer_error(exchange,
+                          absl::ResourceExhaustedError("you call too often: at most 100 times a second"));
+  } else if (is_session) {
+    co_await serve_session(exchange, *caller);
+  } else {
+    co_await serve_call(exchange, *route, *caller);
+  }
+}
+
+asio::awaitable<void> Gateway::serve_session(Exchange& exchange, const WebCaller& caller) {
+  nlohmann::json session = {{"secured", gate_.is_secured()},
+                            {"role", "admin"},
+                            {"name", ""},
+                            {"version", std::string(version())},
+                            {"expiresUnixS", 0}};
+  if (caller.token) {
+    session["role"] = std::string(rpc::role_name(caller.token->identity.role));
+    session["name"] = caller.token->identity.name;
+    session["expiresUnixS"] = absl::ToUnixSeconds(caller.token->ends);
+  }
+  const std::string body = json_text(session);
   Answer answer{.type = "application/json", .body = body};
   co_await exchange.answer(std::move(answer));
 }
 
-asio::awaitable<void> Gateway::serve_call(Exchange& exchange, const Route& route) {
+// Nothing of it is a secret: whoever has the program has it.
+asio::awaitable<void> Gateway::serve_described(Exchange& exchange) {
+  const RequestHead& head = exchange.head();
+  if (!is_get(head)) {
+    co_await refuse_method(exchange, "GET, HEAD");
+    co_return;
+  }
+  Answer answer{.type = "text/html; charset=utf-8", .body = api_page()};
+  if (head.path == kDescription) answer = {.type = "application/json", .body = openapi_text()};
+  if (head.path == kApiStyle) answer = {.type = "text/css; charset=utf-8", .body = api_style()};
+  answer.fields.emplace_back("Cache-Control", "no-cache");
+  co_await exchange.answer(std::move(answer));
+}
+
+asio::awaitable<void> Gateway::serve_call(Exchange& exchange, const Route& route, const WebCaller& caller) {
+  const absl::Cleanup leave = [this, &route] { --(route.answers_parts ? streams_ : calls_); };
+  const int most = route.answers_parts ? options_.most_streams : options_.most_calls;
+  if (++(route.answers_parts ? streams_ : calls_) > most) {
+    const std::string message =
+        absl::StrCat("this tuner serves at most ", most, route.answers_parts ? " streams" : " calls",
+                     " of HTTP at once: close others, or try again later");
+    co_await answer_error(exchange, absl::ResourceExhaustedError(message));
+    co_return;
+  }
   if (route.takes_model) {
-    co_await submit(exchange, route);
+    co_await submit(exchange, route, caller);
     co_return;
   }
   if (exchange.head().method == "POST" && content_type(exchange.head()) != "application/json") {
-    co_await answer_error(
-        exchange, absl::InvalidArgumentError("this call needs the field `Content-Type: application/json`"),
-        415);
+    const absl::Status needed =
+        absl::InvalidArgumentError("this call needs the field `Content-Type: application/json`");
+    co_await answer_error(exchange, needed, 415);
     co_return;
   }
   absl::StatusOr<std::string> request = co_await request_of(exchange, route);
   if (!request.ok()) {
-    co_await answer_error(exchange, request.status(), absl::IsResourceExhausted(request.status()) ? 413 : 0);
+    const int status = absl::IsResourceExhausted(request.status()) ? 413 : 0;
+    co_await answer_error(exchange, request.status(), status);
   } else if (route.answers_parts) {
-    co_await answer_parts(exchange, route, *std::move(request));
+    co_await answer_parts(exchange, route, caller, *std::move(request));
   } else {
-    co_await answer_message(exchange, route, *std::move(request));
+    co_await answer_message(exchange, route, caller, *std::move(request));
   }
 }
 

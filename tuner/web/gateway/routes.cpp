@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/tune/v1/report.pb.h"
+#include "proto/tune/v1/token.pb.h"
 #include "proto/tune/v1/tune.pb.h"
 
 namespace tf::web {
@@ -48,6 +49,7 @@ std::vector<Route> made_routes() {
   add_all(service_of(tune, "Tuner"));
   add_all(service_of(*tunefarm::tune::v1::JobCurves::descriptor()->file(), "Reports"));
   add_all(service_of(tune, "Records"));
+  add_all(service_of(*tunefarm::tune::v1::BearerToken::descriptor()->file(), "Tokens"));
   const auto& farm = *tunefarm::farm::v1::ListDevicesRequest::descriptor()->file();
   const ServiceDescriptor& operators = service_of(farm, "Operators");
   for (const char* name : kOfTheTracker) {

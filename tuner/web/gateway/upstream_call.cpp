@@ -25,10 +25,8 @@ std::shared_ptr<UpstreamCall> UpstreamCall::begin(const asio::any_io_executor& e
   if (prepare) prepare(call->context_);
   call->stub_->PrepareBidiStreamingCall(&call->context_, call->method_, {}, call.get());
   call->AddHold();
-  // Asked for before anything is sent: within a process, gRPC 1.51 loses an answer that came with its status before its
-  // reader did.
-  call->reading_ = Operation::kRunning;
-  call->StartRead(&call->received_);
+  // Within a process, gRPC's transport drops a reply that comes with the status and for which nobody waits.
+  call->start_read();
   call->StartCall();
   return call;
 }
@@ -49,17 +47,20 @@ asio::awaitable<bool> UpstreamCall::write(std::string_view message, bool is_last
 
 asio::awaitable<UpstreamCall::Read> UpstreamCall::read(absl::Duration at_most) {
   const auto self = shared_from_this();
-  if (reading_ == Operation::kIdle) {
-    reading_ = Operation::kRunning;
-    StartRead(&received_);
-  }
+  if (reading_ == Operation::kIdle) start_read();
   co_await wait([this] { return reading_ != Operation::kRunning || status_; },
                 std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(at_most));
-  if (reading_ == Operation::kRunning && !status_) co_return Read::kNothingYet;
-  co_return std::exchange(reading_, Operation::kIdle) == Operation::kDone ? Read::kMessage : Read::kEnd;
+  if (reading_ == Operation::kDone) co_return Read::kMessage;
+  co_return reading_ == Operation::kRunning && !status_ ? Read::kNothingYet : Read::kEnd;
+}
+
+void UpstreamCall::start_read() {
+  reading_ = Operation::kRunning;
+  StartRead(&received_);
 }
 
 std::string UpstreamCall::take_message() {
+  reading_ = Operation::kIdle;
   std::vector<grpc::Slice> slices;
   std::string message;
   if (!received_.Dump(&slices).ok()) return message;

@@ -37,9 +37,8 @@ class UpstreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   // Whether the message was taken; false: the call has ended, as finish() says.
   asio::awaitable<bool> write(std::string_view message, bool is_last);
   enum class Read { kMessage, kEnd, kNothingYet };
-  // The next message, if it comes in time; what was asked for goes on to be waited for by the next read.
+  // The next message, if it comes in time; take it before the next read.
   asio::awaitable<Read> read(absl::Duration at_most = absl::Hours(24));
-  // That the last read has got.
   std::string take_message();
   asio::awaitable<grpc::Status> finish();
   void cancel();
@@ -49,6 +48,7 @@ class UpstreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
  private:
   enum class Operation { kIdle, kRunning, kDone, kFailed };
 
+  void start_read();
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;

@@ -13,6 +13,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <exception>
+#include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -54,6 +56,10 @@ struct Listener::Parts {
   absl::Status bind();
   asio::awaitable<void> accept();
   void take(tcp::socket socket);
+  void count(int status);
+
+  mutable std::mutex mutex;
+  std::map<std::string, double> answers;  // by status
 };
 
 absl::Status Listener::Parts::bind() {
@@ -107,7 +113,8 @@ void Listener::Parts::take(tcp::socket socket) {
   const auto id = std::make_shared<Connections::Id>(0);
   const std::shared_ptr<Session> session =
       make_session(std::move(transport), std::move(ends), handler, options.session,
-                   [this, id](bool waits) { all.set_waiting(*id, waits); });
+                   {.waits = [this, id](bool waits) { all.set_waiting(*id, waits); },
+                    .answered = [this](int status) { count(status); }});
   const bool is_loopback = from.address().is_loopback() || rpc::Endpoint{.host = address}.is_loopback();
   const auto place = all.enter(address, is_loopback, [weak = std::weak_ptr(session)] {
     if (const auto alive = weak.lock()) alive->abort();
@@ -119,6 +126,11 @@ void Listener::Parts::take(tcp::socket socket) {
     all.leave(*id);
     if (failed) spdlog::error("a connection of HTTP ended by an exception");
   });
+}
+
+void Listener::Parts::count(int status) {
+  const std::scoped_lock lock(mutex);
+  ++answers[std::to_string(status)];
 }
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::start(const ListenerOptions& options, Handler& handler) {
@@ -143,8 +155,12 @@ const rpc::Endpoint& Listener::endpoint() const {
   return parts_->endpoint;
 }
 
-size_t Listener::connections() const {
-  return parts_->all.count();
+std::vector<rpc::MetricFamily> Listener::metrics() const {
+  const std::scoped_lock lock(parts_->mutex);
+  return {rpc::gauge("tunefarm_http_connections", "open connections of HTTP",
+                     static_cast<double>(parts_->all.count())),
+          rpc::by_label(rpc::counter("tunefarm_http_requests_total", "requests answered, by status", 0),
+                        "status", parts_->answers)};
 }
 
 }  // namespace tf::web

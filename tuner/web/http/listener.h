@@ -4,9 +4,11 @@
 #include <boost/asio/ssl/context.hpp>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "rpc/connection/endpoint.h"
+#include "rpc/metrics/metric.h"
 #include "tuner/web/http/connections.h"
 #include "tuner/web/http/exchange.h"
 #include "tuner/web/http/session.h"
@@ -31,7 +33,8 @@ class Listener {
   ~Listener();
   // With the real port.
   const rpc::Endpoint& endpoint() const;
-  size_t connections() const;
+  // What it shows Prometheus. Thread-safe.
+  std::vector<rpc::MetricFamily> metrics() const;
 
  private:
   struct Parts;

@@ -34,12 +34,12 @@ absl::Status malformed(const std::string& why) {
 class HttpSession final : public Session, public Exchange, public std::enable_shared_from_this<HttpSession> {
  public:
   HttpSession(std::unique_ptr<Transport> transport, Ends ends, Handler& handler, const SessionLimits& limits,
-              OnWaiting on_waiting)
+              SessionEvents events)
       : transport_(std::move(transport)),
         ends_(std::move(ends)),
         handler_(handler),
         limits_(limits),
-        on_waiting_(std::move(on_waiting)) {}
+        events_(std::move(events)) {}
 
   asio::awaitable<void> run() override {
     const std::shared_ptr<HttpSession> self = shared_from_this();
@@ -97,6 +97,7 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
 
   asio::awaitable<bool> answer(Answer answer) override {
     answered_ = true;
+    events_.answered(answer.status);
     const bool skipped = co_await skip_body();
     if (!skipped) keep_alive_ = false;
     const bool with_body = head_.method != "HEAD";
@@ -113,6 +114,7 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
 
   asio::awaitable<bool> begin_parts(Answer head) override {
     answered_ = true;
+    events_.answered(head.status);
     keep_alive_ = false;
     chunked_ = !is_old_;
     asio::co_spawn(
@@ -213,9 +215,9 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
     parser_->eager(false);
     answered_ = welcomed_ = chunked_ = false;
     head_ = {};
-    on_waiting_(true);
+    events_.waits(true);
     absl::StatusOr<bool> came = co_await read_head(patience);
-    on_waiting_(false);
+    events_.waits(false);
     if (came.ok() && !*came) co_return false;
     if (came.ok()) came = take_head();
     if (!came.ok()) {
@@ -276,7 +278,7 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
   const Ends ends_;
   Handler& handler_;
   const SessionLimits limits_;
-  const OnWaiting on_waiting_;
+  const SessionEvents events_;
   std::optional<Parser> parser_;
   std::string received_;  // and not parsed yet
   RequestHead head_;
@@ -294,9 +296,9 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
 }  // namespace
 
 std::shared_ptr<Session> make_session(std::unique_ptr<Transport> transport, Ends ends, Handler& handler,
-                                      const SessionLimits& limits, Session::OnWaiting on_waiting) {
+                                      const SessionLimits& limits, SessionEvents events) {
   return std::make_shared<HttpSession>(std::move(transport), std::move(ends), handler, limits,
-                                       std::move(on_waiting));
+                                       std::move(events));
 }
 
 }  // namespace tf::web

@@ -29,11 +29,15 @@ struct Ends {
   bool encrypted = false;
 };
 
+// Called on the session's executor.
+struct SessionEvents {
+  // Whether it waits for a request. Such a session may be ended for another.
+  std::function<void(bool)> waits;
+  std::function<void(int)> answered;  // with this status
+};
+
 class Session {
  public:
-  // Called on the session's executor: whether it waits for a request. Such a session may be ended for another.
-  using OnWaiting = std::function<void(bool)>;
-
   virtual ~Session() = default;
   // Serves until the connection ends.
   virtual asio::awaitable<void> run() = 0;
@@ -43,6 +47,6 @@ class Session {
 
 // The handler outlives the session.
 std::shared_ptr<Session> make_session(std::unique_ptr<Transport> transport, Ends ends, Handler& handler,
-                                      const SessionLimits& limits, Session::OnWaiting on_waiting);
+                                      const SessionLimits& limits, SessionEvents events);
 
 }  // namespace tf::web
