@@ -2,7 +2,7 @@
 # Builds the dashboard of `tuner serve --http` and the page of `tuner report` into build/page; CMake embeds what is there in
 # `tuner`. Needs npm and node.js 20.19 or later, protoc, and once the network. Safe to run again: it does nothing if nothing changed.
 #   deploy/build_page.sh [--check]
-#     --check   also runs the page's unit tests
+#     --check   also runs the page's unit tests, and installs what its tests in Chromium need
 set -euo pipefail
 
 check=
@@ -35,14 +35,20 @@ if [ -z "$check" ] && [ -s build/page/report.html ] && [ "$(cat build/page.state
   echo "page: build/page is up to date"
   exit 0
 fi
-lock=$(sha256sum <$page/package-lock.json)
-if [ "$(cat $page/node_modules/.installed 2>/dev/null)" != "$lock" ]; then
-  npm ci --prefix $page --no-audit --no-fund --loglevel=error
-  echo "$lock" >$page/node_modules/.installed
-fi
+install() { # FOLDER: its npm packages, as locked
+  local lock
+  lock=$(sha256sum <"$1/package-lock.json")
+  [ "$(cat "$1/node_modules/.installed" 2>/dev/null)" != "$lock" ] || return 0
+  npm ci --prefix "$1" --no-audit --no-fund --loglevel=error
+  echo "$lock" >"$1/node_modules/.installed"
+}
+install $page
 npm run --silent --prefix $page types
 npm run --silent --prefix $page check
-[ -z "$check" ] || npm test --silent --prefix $page
+if [ -n "$check" ]; then
+  npm test --silent --prefix $page
+  install tests/integration/page
+fi
 rm -rf build/page
 npm run --silent --prefix $page build
 mkdir -p build

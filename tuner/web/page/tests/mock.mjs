@@ -22,7 +22,8 @@ const kernels = Array.from({ length: 24 }, (_, i) => {
     weight: 1 + Math.floor(random() * 4), untunedNs: untuned, floor: untuned * (0.45 + random() * 0.45), flops: untuned * (20 + random() * 30),
   };
 });
-const trialsNow = () => Math.floor((Date.now() / 1000 - began) * 9);
+const rate = Number(process.env.RATE ?? 9); // trials a second
+const trialsNow = () => Math.floor((Date.now() / 1000 - began) * rate);
 const bestAt = (k, trials) => Math.max(k.floor, k.untunedNs * (0.2 + 1.9 / (1 + trials / 40)));
 function curve(k, from, to, points = 60) {
   const out = { elapsedS: [], trials: [], ns: [] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { swarm } from "../src/plots/samples";
-import { linearTicks, logRange, logTicks } from "../src/plots/scale";
+import { linearTicks, logRange, logTicks, timeTicks } from "../src/plots/scale";
 import { commonAxis, sample } from "../src/plots/steps";
 
 describe("ticks", () => {
@@ -8,6 +8,10 @@ describe("ticks", () => {
     expect(linearTicks(0, 10)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(logTicks(90, 1.2e6)).toEqual([100, 1000, 10_000, 100_000, 1_000_000]);
     for (const tick of logTicks(23, 41)) expect(tick).toBeGreaterThan(22);
+  });
+  it("of times are those that people count by", () => {
+    expect(timeTicks(0, 400)).toEqual([0, 120, 240, 360]);
+    expect(timeTicks(0, 3 * 86400)).toEqual([0, 43200, 86400, 129600, 172800, 216000, 259200]);
   });
   it("are never none", () => {
     for (const [low, high] of [[1, 1.0001], [3, 8], [1e-9, 1e12], [9.9, 10.1]]) expect(logTicks(low, high).length).toBeGreaterThan(1);

@@ -7,6 +7,7 @@ import { count, digits, duration, moment, percent, secondsOf, speedup, time } fr
 import { CurvePlot, type Curve } from "../plots/curve_plot";
 import { OutcomeBar } from "../plots/outcome_bar";
 import { kernelLink, networkLink, route, setQuery } from "../router";
+import { useSlow } from "../ui/slow";
 import { Card, Facts, Fault, Loading, Share, Stat, Stats, Switch, Title } from "../ui/parts";
 import { type Column, Table } from "../ui/table";
 import { type Moment, bestOf, byTime, endOf, momentOf, withMoments } from "./job_curves";
@@ -14,6 +15,7 @@ import { JobActions, JobPill, isFinal, networkNs, usedShare } from "./job_state"
 
 type Against = "time" | "trials";
 const curvesEveryMs = 1500;
+const kernelsEveryMs = 300;
 const mostMoments = 600;
 const coloured = 6;
 const dashes: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [1, 2]];
@@ -26,11 +28,21 @@ function useJob(id: string) {
   const asked = useRef({ at: 0, trials: -1, state: "" });
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
+  // However many come between two frames, the page is drawn once.
+  const come = useRef<Moment[]>([]);
+  const frame = useRef(0);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
   const take = (update: JobUpdate) => {
-    setJob(update);
     const now = momentOf(update);
     const trials = Number(update.trials);
-    if (now) setMoments((old) => (old.at(-1)?.trials === now.trials ? old : [...old.slice(-mostMoments), now]));
+    if (now && come.current.at(-1)?.trials !== now.trials) come.current.push(now);
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => {
+      setJob(update);
+      const more = come.current;
+      come.current = [];
+      if (more.length > 0) setMoments((old) => [...old, ...more.filter((one) => one.trials > (old.at(-1)?.trials ?? -1))].slice(-mostMoments));
+    });
     if (asked.current.trials === trials && asked.current.state === update.state) return;
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
@@ -58,16 +70,20 @@ function networkCurves(curves: JobCurves, against: Against): Curve[] {
   return drawn;
 }
 
-function taskCurves(tasks: readonly TaskCurve[], against: Against): Curve[] {
+type Scale = "relative" | "times";
+
+/** Relative: to the untuned time, or the first where that was not measured. */
+function taskCurves(tasks: readonly TaskCurve[], against: Against, scale: Scale): Curve[] {
   const names = new Map<string, number>();
   return tasks.slice(0, 80).map((task, i) => {
     const before = names.get(task.label) ?? 0;
     names.set(task.label, before + 1);
     const best = bestOf(task);
+    const by = scale === "times" ? 1 : task.untunedNs || best.ns.find((ns) => ns > 0) || 1;
     return {
       name: before > 0 ? `${task.label} (${before + 1})` : task.label,
       x: against === "time" ? best.elapsedS : best.trials,
-      y: known(best.ns),
+      y: known(best.ns).map((ns) => ns && ns / by),
       colour: i < coloured ? `series-${i + 1}` : "series-rest",
       dash: i < coloured ? dashes[i] : undefined,
       thin: i >= coloured,
@@ -89,19 +105,35 @@ const taskColumns = (id: string, sum: number, told: Map<string, { trials: number
   { head: "Search", cell: (task) => <span class="muted small">{told.get(task.label)?.note ?? ""}</span> },
 ];
 
+function TaskTable(props: { id: string; tasks: readonly TaskCurve[]; job?: JobUpdate }) {
+  const { tasks, job } = props;
+  const sum = tasks.reduce((total, task) => total + task.weight * task.bestNs, 0);
+  const told = new Map(
+    (job?.progress?.tasks ?? []).map((task, i) => [
+      task.label,
+      { trials: task.trials, note: task.givenUp || (task.exhausted ? "nothing new to try" : i === job?.progress?.currentTask && job.state === "JOB_STATE_RUNNING" ? "being tried" : "") },
+    ]),
+  );
+  return <Table caption="Kernels of this job" stack columns={taskColumns(props.id, sum, told)} rows={tasks} id={(task, i) => task.kernelId || i} empty="The model is not read yet." />;
+}
+
 export function JobPage(props: { id: string }) {
   const { id } = props;
   const { job, curves, moments, broken } = useJob(id);
   const [against, setAgainst] = useState<Against>(route.value.query.get("against") === "trials" ? "trials" : "time");
+  const [scale, setScale] = useState<Scale>("relative");
   const [acted, setActed] = useState<JobUpdate>();
   useEffect(() => setActed(undefined), [job]);
   const value = curves.value;
   const now = acted ?? job;
   const all = useMemo(() => value && withMoments(value, moments), [value, moments]);
-  const tasks = useMemo(() => byTime(all?.tasks ?? []), [all]);
+  // The network's curve follows each frame; the many curves and rows of kernels need not.
+  const slowMoments = useSlow(moments, kernelsEveryMs);
+  const tasks = useMemo(() => byTime(value ? withMoments(value, slowMoments).tasks : []), [value, slowMoments]);
   const networks = useMemo(() => (all ? networkCurves(all, against) : []), [all, against]);
-  const kernels = useMemo(() => taskCurves(tasks, against), [tasks, against]);
+  const kernels = useMemo(() => taskCurves(tasks, against, scale), [tasks, against, scale]);
   const until = all ? endOf(all, moments, against) : 1;
+  const kernelsUntil = value ? endOf(value, slowMoments, against) : 1;
   const rates = useMemo((): Curve[] => {
     const x = (value?.trialsPerS ?? []).map((_, i) => i * (value?.stepS ?? 0));
     return [{ name: "trials a second", x, y: value?.trialsPerS ?? [], colour: "series-1", fill: true }];
@@ -110,6 +142,9 @@ export function JobPage(props: { id: string }) {
     const x = (value?.busyShare ?? []).map((_, i) => i * (value?.stepS ?? 0));
     return [{ name: "inside timed samples", x, y: value?.busyShare ?? [], colour: "series-3", fill: true }];
   }, [value]);
+
+  const slowNow = useSlow(now, kernelsEveryMs);
+  const table = useMemo(() => <TaskTable id={id} tasks={tasks} job={slowNow} />, [tasks, slowNow]);
 
   const error = curves.error ?? broken;
   if (!now && !value) return error ? <><Title page={`Job ${id}`}>Job {id}</Title><Fault error={error} /></> : <Loading what={`job ${id}`} />;
@@ -122,13 +157,6 @@ export function JobPage(props: { id: string }) {
     setQuery({ against: to === "trials" ? to : "" });
   };
   const which = <Switch label="Against" value={against} onChange={choose} options={[["time", "Time"], ["trials", "Trials"]]} />;
-  const sum = tasks.reduce((total, task) => total + task.weight * task.bestNs, 0);
-  const told = new Map(
-    (progress?.tasks ?? []).map((task, i) => [
-      task.label,
-      { trials: task.trials, note: task.givenUp || (task.exhausted ? "nothing new to try" : i === progress?.currentTask && now?.state === "JOB_STATE_RUNNING" ? "being tried" : "") },
-    ]),
-  );
   const outcomes = value?.outcomes ?? {};
   const trials = Math.max(Number(now?.trials ?? 0), Object.values(outcomes).reduce((a, b) => a + b, 0));
   const share = now && usedShare(now);
@@ -168,18 +196,21 @@ export function JobPage(props: { id: string }) {
         <>
           <div class="grid">
             <Card title="Time of the network" end={which}>
-              <CurvePlot label="Time of the network with the best of each kernel" curves={networks} until={until} formatX={formatX} formatY={time} log />
+              <CurvePlot label="Time of the network with the best of each kernel" curves={networks} until={until} seconds={against === "time"} formatX={formatX} formatY={time} log />
             </Card>
-            <Card title="Best of each kernel" end={tasks.length > coloured && <span class="muted small">the {coloured} that take most are coloured</span>}>
-              <CurvePlot label="Best time of each kernel" curves={kernels} until={until} formatX={formatX} formatY={time} log />
+            <Card title="Best of each kernel" end={<>
+              {tasks.length > coloured && <span class="muted small">the {coloured} that take most are coloured</span>}
+              <Switch<Scale> label="Times of kernels" value={scale} onChange={setScale} options={[["relative", "Relative to untuned"], ["times", "Times"]]} />
+            </>}>
+              <CurvePlot label={scale === "times" ? "Best time of each kernel" : "Best time of each kernel, relative to untuned"} curves={kernels} until={kernelsUntil} seconds={against === "time"} formatX={formatX} formatY={scale === "times" ? time : percent} log />
             </Card>
           </div>
           <div class="grid">
             <Card title="Trials a second">
-              <CurvePlot label="Trials a second" curves={rates} until={endOf(value, [], "time")} formatX={duration} formatY={(y) => digits(y)} zero height={150} />
+              <CurvePlot label="Trials a second" curves={rates} until={endOf(value, [], "time")} seconds formatX={duration} formatY={(y) => digits(y)} zero height={150} />
             </Card>
             <Card title="Devices' time inside timed samples">
-              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], "time")} formatX={duration} formatY={percent} zero height={150} />
+              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], "time")} seconds formatX={duration} formatY={percent} zero height={150} />
             </Card>
           </div>
           <div class="grid">
@@ -187,7 +218,7 @@ export function JobPage(props: { id: string }) {
             {now?.spec && <Card title="What was asked for"><JobFacts job={now} /></Card>}
           </div>
           <Card title="Kernels">
-            <Table caption="Kernels of this job" stack columns={taskColumns(id, sum, told)} rows={tasks} id={(task, i) => task.kernelId || i} empty="The model is not read yet." />
+            {table}
           </Card>
         </>
       )}

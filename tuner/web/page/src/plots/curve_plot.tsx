@@ -3,7 +3,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { colour } from "../theme";
 import { CanvasPlot, axis } from "./canvas_plot";
-import { linearTicks, logRange, logTicks } from "./scale";
+import { linearTicks, logRange, logTicks, timeTicks } from "./scale";
 import { type Steps, commonAxis, sample } from "./steps";
 import { Values } from "./values";
 
@@ -19,12 +19,12 @@ export interface CurvePlotProps {
   label: string;
   curves: Curve[];
   until: number; // the end of x
+  seconds?: boolean; // x is a time, else a count
   formatX: (x: number) => string;
   formatY: (y: number) => string;
   log?: boolean;
   zero?: boolean; // of a linear y: from 0
   height?: number;
-  most?: number; // the end of a linear y
 }
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
@@ -41,7 +41,7 @@ export function CurvePlot(props: CurvePlotProps) {
     return [xs, ...props.curves.map((curve) => sample(curve, xs))];
   }, [props.curves, props.until]);
 
-  const shape = [props.log, props.zero, ...props.curves.map((curve) => `${curve.name}${curve.colour}${curve.dash}${curve.thin}`), ...hidden].join("|");
+  const shape = [props.log, props.label, props.zero, ...props.curves.map((curve) => `${curve.name}${curve.colour}${curve.dash}${curve.thin}`), ...hidden].join("|");
   const options = () => ({
     scales: {
       x: { time: false, range: (_: uPlot, low: number, high: number): [number, number] => (high > low ? [low, high] : [low, low + 1]) },
@@ -53,7 +53,7 @@ export function CurvePlot(props: CurvePlotProps) {
           }
         : {
             range: (_: uPlot, low: number, high: number): [number, number] => {
-              const top = latest.current.most ?? (high > 0 ? high * 1.08 : 1);
+              const top = high > 0 ? high * 1.08 : 1;
               return [props.zero ? 0 : low - (top - low) * 0.05, top];
             },
           },
@@ -61,7 +61,7 @@ export function CurvePlot(props: CurvePlotProps) {
     axes: [
       axis({
         size: 26,
-        splits: (_: uPlot, __: number, low: number, high: number) => linearTicks(low, high, Math.max(3, Math.floor((plot.current?.width ?? 400) / 95))),
+        splits: (_: uPlot, __: number, low: number, high: number) => (latest.current.seconds ? timeTicks : linearTicks)(low, high, Math.max(3, Math.floor((plot.current?.width ?? 400) / 95))),
         values: (_: uPlot, ticks: number[]) => ticks.map(latest.current.formatX),
       }),
       axis({

@@ -13,6 +13,18 @@ export function linearTicks(low: number, high: number, most = 6): number[] {
   return ticks;
 }
 
+const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
+
+/** Times that people count by, of an axis in seconds. */
+export function timeTicks(low: number, high: number, most = 6): number[] {
+  const rough = (high - low) / most;
+  if (rough < 1) return linearTicks(low, high, most);
+  const step = timeSteps.find((one) => one >= rough) ?? Math.ceil(rough / 86400) * 86400;
+  const ticks: number[] = [];
+  for (let tick = Math.ceil(low / step) * step; tick <= high; tick += step) ticks.push(tick);
+  return ticks;
+}
+
 /** Round numbers of a logarithmic axis: powers of ten where there are many, more between them where there are few. */
 export function logTicks(low: number, high: number, most = 7): number[] {
   if (!(low > 0) || !(high > low)) return [low];

@@ -6,7 +6,7 @@ export interface Steps {
 }
 
 /** More columns than this no screen shows. */
-const mostColumns = 900;
+const mostColumns = 600;
 
 /** The x of all curves up to `until`, or as many evenly between the first and the last as a screen shows. */
 export function commonAxis(curves: readonly Steps[], until: number): number[] {
