@@ -49,12 +49,14 @@ absl::Status without_page() {
       "run deploy/build_page.sh (it needs npm) and build again, or give --json", Between::kSemicolon);
 }
 
-// "programs: 3 of 16, 1.2 a second, 11 s left", on one line of a terminal or on lines of their own.
+// "programs: 3 of 16, 1.2 a second, 11 s left", on one line of a terminal or on lines of their own, one a second.
 class ProgramProgress {
  public:
   void show(size_t made, size_t all) {
-    if (all == 0) return;
-    const double s = std::chrono::duration<double>(Clock::now() - began_).count();
+    const Clock::time_point now = Clock::now();
+    if (all == 0 || (!is_terminal_ && made < all && now - shown_ < std::chrono::seconds(1))) return;
+    shown_ = now;
+    const double s = std::chrono::duration<double>(now - began_).count();
     std::string line = absl::StrCat("programs: ", made, " of ", all);
     if (made > 0 && s > 0) {
       const double rate = static_cast<double>(made) / s;
@@ -68,6 +70,7 @@ class ProgramProgress {
  private:
   using Clock = std::chrono::steady_clock;
   const Clock::time_point began_ = Clock::now();
+  Clock::time_point shown_;
   const bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
 };
 

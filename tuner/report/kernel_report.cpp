@@ -77,6 +77,7 @@ absl::StatusOr<pb::KernelRow> row_of(View& view, const Subject& kernel, const As
   row.set_weight(kernel.weight);
   if (network_ns > 0) row.set_share(kernel.weight * standing->best_ns() / network_ns);
   row.set_last_unix_s(tally.last_unix_s);
+  row.set_why(std::string(standing->why));
   return row;
 }
 

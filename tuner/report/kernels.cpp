@@ -82,9 +82,12 @@ absl::StatusOr<Standing> Kernels::ask(const tensor::KernelKey& key, const Asked&
   database::BestQuery of_untuned = query;
   database::follow_verdict(verdicts_, query);
   Standing standing;
-  TF_ASSIGN_OR_RETURN(standing.best, records_.best(query));
-  // Of another reuse distance: a build would take it, but it was not measured for this kernel.
-  if (standing.best && !(standing.best->problem == key)) standing.best.reset();
+  TF_ASSIGN_OR_RETURN(std::optional<database::Choice> choice, records_.choose(query));
+  // Of another reuse distance, a build would take it, but it was not measured for this kernel.
+  if (choice && choice->record.problem == key) {
+    standing.best = std::move(choice->record);
+    standing.why = database::why_name(choice->why);
+  }
   of_untuned.of = database::BestQuery::Of::kUntuned;
   if (!of_untuned.device_class && standing.best) of_untuned.device_class = standing.best->device.device_class;
   TF_ASSIGN_OR_RETURN(std::vector<database::Measurement> untuned, records_.top(of_untuned, 1));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,7 @@ struct Asked {
 
 struct Standing {
   std::optional<database::Measurement> best;     // that a build takes
+  std::string_view why;                          // why_name(); empty: there is none
   std::optional<database::Measurement> untuned;  // of the schedule of a build without tuning
   double best_ns() const { return best ? best->median_ns().value_or(0) : 0; }  // 0: there is none
   double untuned_ns() const { return untuned ? untuned->median_ns().value_or(0) : 0; }

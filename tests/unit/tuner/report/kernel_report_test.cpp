@@ -99,7 +99,8 @@ TEST_F(KernelReportTest, SaysWhatABuildTakesAndWhatIsFaster) {
   insert(failed(8, 3, Outcome::kTimedOut, 3, 0));
   auto report = report_.describe_kernel(of_kernel<pb::DescribeKernelRequest>(id(8)));
   ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_TRUE(report->best().untuned());  // nothing is surely faster
+  EXPECT_TRUE(report->best().untuned());
+  EXPECT_EQ(report->row().why(), "unproven");
   EXPECT_EQ(report->fastest(0).ns(), 99);
   EXPECT_THAT(report->outcomes(), UnorderedElementsAre(Pair("ok", 2u), Pair("timed_out", 1u)));
   EXPECT_EQ(report->flops(), 8);
@@ -109,6 +110,7 @@ TEST_F(KernelReportTest, SaysWhatABuildTakesAndWhatIsFaster) {
   insert(measured(8, 4, 20, 4, 0));
   report = report_.describe_kernel(of_kernel<pb::DescribeKernelRequest>(id(8)));
   EXPECT_EQ(report->best().ns(), 20);
+  EXPECT_EQ(report->row().why(), "faster");
   EXPECT_EQ(report->untuned().ns(), 100);
   EXPECT_EQ(report->best().digest(), database::record_digest(*store_->find_row(4)).hex());
 }
