@@ -11,7 +11,7 @@ set(package ${CMAKE_SOURCE_DIR}/deploy/package)
 set(examples ${CMAKE_INSTALL_DATADIR}/doc/tunefarm/examples)
 
 install(PROGRAMS ${package}/tunefarm DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT agent)
-install(TARGETS device_agent trial_worker RUNTIME DESTINATION ${private}/bin COMPONENT agent)
+install(TARGETS device_agent trial_worker gpu_worker RUNTIME DESTINATION ${private}/bin COMPONENT agent)
 install(FILES LICENSE NOTICE CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tunefarm COMPONENT agent)
 install(FILES deploy/boards/device_agent.txtpb DESTINATION ${examples} COMPONENT agent)
 

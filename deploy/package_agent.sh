@@ -25,7 +25,7 @@ name=tunefarm-agent-$arch
 folder=build/package/$name
 rm -rf "$folder"
 install -d "$folder"
-for program in device_agent trial_worker; do
+for program in device_agent trial_worker gpu_worker; do
   "$triple-strip" -o "$folder/$program" "build/$arch/bin/$program"
 done
 install -m 755 deploy/boards/install.sh "$folder"
@@ -38,7 +38,7 @@ for library in libgrpc-dev libprotobuf-dev libabsl-dev libssl-dev libc-ares-dev 
   cat "build/sysroot/$arch/usr/share/doc/$library/copyright"
 done >"$folder/LICENSES"
 
-needed_glibc=$("$triple-objdump" -T "$folder/device_agent" "$folder/trial_worker" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+needed_glibc=$("$triple-objdump" -T "$folder/device_agent" "$folder/trial_worker" "$folder/gpu_worker" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 if [ "$(printf '%s\n' "${needed_glibc#GLIBC_}" $oldest_glibc | sort -V | tail -n 1)" != $oldest_glibc ]; then
   echo "package_agent.sh: the programs need $needed_glibc; boards may have $oldest_glibc" >&2
   exit 1

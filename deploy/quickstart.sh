@@ -99,7 +99,7 @@ step "packages"
 deploy/install_packages.sh
 
 step "programs"
-programs=(compiler tuner tracker device_agent build_worker trial_worker)
+programs=(compiler tuner tracker device_agent build_worker trial_worker gpu_worker)
 deploy/build_page.sh >&2 || echo "quickstart.sh: continuing without the dashboard" >&2
 cmake --preset release >&2
 cmake --build build/release --target "${programs[@]}" >&2

@@ -37,7 +37,7 @@ service() { if live && [ -d /run/systemd/system ]; then systemctl "$@"; fi; }
 
 remove() {
   service disable --now device_agent.service 2>/dev/null || true
-  rm -f "$unit" "$command" "$lib/device_agent" "$lib/trial_worker" "$lib/README" "$lib/LICENSES"
+  rm -f "$unit" "$command" "$lib/device_agent" "$lib/trial_worker" "$lib/gpu_worker" "$lib/README" "$lib/LICENSES"
   rmdir --ignore-fail-on-non-empty "$lib" 2>/dev/null || true
   service daemon-reload
   [ "$action" = purge ] || return 0
@@ -80,7 +80,7 @@ if live; then
 fi
 install -d -m 755 "$lib" "$etc" "$(dirname "$unit")" "$(dirname "$command")"
 # A running agent keeps the file that it was started from: install writes a new one.
-install -m 755 "$here/device_agent" "$here/trial_worker" "$lib"
+install -m 755 "$here/device_agent" "$here/trial_worker" "$here/gpu_worker" "$lib"
 install -m 644 "$here/README" "$here/LICENSES" "$lib"
 install -m 644 "$here/device_agent.service" "$unit"
 ln -sfn ../lib/tunefarm/device_agent "$command"

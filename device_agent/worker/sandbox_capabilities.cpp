@@ -153,7 +153,7 @@ absl::StatusOr<std::vector<CapabilityState>> missing_capabilities(const std::str
   std::vector<CapabilityState> missing;
   for (;;) {
     std::vector<CapabilityState> found;
-    const absl::Status started = ZygoteClient::start(program, without, &found).status();
+    const absl::Status started = ZygoteClient::start({.path = program}, without, &found).status();
     if (found.empty()) {
       TF_RETURN_IF_ERROR(started);
       return missing;

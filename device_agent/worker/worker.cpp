@@ -45,6 +45,17 @@ absl::Status check_cpus(const std::vector<int>& cpus) {
   return absl::OkStatus();
 }
 
+// A supervisor with two runners. Drivers take memory and threads of their own, and compile beside that.
+Helper gpu_helper() {
+  return {.path = "", .name = "gpu_worker", .own_bytes = uint64_t{4} << 30, .own_processes = 512};
+}
+// What it does not have: drivers make too many system calls for a list of those that are allowed.
+constexpr Capability kNotOnGpus = Capability::kSeccomp;
+
+bool is_cpu(std::string_view device) {
+  return device == "cpu";
+}
+
 void set_device(std::string_view device, Job* job) {
   device = device.substr(0, sandbox::kMaxDeviceChars - 1);  // the child knows no device of a longer name
   std::copy(device.begin(), device.end(), job->device);
@@ -77,7 +88,8 @@ class ZygoteWorker final : public Worker {
       TF_RETURN_IF_ERROR(start(zygote));
       idle_.push_back(&zygote);
     }
-    return absl::OkStatus();
+    if (is_cpu(options_.device)) return absl::OkStatus();
+    return start(gpu_);
   }
 
   absl::StatusOr<farm::TrialResult> run(const farm::Trial& trial, std::string_view candidate,
@@ -135,6 +147,7 @@ class ZygoteWorker final : public Worker {
     cancelled_ = true;
     std::lock_guard lock(zygote_mutex_);
     for (auto& zygote : zygotes_) zygote->kill();
+    if (gpu_) gpu_->kill();
   }
 
   absl::Status renew_sandbox() override {
@@ -146,10 +159,16 @@ class ZygoteWorker final : public Worker {
       if (status.ok()) status = start(*zygote);
       give_back(*zygote);
     }
+    std::lock_guard gpu(gpu_mutex_);
+    if (status.ok() && gpu_) status = start(gpu_);
     return status;
   }
 
-  CapabilitySet without_sandbox() const override { return without_; }
+  CapabilitySet without_sandbox() const override {
+    CapabilitySet without = without_;
+    if (!is_cpu(options_.device)) without.add(kNotOnGpus);
+    return without;
+  }
 
   const std::vector<CapabilityState>& missing_layers() const override { return missing_; }
 
@@ -160,7 +179,10 @@ class ZygoteWorker final : public Worker {
 
   absl::Status start(Zygote& zygote) {
     std::vector<CapabilityState> missing;
-    TF_ASSIGN_OR_RETURN(Zygote fresh, ZygoteClient::start(options_.program, without_, &missing));
+    const bool on_gpu = &zygote == &gpu_;
+    const Helper helper = on_gpu ? gpu_helper() : Helper{.path = options_.program};
+    TF_ASSIGN_OR_RETURN(Zygote fresh,
+                        ZygoteClient::start(helper, on_gpu ? without_sandbox() : without_, &missing));
     std::lock_guard lock(zygote_mutex_);
     zygote = std::move(fresh);
     return absl::OkStatus();
@@ -169,7 +191,10 @@ class ZygoteWorker final : public Worker {
   absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes,
                                      const std::stop_token& end) {
     if (std::optional<ChildRun> none = does_not_fit(loaded)) return *std::move(none);
-    Zygote& zygote = take_zygote();
+    const bool on_gpu = !is_cpu(loaded.job.device);
+    std::unique_lock gpu(gpu_mutex_, std::defer_lock);
+    if (on_gpu) gpu.lock();
+    Zygote& zygote = on_gpu ? gpu_ : take_zygote();
     absl::StatusOr<ChildRun> run = run_child(*zygote, loaded, output_bytes, end);
     if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
     // The last word of a zygote that is killed may be that its child was: it counts for nothing.
@@ -178,7 +203,7 @@ class ZygoteWorker final : public Worker {
       if (absl::Status started = start(zygote); !started.ok()) run = std::move(started);
     }
     if (ended) run = absl::CancelledError("the trial was ended");
-    give_back(zygote);
+    if (!on_gpu) give_back(zygote);
     return run;
   }
 
@@ -302,6 +327,8 @@ class ZygoteWorker final : public Worker {
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, end));
     if (run.result.end == sandbox::ChildEnd::kOtherDevice)
       return absl::InvalidArgumentError(run.result.detail);
+    if (run.result.end == sandbox::ChildEnd::kCannotMeasure)
+      return absl::UnavailableError(absl::StrCat(options_.device, ": ", run.result.detail));
     if (run.result.end != sandbox::ChildEnd::kDone || run.result.peak_gflops <= 0) {
       return absl::UnavailableError("cannot measure the FMA rate: try again");
     }
@@ -344,6 +371,8 @@ class ZygoteWorker final : public Worker {
   std::mutex device_mutex_;  // one child at a time computes
   std::mutex zygote_mutex_;  // replacing one of zygotes_ against cancel()
   std::vector<Zygote> zygotes_;
+  std::mutex gpu_mutex_;  // who uses the next
+  Zygote gpu_;            // null: candidates run on CPUs
   mutable std::mutex answers_mutex_;
   AnswerCache answers_;
   double peak_gflops_ = 0;

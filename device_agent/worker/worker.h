@@ -25,7 +25,7 @@ inline constexpr uint64_t kMostPrintedBytes = 64 << 10;
 
 struct WorkerOptions {
   std::string program;         // trial_worker's path; empty: beside the running executable
-  std::string device = "cpu";  // a row of sandbox/device_backends.cpp
+  std::string device = "cpu";  // a row of sandbox/device_backends.cpp, or "opencl:N" (gpu/device_kinds.cpp)
   SandboxPolicy sandbox;       // by default a machine that lacks a layer runs no candidates
   std::vector<int> cpus;       // CPUs that candidates are pinned to; empty: not pinned
   // Beside them: where a trial's buffers and inputs are made while the one before runs. Empty: it waits.

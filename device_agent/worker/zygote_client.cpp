@@ -26,14 +26,11 @@ namespace {
 constexpr int64_t kGraceNs = 5'000'000'000;
 constexpr int kStartTimeoutMs = 10'000;
 
-// Of the control group, beyond a job's own memory and its threads': the helper, and the children's libraries.
-constexpr uint64_t kHelperBytes = 128 << 20;
-constexpr uint64_t kHelperProcesses = 8;
-
-std::string program_beside_this_one() {
+std::string program_of(const Helper& helper) {
+  if (!helper.path.empty()) return helper.path;
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (self.parent_path() / "trial_worker").string();
+  return (self.parent_path() / helper.name).string();
 }
 
 struct Pipe {
@@ -102,13 +99,12 @@ void read_marks(int fd, ChildRun* run) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::string& program_or_default,
-                                                                  CapabilitySet without,
+absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const Helper& helper, CapabilitySet without,
                                                                   std::vector<CapabilityState>* missing) {
-  const std::string program = program_or_default.empty() ? program_beside_this_one() : program_or_default;
+  const std::string program = program_of(helper);
   if (::access(program.c_str(), X_OK) != 0) {
     return with_remedy(absl::StatusCode::kNotFound, absl::StrCat("cannot find the program ", program),
-                       "build the target trial_worker");
+                       absl::StrCat("build the target ", helper.name));
   }
   Cgroup cgroup;
   for (const auto& [capability, controller] : {std::pair{Capability::kPidsCgroup, Controller::kPids},
@@ -124,7 +120,7 @@ absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const std::str
   OwnedFd ours(ends[0]), theirs(ends[1]);
   TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.get()));
   theirs.reset();
-  std::unique_ptr<ZygoteClient> client(new ZygoteClient(std::move(ours), pid, std::move(cgroup)));
+  std::unique_ptr<ZygoteClient> client(new ZygoteClient(helper, std::move(ours), pid, std::move(cgroup)));
   TF_RETURN_IF_ERROR(client->enter_sandbox(without, missing));
   return client;
 }
@@ -155,8 +151,9 @@ ZygoteClient::~ZygoteClient() {
 // What the job is limited to anyway, the result memory in it, for the whole tree of processes. The helper's
 // flush buffers stay in it.
 void ZygoteClient::bound(const sandbox::Job& job) {
-  cgroup_.limit_memory(job.memory_bytes + flush_bytes_ + kHelperBytes + sandbox::kThreadBytes * job.threads);
-  cgroup_.limit_processes(job.threads + kHelperProcesses);
+  cgroup_.limit_memory(job.memory_bytes + flush_bytes_ + helper_.own_bytes +
+                       sandbox::kThreadBytes * job.threads);
+  cgroup_.limit_processes(job.threads + helper_.own_processes);
 }
 
 void ZygoteClient::kill() {

@@ -34,14 +34,21 @@ struct ChildRun {
   std::optional<int64_t> cpu_before_loading_ns;
 };
 
+// A helper program, and what of its control group is its own, beyond a job's memory and threads: the helper, and its
+// children's libraries.
+struct Helper {
+  std::string path;  // empty: `name` beside the running executable
+  const char* name = "trial_worker";
+  uint64_t own_bytes = 128 << 20;
+  uint64_t own_processes = 8;
+};
+
 // Not thread-safe but for kill().
 class ZygoteClient {
  public:
-  // Starts `program` (empty: trial_worker beside the running executable) in a sandbox of all capabilities but
-  // `without`. NOT_FOUND, or the reason why it cannot be started. FAILED_PRECONDITION if the sandbox cannot
+  // Starts the helper in a sandbox of all capabilities but `without`. NOT_FOUND, or the reason why it cannot be started. FAILED_PRECONDITION if the sandbox cannot
   // be had: then `missing` says what of it.
-  static absl::StatusOr<std::unique_ptr<ZygoteClient>> start(const std::string& program,
-                                                             CapabilitySet without,
+  static absl::StatusOr<std::unique_ptr<ZygoteClient>> start(const Helper& helper, CapabilitySet without,
                                                              std::vector<CapabilityState>* missing);
   ~ZygoteClient();
 
@@ -62,8 +69,8 @@ class ZygoteClient {
   void kill();
 
  private:
-  ZygoteClient(OwnedFd socket, pid_t pid, Cgroup cgroup)
-      : cgroup_(std::move(cgroup)), socket_(std::move(socket)), pid_(pid) {}
+  ZygoteClient(const Helper& helper, OwnedFd socket, pid_t pid, Cgroup cgroup)
+      : helper_(helper), cgroup_(std::move(cgroup)), socket_(std::move(socket)), pid_(pid) {}
   struct Prepared {
     sandbox::Request request = {};
     ChildRun run;
@@ -76,6 +83,7 @@ class ZygoteClient {
   absl::Status collect(Prepared& prepared, uint64_t output_bytes);
   absl::Status gone();
 
+  const Helper helper_;
   Cgroup cgroup_;  // outlives what is in it
   OwnedFd socket_;
   std::mutex pid_mutex_;

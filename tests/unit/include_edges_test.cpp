@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
       {"rpc", {"base", "proto"}},
       {"rpc/doctor", {"base", "proto", "rpc"}},
       {"tracker", {"base", "proto", "rpc", "database"}},
-      {"device_agent/worker", {"base", "proto", "compiler/runtime"}},
+      {"device_agent/worker", {"base", "proto", "compiler/runtime", "compiler/runtime/gpu"}},
       {"device_agent/agent",
        {"base", "proto", "rpc", "rpc/doctor", "compiler/runtime", "device_agent/worker"}},
       {"compiler/tensor", {"base", "compiler/target"}},

@@ -8,4 +8,8 @@ namespace tf::worker::sandbox {
 // since Linux 6.12, by signals. Files that are open, and memory files, stay open to it. 0, or the errno.
 int forbid_files();
 
+// The same, but files are read and programs started as before, devices are used, and below `except` all is allowed: for
+// drivers. 0, or the errno.
+int forbid_writing(const char* except);
+
 }  // namespace tf::worker::sandbox

@@ -122,9 +122,15 @@ int leave_file_system(bool own_processes) {
   return error_of(mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kPlain, nullptr));
 }
 
+// Drivers compile to files and load them again, so that it may hold programs.
+int make_private_tmp() {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
+  return error_of(mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=512m,mode=1777"));
+}
+
 }  // namespace
 
-void enter_namespaces(CapabilitySet without, Hello* hello) {
+void enter_namespaces(CapabilitySet without, Hello* hello, FileSystem left) {
   const bool was_root = geteuid() == 0;
   if (!without.contains(Capability::kUserNamespace)) {
     if (was_root) become_nobody();
@@ -138,7 +144,9 @@ void enter_namespaces(CapabilitySet without, Hello* hello) {
   };
   if (entered(Capability::kPidNamespace)) (*hello)[Capability::kPidNamespace] = become_first_process();
   if (entered(Capability::kMountNamespace))
-    (*hello)[Capability::kMountNamespace] = leave_file_system(entered(Capability::kPidNamespace));
+    (*hello)[Capability::kMountNamespace] = left == FileSystem::kNone
+                                                ? leave_file_system(entered(Capability::kPidNamespace))
+                                                : make_private_tmp();
   if (was_root && without.contains(Capability::kUserNamespace)) become_nobody();
   give_up_capabilities();
   // Last: the system forgets it where a process becomes another user.

@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,50 +25,11 @@
 #include "device_agent/worker/sandbox/harness.h"
 #include "device_agent/worker/sandbox/job.h"
 #include "device_agent/worker/sandbox/namespaces.h"
+#include "device_agent/worker/sandbox/request_socket.h"
 #include "device_agent/worker/sandbox/system_calls.h"
 
 namespace tf::worker::sandbox {
 namespace {
-
-struct Received {
-  Request request;
-  int fds[kMaxFds];
-  uint32_t fd_count = 0;
-};
-
-// False at the end of the stream. A Go for a child that has ended without it is skipped.
-bool receive(int socket, Received* received) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)];
-  iovec data = {&received->request, sizeof received->request};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  ssize_t length;
-  do {
-    message.msg_controllen = sizeof control;
-    length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);  // the length that was sent
-  } while ((length < 0 && errno == EINTR) || length == static_cast<ssize_t>(sizeof(Go)));
-  if (length != static_cast<ssize_t>(sizeof received->request)) return false;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return false;
-  received->fd_count = static_cast<uint32_t>((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-  std::memcpy(received->fds, CMSG_DATA(header), received->fd_count * sizeof(int));
-  return received->fd_count >= kFirstBlobFd;
-}
-
-void close_all(const Received& received) {
-  for (uint32_t i = 0; i < received.fd_count; ++i) close(received.fds[i]);
-}
-
-void* map_whole(int fd, int protection) {
-  struct stat file;
-  if (fstat(fd, &file) != 0) return nullptr;
-  // Its pages at once: a page at a time would be the timed runs' neighbours.
-  void* memory =
-      mmap(nullptr, static_cast<size_t>(file.st_size), protection, MAP_SHARED | MAP_POPULATE, fd, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
-}
 
 // The child says at it that it is ready, and waits there for its turn.
 struct Gate {

@@ -1,0 +1,270 @@
+#include "device_agent/worker/gpu/gpu_trial.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/statistics/race.h"
+#include "compiler/runtime/clock.h"
+#include "device_agent/worker/sandbox/buffers.h"
+#include "device_agent/worker/sandbox/inputs.h"
+#include "device_agent/worker/sandbox/packed_input.h"
+
+namespace tf::worker::gpu_worker {
+namespace {
+
+using sandbox::ChildEnd;
+using sandbox::Role;
+
+constexpr int kChecks = 3;                   // runs whose answers must be equal
+constexpr int64_t kLongRunNs = 200'000'000;  // then one is enough
+constexpr uint32_t kFewestSamples = 3;       // of a candidate that takes long
+constexpr int64_t kShortBatchNs = 100'000;   // the clock must not count
+constexpr uint32_t kMostBatch = 1 << 12;     // launches that may wait in a driver's queue
+
+}  // namespace
+
+GpuTrial::~GpuTrial() {
+  if (program_ != nullptr) driver_.unload(program_);
+  for (uint32_t p = 0; p < job_.port_count; ++p)
+    if (host_[p] != nullptr) sandbox::unmap_memory(host_[p], job_.ports[p].size_bytes);
+}
+
+bool GpuTrial::end(ChildEnd how, const char* detail) {
+  std::snprintf(result_->detail, sizeof result_->detail, "%s", detail);
+  __atomic_store_n(&result_->end, how, __ATOMIC_RELEASE);
+  return false;
+}
+
+bool GpuTrial::device_failed() {
+  result_->kernel_error = -1;
+  return end(ChildEnd::kKernelError, error_);
+}
+
+bool GpuTrial::prepare() {
+  if (!make_host_inputs()) return end(ChildEnd::kBuffersDoNotFit, "the host has no memory for its inputs");
+  set_count_ = sets_wanted();
+  for (uint32_t s = 0; s < set_count_; ++s) {
+    for (uint32_t p = 0; p < job_.port_count; ++p) {
+      if (!sets_[s].ports[p].allocate(driver_, open_.device, job_.ports[p].size_bytes,
+                                      open_.facts.alignment_bytes, error_))
+        return end(ChildEnd::kBuffersDoNotFit, error_);
+    }
+    if (!fill_set(sets_[s])) return end(ChildEnd::kCannotMeasure, error_);
+  }
+  if (job_.workspace_bytes > 0 && (!workspace_.allocate(driver_, open_.device, job_.workspace_bytes,
+                                                        open_.facts.alignment_bytes, error_) ||
+                                   !workspace_.fill(0xff, error_)))
+    return end(ChildEnd::kBuffersDoNotFit, error_);
+  return true;
+}
+
+bool GpuTrial::make_host_inputs() {
+  for (uint32_t p = 0; p < job_.port_count; ++p) {
+    host_[p] = sandbox::map_memory(job_.ports[p].size_bytes);
+    if (host_[p] == nullptr) return false;
+    if (job_.ports[p].role != Role::kOutput && !sandbox::make_input(job_, p, host_[p])) return false;
+  }
+  return true;
+}
+
+// So many that together they exceed twice the last cache: then each run finds its buffers in memory.
+uint32_t GpuTrial::sets_wanted() const {
+  if (!job_.rotate) return 1;
+  uint64_t set_bytes = 1;
+  for (uint32_t p = 0; p < job_.port_count; ++p) set_bytes += job_.ports[p].size_bytes;
+  const uint64_t wanted = 2 * open_.facts.cache_bytes / set_bytes + 1;
+  const uint64_t room = job_.memory_bytes / 2 / set_bytes;
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(std::min(std::max<uint64_t>(wanted, 2), room), 1, kMostSets));
+}
+
+bool GpuTrial::fill_set(Set& set) {
+  for (uint32_t p = 0; p < job_.port_count; ++p)
+    if (job_.ports[p].role != Role::kOutput && !set.ports[p].upload(host_[p], error_)) return false;
+  return poison_outputs(set);
+}
+
+bool GpuTrial::poison_outputs(Set& set) {
+  for (uint32_t p = 0; p < job_.port_count; ++p) {
+    if (job_.ports[p].role != Role::kOutput) continue;
+    sandbox::poison_output(job_.ports[p], host_[p]);
+    if (!set.ports[p].upload(host_[p], error_)) return false;
+  }
+  return true;
+}
+
+bool GpuTrial::load(const void* code, uint64_t size_bytes) {
+  began_ns_ = tf_monotonic_ns();
+  program_ = driver_.load(open_.device, code, size_bytes, error_);
+  if (program_ == nullptr) return end(ChildEnd::kCannotLoad, error_);
+  for (uint32_t s = 0; s < set_count_; ++s)
+    if (!bind(sets_[s], program_)) return end(ChildEnd::kCannotLoad, error_);
+  return true;
+}
+
+// An artifact is for one binding of its dimensions: they are no parameters.
+bool GpuTrial::bind(Set& set, gpu::Program* program) {
+  gpu::Argument arguments[sandbox::kMaxPorts + 1];
+  uint32_t count = 0;
+  for (uint32_t p = 0; p < job_.port_count; ++p) arguments[count++] = set.ports[p].argument();
+  if (job_.workspace_bytes > 0) arguments[count++] = workspace_.argument();
+  for (uint32_t l = 0; l < job_.launch_count; ++l) {
+    set.kernels[l] = driver_.find(program, job_.launches[l].entry, error_);
+    if (set.kernels[l] == nullptr || !driver_.bind(set.kernels[l], arguments, count, nullptr, 0, error_))
+      return false;
+  }
+  return true;
+}
+
+bool GpuTrial::launch(Set& set) {
+  for (uint32_t l = 0; l < job_.launch_count; ++l) {
+    const sandbox::LaunchJob& launch = job_.launches[l];
+    gpu::LaunchSize size{.grid = {}, .block = {}, .shared_bytes = static_cast<uint32_t>(launch.shared_bytes)};
+    for (int axis = 0; axis < 3; ++axis) {
+      size.grid[axis] = static_cast<uint64_t>(launch.grid[axis]);
+      size.block[axis] = static_cast<uint32_t>(launch.block[axis]);
+    }
+    if (!driver_.launch(set.kernels[l], size, error_)) return device_failed();
+  }
+  return true;
+}
+
+bool GpuTrial::run_once(Set& set, int64_t* elapsed_ns) {
+  const int64_t start_ns = tf_monotonic_ns();
+  if (!launch(set)) return false;
+  if (!driver_.finish(open_.device, error_)) return device_failed();
+  *elapsed_ns = tf_monotonic_ns() - start_ns;
+  return true;
+}
+
+bool GpuTrial::checked_runs() {
+  Set& set = sets_[0];
+  for (int check = 0; check < kChecks; ++check) {
+    if (check > 0 && first_run_ns_ > kLongRunNs) break;
+    if (!poison_outputs(set)) return device_failed();
+    if (job_.workspace_bytes > 0 && !workspace_.fill(0xff, error_)) return device_failed();
+    if (!run_once(set, &first_run_ns_) || !check_memory(set)) return false;
+    if (check == 0 ? !keep_answer(set, false) : !same_answer(set)) return false;
+  }
+  return true;
+}
+
+bool GpuTrial::keep_answer(const Set& set, bool last) {
+  for (uint32_t p = 0; p < job_.port_count; ++p) {
+    const sandbox::PortJob& port = job_.ports[p];
+    if (port.role != Role::kOutput) continue;
+    const uint64_t offset = port.result_offset + (last ? port.size_bytes : 0);
+    if (!set.ports[p].download(reinterpret_cast<uint8_t*>(result_) + offset, error_)) return device_failed();
+  }
+  return true;
+}
+
+bool GpuTrial::same_answer(const Set& set) {
+  for (uint32_t p = 0; p < job_.port_count; ++p) {
+    const sandbox::PortJob& port = job_.ports[p];
+    if (port.role != Role::kOutput) continue;
+    if (!set.ports[p].download(host_[p], error_)) return device_failed();
+    if (std::memcmp(host_[p], reinterpret_cast<uint8_t*>(result_) + port.result_offset, port.size_bytes) != 0)
+      return end(ChildEnd::kWroteOutside,
+                 "two runs on the same inputs gave different answers: its threads race");
+  }
+  return true;
+}
+
+// Inputs and guards.
+bool GpuTrial::check_memory(const Set& set) {
+  char detail[64];
+  for (uint32_t p = 0; p < job_.port_count; ++p) {
+    bool intact = true;
+    if (!set.ports[p].check_guards(&intact, error_)) return device_failed();
+    std::snprintf(detail, sizeof detail, "it wrote outside of buffer %u", p);
+    if (!intact) return end(ChildEnd::kWroteOutside, detail);
+    if (job_.ports[p].role == Role::kOutput) continue;
+    const uint64_t size_bytes = job_.ports[p].size_bytes;
+    uint8_t* now = sandbox::map_memory(size_bytes);
+    if (now == nullptr)
+      return end(ChildEnd::kBuffersDoNotFit, "the host has no memory to compare its inputs");
+    const bool read = set.ports[p].download(now, error_);
+    const bool same = read && std::memcmp(now, host_[p], size_bytes) == 0;
+    sandbox::unmap_memory(now, size_bytes);
+    if (!read) return device_failed();
+    std::snprintf(detail, sizeof detail, "it changed its input, buffer %u", p);
+    if (!same) return end(ChildEnd::kWroteOutside, detail);
+  }
+  bool intact = true;
+  if (job_.workspace_bytes > 0 && !workspace_.check_guards(&intact, error_)) return device_failed();
+  return intact || end(ChildEnd::kWroteOutside, "it wrote outside of its workspace");
+}
+
+// Runs on the next sets in turn.
+bool GpuTrial::run_batch(uint32_t runs, int64_t* total_ns) {
+  if (!driver_.begin_time(open_.device, error_)) return device_failed();
+  for (uint32_t i = 0; i < runs; ++i) {
+    if (!launch(sets_[next_set_])) return false;
+    if (++next_set_ == set_count_) next_set_ = 0;
+  }
+  return driver_.end_time(open_.device, total_ns, error_) || device_failed();
+}
+
+// By time, so that the device's clock is up: 25 ms are too few on a large GPU.
+bool GpuTrial::warm_up(double* run_ns) {
+  const int64_t start_ns = tf_monotonic_ns();
+  uint32_t batch = 1;
+  int64_t batch_ns = 0;
+  do {
+    if (!run_batch(batch, &batch_ns)) return false;
+    *run_ns = std::max(1.0, static_cast<double>(batch_ns) / batch);
+    if (batch_ns < kShortBatchNs && batch < kMostBatch) batch *= 2;
+  } while (tf_monotonic_ns() - start_ns < job_.warmup_ns);
+  return true;
+}
+
+bool GpuTrial::take_sample(double run_ns, sandbox::SampleResult* sample) {
+  do {
+    const auto left_ns = static_cast<double>(job_.min_sample_ns - sample->total_ns);
+    const auto runs = static_cast<uint32_t>(std::clamp(left_ns / run_ns + 0.999, 1.0, double{kMostBatch}));
+    int64_t batch_ns = 0;
+    if (!run_batch(runs, &batch_ns)) return false;
+    sample->total_ns += batch_ns;
+    sample->iterations += runs;
+  } while (sample->total_ns < job_.min_sample_ns);
+  return true;
+}
+
+bool GpuTrial::timed_runs(int status_fd) {
+  double run_ns = 1;
+  if (!warm_up(&run_ns)) return false;
+  SlowerTest race(static_cast<double>(job_.stop_if_slower_than_ns), job_.noise);
+  result_->timed = 1;
+  if (write(status_fd, &sandbox::kTimingStarts, 1) != 1)
+    return end(ChildEnd::kCannotMeasure, "the parent is gone");
+  const int64_t usable_ns = job_.timeout_ns / 4 * 3;
+  int64_t sampled_ns = 0;
+  uint32_t count = 0;
+  while (count < job_.samples && !race.is_slower()) {
+    sandbox::SampleResult sample = {};
+    if (!take_sample(run_ns, &sample)) return false;
+    result_->samples[count++] = sample;
+    result_->sample_count = count;
+    run_ns = std::max(1.0, static_cast<double>(sample.total_ns) / sample.iterations);
+    race.add(run_ns);
+    sampled_ns += sample.total_ns;
+    if (job_.enough_ns > 0 && count >= kFewestSamples && sampled_ns >= job_.enough_ns) break;
+    const int64_t left_ns = usable_ns - (tf_monotonic_ns() - began_ns_);
+    if (static_cast<double>(left_ns) < 1.5 * (static_cast<double>(sample.total_ns) + run_ns)) break;
+  }
+  if (write(status_fd, &sandbox::kTimingEnds, 1) != 1)
+    return end(ChildEnd::kCannotMeasure, "the parent is gone");
+  // Once more, into poisoned outputs: it finds a kernel that was right only at first.
+  int64_t elapsed_ns = 0;
+  if (!poison_outputs(sets_[0])) return device_failed();
+  if (!run_once(sets_[0], &elapsed_ns) || !keep_answer(sets_[0], true)) return false;
+  __atomic_store_n(&result_->end, race.is_slower() ? ChildEnd::kStoppedEarly : ChildEnd::kDone,
+                   __ATOMIC_RELEASE);
+  return true;
+}
+
+}  // namespace tf::worker::gpu_worker

@@ -1,0 +1,158 @@
+#include "device_agent/worker/gpu/runner.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "device_agent/worker/gpu/device_kinds.h"
+#include "device_agent/worker/gpu/gpu_trial.h"
+#include "device_agent/worker/gpu/note.h"
+#include "device_agent/worker/gpu/peak.h"
+#include "device_agent/worker/sandbox/request_socket.h"
+
+namespace tf::worker::gpu_worker {
+namespace {
+
+using sandbox::ChildEnd;
+using sandbox::Job;
+using sandbox::JobKind;
+using sandbox::Received;
+using sandbox::Result;
+
+bool tell(int socket, NoteKind kind, bool is_lost = false, const char* detail = "") {
+  Note note = {.kind = kind, .is_lost = is_lost, .detail = {}};
+  std::snprintf(note.detail, sizeof note.detail, "%s", detail);
+  return send(socket, &note, sizeof note, MSG_NOSIGNAL) == sizeof note;
+}
+
+int64_t cpu_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Memory that a file lies in, while this lives.
+class Mapped {
+ public:
+  Mapped(int fd, int protection)
+      : bytes_(sandbox::file_bytes(fd)), data_(sandbox::map_whole(fd, protection)) {}
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+  void* data() const { return data_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  const uint64_t bytes_;
+  void* const data_;
+};
+
+bool end(Result* result, ChildEnd how, const char* detail) {
+  std::snprintf(result->detail, sizeof result->detail, "%s", detail);
+  result->end = how;
+  return false;
+}
+
+class Runner {
+ public:
+  Runner(int socket, const DeviceName& name, const OpenDevice& open)
+      : socket_(socket), name_(name), open_(open) {}
+
+  // False: the supervisor has gone.
+  bool serve_one(const Received& received) {
+    dup2(received.fds[sandbox::kPrintFd], STDOUT_FILENO);
+    dup2(received.fds[sandbox::kPrintFd], STDERR_FILENO);
+    const Mapped job(received.fds[sandbox::kJobFd], PROT_READ);
+    const Mapped result(received.fds[sandbox::kResultFd], PROT_READ | PROT_WRITE);
+    if (job.data() == nullptr || result.data() == nullptr) return false;
+    const bool here =
+        serve(*static_cast<const Job*>(job.data()), static_cast<Result*>(result.data()), received);
+    std::fflush(nullptr);
+    dup2(STDIN_FILENO, STDOUT_FILENO);  // the print pipe is to end with the job
+    dup2(STDIN_FILENO, STDERR_FILENO);
+    return here && tell(socket_, NoteKind::kDone, open_.driver->is_lost(open_.device));
+  }
+
+ private:
+  bool serve(const Job& job, Result* result, const Received& received) {
+    if (job.kind == JobKind::kPeak) {
+      if (!wait_for_turn(received)) return false;
+      char error[gpu::kErrorChars] = "";
+      result->peak_gflops = measure_peak(open_, name_.peak_source, error);
+      if (result->peak_gflops > 0) {
+        result->end = ChildEnd::kDone;
+      } else {
+        end(result, ChildEnd::kCannotMeasure, error);
+      }
+      return true;
+    }
+    for (uint32_t b = 0; b < job.blob_count; ++b)
+      if (job.blob_kinds[b] != name_.blob_kind || job.blob_count != 1)
+        return !end(result, ChildEnd::kOtherDevice, "the artifact is not one program for this device");
+    GpuTrial* trial = new (std::nothrow) GpuTrial(open_, job, result);
+    if (trial == nullptr) return !end(result, ChildEnd::kCannotMeasure, "no memory");
+    const bool here = !trial->prepare() || run(*trial, received);
+    delete trial;
+    return here;
+  }
+
+  bool run(GpuTrial& trial, const Received& received) {
+    if (!wait_for_turn(received)) return false;
+    const Mapped code(received.fds[sandbox::kFirstBlobFd], PROT_READ);
+    if (trial.load(code.data(), code.bytes()) && trial.checked_runs())
+      trial.timed_runs(received.fds[sandbox::kStatusFd]);
+    return true;
+  }
+
+  bool wait_for_turn(const Received& received) {
+    if (!tell(socket_, NoteKind::kPrepared)) return false;
+    char turn = 0;
+    ssize_t length = 0;
+    do length = recv(socket_, &turn, 1, 0);
+    while (length < 0 && errno == EINTR);
+    if (length != 1) return false;
+    const sandbox::Loading loading = {.cpu_ns = cpu_ns()};
+    return write(received.fds[sandbox::kStatusFd], &loading, sizeof loading) == sizeof loading;
+  }
+
+  const int socket_;
+  const DeviceName name_;
+  const OpenDevice open_;
+};
+
+}  // namespace
+
+int serve_runner(int socket, const char* device) {
+  const DeviceName name = find_device(device);
+  char error[gpu::kErrorChars] = "";
+  OpenDevice open{.driver = name.driver};
+  if (name.driver == nullptr) {
+    std::snprintf(error, sizeof error, "there is no kind of device '%s': cpu, opencl:N", device);
+  } else {
+    open.device = name.driver->open(name.index, error);
+  }
+  if (open.device == nullptr) {
+    tell(socket, NoteKind::kCannotOpen, true, error);
+    return 1;
+  }
+  open.driver->facts(open.device, &open.facts);
+  if (!tell(socket, NoteKind::kOpen)) return 0;
+  Runner runner(socket, name, open);
+  Received received;
+  while (sandbox::receive(socket, &received)) {
+    const bool here = runner.serve_one(received);
+    sandbox::close_all(received);
+    if (!here || open.driver->is_lost(open.device)) return 0;
+  }
+  return 0;
+}
+
+}  // namespace tf::worker::gpu_worker

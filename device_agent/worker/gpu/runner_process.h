@@ -1,0 +1,38 @@
+#pragma once
+// Owns: one runner as its supervisor sees it: a process and the socket to it. Does not know: jobs.
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "device_agent/worker/gpu/note.h"
+#include "device_agent/worker/sandbox/job.h"
+
+namespace tf::worker::gpu_worker {
+
+class RunnerProcess {
+ public:
+  RunnerProcess() = default;
+  RunnerProcess(const RunnerProcess&) = delete;
+  RunnerProcess& operator=(const RunnerProcess&) = delete;
+  ~RunnerProcess() { stop(); }
+
+  // 0, or an errno. On those CPUs (none: anywhere); it begins to open the device.
+  int start(const char* program, const char* device, const sandbox::CpuSet& cpus);
+  bool is_running() const { return pid_ > 0; }
+  int socket() const { return socket_; }
+  // The next note, waiting for it at most so long; false: none came, or it has ended.
+  bool read(Note* note, int timeout_ms);
+  // Waits until the device is open; false: `detail` says why it is not, and the process is gone.
+  bool wait_until_open(char* detail);
+  // Kills it with all that it has started; its wait status.
+  int stop();
+  void swap(RunnerProcess& other);
+
+ private:
+  pid_t pid_ = 0;
+  int socket_ = -1;
+  bool is_open_ = false;
+};
+
+}  // namespace tf::worker::gpu_worker

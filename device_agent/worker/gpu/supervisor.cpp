@@ -1,0 +1,174 @@
+#include "device_agent/worker/gpu/supervisor.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+
+#include "compiler/runtime/clock.h"
+#include "device_agent/worker/gpu/runner_process.h"
+#include "device_agent/worker/sandbox/file_access.h"
+#include "device_agent/worker/sandbox/namespaces.h"
+#include "device_agent/worker/sandbox/request_socket.h"
+
+namespace tf::worker::gpu_worker {
+namespace {
+
+using sandbox::Received;
+using sandbox::Reply;
+
+class Supervisor {
+ public:
+  Supervisor(int socket, const char* program) : socket_(socket), program_(program) {}
+
+  // Serves one request. False if the parent has gone meanwhile.
+  bool serve(const Received& received, Reply* reply) {
+    *reply = {.id = received.request.id};
+    read_job(received);
+    char detail[sandbox::kDetailChars] = "";
+    if (!ready_runner(detail)) {
+      say_cannot_measure(received, detail);
+      return answer_without_running(received);
+    }
+    if (!sandbox::pass_on(current_.socket(), received)) return fail(reply);
+    return watch(received, reply);
+  }
+
+  // While nothing runs: the next fault costs no time then.
+  void keep_spare() {
+    if (!spare_.is_running() && has_run_) spare_.start(program_, device_, cpus_);
+  }
+
+ private:
+  void read_job(const Received& received) {
+    void* mapped = sandbox::map_whole(received.fds[sandbox::kJobFd], PROT_READ);
+    if (mapped == nullptr) return;
+    const auto* job = static_cast<const sandbox::Job*>(mapped);
+    std::memcpy(device_, job->device, sizeof device_ - 1);
+    cpus_ = job->ready_cpus;
+    munmap(mapped, sandbox::file_bytes(received.fds[sandbox::kJobFd]));
+  }
+
+  bool ready_runner(char* detail) {
+    if (!current_.is_running()) current_.swap(spare_);
+    if (!current_.is_running()) {
+      if (const int error = current_.start(program_, device_, cpus_); error != 0) {
+        std::snprintf(detail, sandbox::kDetailChars, "cannot start the runner: %s", std::strerror(error));
+        return false;
+      }
+    }
+    return current_.wait_until_open(detail);
+  }
+
+  static void say_cannot_measure(const Received& received, const char* detail) {
+    void* mapped = sandbox::map_whole(received.fds[sandbox::kResultFd], PROT_READ | PROT_WRITE);
+    if (mapped == nullptr) return;
+    auto* result = static_cast<sandbox::Result*>(mapped);
+    std::snprintf(result->detail, sizeof result->detail, "%s", detail);
+    result->end = sandbox::ChildEnd::kCannotMeasure;
+    munmap(mapped, sandbox::file_bytes(received.fds[sandbox::kResultFd]));
+  }
+
+  // The parent says go all the same.
+  bool answer_without_running(const Received& received) {
+    sandbox::Go go;
+    return recv(socket_, &go, sizeof go, 0) == sizeof go && go.id == received.request.id;
+  }
+
+  // It has ended before the job: as a job that died.
+  bool fail(Reply* reply) {
+    reply->wait_status = current_.stop();
+    return true;
+  }
+
+  enum class Stage { kPreparing, kReady, kRunning };
+
+  // The time limit counts twice, for making ready and from its turn on; who is ready may wait.
+  bool watch(const Received& received, Reply* reply) {
+    has_run_ = true;
+    Stage stage = Stage::kPreparing;
+    int64_t deadline_ns = tf_monotonic_ns() + received.request.timeout_ns;
+    for (;;) {
+      const int64_t left_ns = deadline_ns - tf_monotonic_ns();
+      if (left_ns <= 0) {
+        reply->timed_out = 1;
+        return fail(reply);
+      }
+      const bool prepares = stage == Stage::kPreparing;
+      pollfd polled[] = {{current_.socket(), POLLIN, 0},
+                         {socket_, static_cast<short>(prepares ? 0 : POLLIN), 0}};
+      const auto timeout_ms = static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
+      if (poll(polled, 2, timeout_ms) < 0) continue;
+      if (polled[0].revents != 0) {
+        Note note = {};
+        if (!current_.read(&note, 0)) return fail(reply);
+        if (note.kind == NoteKind::kDone) return finish(stage, received, note);
+        stage = Stage::kReady;
+        deadline_ns = INT64_MAX;
+        continue;
+      }
+      if (polled[1].revents == 0) continue;
+      sandbox::Go go;
+      const bool is_turn = stage == Stage::kReady && recv(socket_, &go, sizeof go, 0) == sizeof go &&
+                           go.id == received.request.id;
+      if (!is_turn) {  // the parent has gone
+        current_.stop();
+        return false;
+      }
+      stage = Stage::kRunning;
+      deadline_ns = tf_monotonic_ns() + received.request.timeout_ns;
+      if (send(current_.socket(), "", 1, MSG_NOSIGNAL) != 1) return fail(reply);
+    }
+  }
+
+  // A job may end before it is its turn.
+  bool finish(Stage stage, const Received& received, const Note& note) {
+    if (note.is_lost != 0) current_.stop();
+    return stage == Stage::kRunning || answer_without_running(received);
+  }
+
+  const int socket_;
+  const char* const program_;
+  char device_[sandbox::kMaxDeviceChars] = "";
+  sandbox::CpuSet cpus_ = {};
+  RunnerProcess current_, spare_;
+  bool has_run_ = false;
+};
+
+// False if the sandbox is not as it was asked for. Runners do the rest: they close the file system to writing.
+bool enter_sandbox(int socket) {
+  sandbox::Setup setup;
+  if (recv(socket, &setup, sizeof setup, 0) != sizeof setup) return false;
+  sandbox::Hello hello = {};
+  sandbox::enter_namespaces(setup.without, &hello, sandbox::FileSystem::kPrivateTmp);
+  if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) < 0) return false;
+  return std::all_of(std::begin(hello.errors), std::end(hello.errors), [](int error) { return error == 0; });
+}
+
+}  // namespace
+
+int supervise(int socket, const char* program) {
+  if (!enter_sandbox(socket)) return 1;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  signal(SIGPIPE, SIG_IGN);
+  Supervisor supervisor(socket, program);
+  Received received;
+  while (sandbox::receive(socket, &received)) {
+    Reply reply;
+    const bool here = supervisor.serve(received, &reply);
+    sandbox::close_all(received);
+    if (!here || send(socket, &reply, sizeof reply, MSG_NOSIGNAL) < 0) return 0;
+    supervisor.keep_spare();
+  }
+  return 0;
+}
+
+}  // namespace tf::worker::gpu_worker

@@ -1,0 +1,24 @@
+#pragma once
+// Owns: how a request comes in: one datagram with descriptors. Does not know: what becomes of it.
+
+#include "device_agent/worker/sandbox/job.h"
+
+namespace tf::worker::sandbox {
+
+struct Received {
+  Request request;
+  int fds[kMaxFds];
+  uint32_t fd_count = 0;
+};
+
+// False at the end of the stream. A Go for a child that has ended without it is skipped.
+bool receive(int socket, Received* received);
+// Hands the same on to another process.
+bool pass_on(int socket, const Received& received);
+void close_all(const Received& received);
+
+// All of a file; null if that is impossible.
+void* map_whole(int fd, int protection);
+uint64_t file_bytes(int fd);
+
+}  // namespace tf::worker::sandbox

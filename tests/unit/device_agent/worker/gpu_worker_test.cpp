@@ -1,0 +1,125 @@
+// Candidates in OpenCL C, good and hostile, on the OpenCL device that there is (PoCL on machines without a GPU).
+
+#include <gmock/gmock.h>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/runtime/gpu/gpu.h"
+#include "tests/support/candidates/candidates.h"
+#include "tests/unit/device_agent/worker/worker_support.h"
+
+namespace tf::worker {
+namespace {
+
+using ::testing::HasSubstr;
+namespace farm = tunefarm::farm::v1;
+namespace kernel = tunefarm::kernel::v1;
+
+constexpr char kProduct[] = R"(
+__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void product(__global const float* x, __global const float* w, __global float* y) {
+  const int m = get_group_id(1), n = get_group_id(0) * 8 + get_local_id(0);
+  if (n < 31) {
+    float sum = 0;
+    for (int k = 0; k < 13; ++k) sum += x[m * 13 + k] * w[k * 31 + n];
+    y[m * 31 + n] = sum;
+  }
+  MISCHIEF
+}
+)";
+
+class GpuWorker : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char error[gpu::kErrorChars] = "";
+    if (gpu::opencl_driver().count(error) < 1) GTEST_SKIP() << error;
+    absl::StatusOr<std::unique_ptr<Worker>> started = Worker::start(anywhere({.device = "opencl:0"}));
+    ASSERT_TRUE(started.ok()) << started.status();
+    worker_ = *std::move(started);
+  }
+
+  // Product 17x31 of 13, with a line more at its end.
+  static std::string candidate(const std::string& mischief = "") {
+    kernel::Artifact artifact = test::candidate("reference");
+    kernel::Manifest& manifest = *artifact.mutable_manifest();
+    manifest.set_target("opencl");
+    manifest.clear_workspace_bytes();
+    manifest.clear_workspace_per_thread_bytes();
+    while (manifest.ports_size() > 3) manifest.mutable_ports()->RemoveLast();
+    kernel::Launch& launch = *manifest.mutable_launches(0);
+    launch.set_entry("product");
+    for (const char* extent : {"4", "17", "1"}) launch.add_grid(extent);
+    for (const char* extent : {"8", "1", "1"}) launch.add_block(extent);
+    artifact.mutable_blobs(0)->set_kind(kernel::BLOB_KIND_OPENCL_C);
+    artifact.mutable_blobs(0)->set_content(absl::StrCat("#define MISCHIEF ", mischief, "\n", kProduct));
+    return test::serialized(artifact);
+  }
+
+  farm::TrialResult run(const std::string& artifact, absl::Duration timeout = absl::Seconds(20)) {
+    const std::string reference = test::serialized(test::candidate("reference"));
+    farm::Trial trial = test::trial_of(artifact, reference);
+    trial.mutable_limits()->set_run_timeout_ns(absl::ToInt64Nanoseconds(timeout));
+    trial.mutable_limits()->set_memory_bytes(uint64_t{1} << 30);
+    absl::StatusOr<farm::TrialResult> result = worker_->run(trial, artifact, reference);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or(farm::TrialResult());
+  }
+
+  std::unique_ptr<Worker> worker_;
+};
+
+TEST_F(GpuWorker, TimesARightCandidate) {
+  const farm::TrialResult result = run(candidate());
+  EXPECT_OUTCOME(result, OUTCOME_OK);
+  EXPECT_GE(result.samples_size(), 3);
+  EXPECT_LE(result.max_error(), 1);
+}
+
+TEST_F(GpuWorker, FindsAWrongAnswer) {
+  EXPECT_OUTCOME(run(candidate("if (m == 3 && n == 4) y[m * 31 + n] += 1;")), OUTCOME_WRONG_OUTPUT);
+}
+
+TEST_F(GpuWorker, FindsAWriteOutside) {
+  const farm::TrialResult result = run(candidate("if (n == 0 && m == 0) y[17 * 31 + 5] = 1;"));
+  EXPECT_OUTCOME(result, OUTCOME_WRONG_OUTPUT);
+  EXPECT_THAT(result.detail(), HasSubstr("wrote outside of buffer 2"));
+}
+
+TEST_F(GpuWorker, FindsAChangedInput) {
+  const farm::TrialResult result = run(candidate("((__global float*)x)[0] = 7;"));
+  EXPECT_OUTCOME(result, OUTCOME_WRONG_OUTPUT);
+  EXPECT_THAT(result.detail(), HasSubstr("changed its input, buffer 0"));
+}
+
+TEST_F(GpuWorker, TellsWhyASourceDoesNotCompile) {
+  const farm::TrialResult result = run(candidate("nonsense;"));
+  EXPECT_OUTCOME(result, OUTCOME_COMPILE_ERROR);
+  EXPECT_THAT(result.detail(), HasSubstr("nonsense"));
+}
+
+TEST_F(GpuWorker, EndsAnEndlessKernelAndGoesOn) {
+  EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
+  EXPECT_OUTCOME(
+      run(candidate("while (y[0] != 3.25f) ((volatile __global float*)y)[1] = 1;"), absl::Seconds(3)),
+      OUTCOME_TIMED_OUT);
+  EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
+}
+
+// On PoCL a kernel can reach the whole process; a GPU's driver would say so by an error.
+TEST_F(GpuWorker, OutlivesACandidateThatTakesItsRunnerDown) {
+  EXPECT_OUTCOME(run(candidate("*(__global volatile float*)(y + 1000000000000L) = 1;")), OUTCOME_CRASHED);
+  EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
+}
+
+TEST_F(GpuWorker, MeasuresThePeakOfTheDevice) {
+  const absl::StatusOr<double> peak = worker_->peak_gflops();
+  ASSERT_TRUE(peak.ok()) << peak.status();
+  EXPECT_GT(*peak, 1);
+}
+
+TEST(GpuWorkerDevice, IsRefusedByNameWhereThereIsNone) {
+  const absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::start(anywhere({.device = "opencl:999"}));
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  EXPECT_THAT(std::string((*worker)->peak_gflops().status().message()), HasSubstr("OpenCL"));
+}
+
+}  // namespace
+}  // namespace tf::worker
