@@ -135,7 +135,7 @@ int serve_runner(int socket, const char* device) {
   char error[gpu::kErrorChars] = "";
   OpenDevice open{.driver = name.driver};
   if (name.driver == nullptr) {
-    std::snprintf(error, sizeof error, "there is no kind of device '%s': cpu, opencl:N", device);
+    std::snprintf(error, sizeof error, "this worker has no device '%s': there are cpu and opencl:N", device);
   } else {
     open.device = name.driver->open(name.index, error);
   }

@@ -264,10 +264,11 @@ TEST_F(Commands, KernelShowsWhatAScheduleMakesForACpuAndForAGpu) {
          "output t0\n";
   EXPECT_THAT(run("kernel " + file("gemv")).out, Not(HasSubstr("narrow")));
   EXPECT_THAT(run("kernel " + file("gemv") + " --allow bf16").out, HasSubstr("narrow p1 bf16"));
-  // That schedule has no threads.
+  std::ofstream(file("parallel")) << "schedule v1\nannotate t0 i0 parallel\n";
   const Answer refused =
-      run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --asm --with " + file("schedule"));
+      run("kernel " + file("gemm") + " --target cuda:arch=sm_90 --asm --with " + file("parallel"));
   EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("a parallel loop is for CPUs"));
   EXPECT_EQ(lines(refused.err), 1) << refused.err;
 }
 
