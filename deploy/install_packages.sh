@@ -11,7 +11,7 @@ set -euo pipefail
 
 packages=(
   # tools
-  build-essential cmake ninja-build pkg-config ccache mold git python3 clang-format clang-tidy
+  build-essential cmake ninja-build pkg-config ccache mold git python3 curl clang-format clang-tidy
   # code generation
   llvm-19-dev liblld-19-dev lld-19 libzstd-dev zlib1g-dev
   # farm

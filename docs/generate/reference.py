@@ -194,7 +194,8 @@ is left out has the default that `--help` shows ([command line](cli.md))."""
 # --- metrics.md: the families that the daemons declare.
 
 METRIC_SOURCES = [("tracker serve", ["tracker/service/metrics.cpp"]),
-                  ("tuner serve", ["tuner/service/daemon.cpp", "tuner/measure/counted_runner.cpp"]),
+                  ("tuner serve", ["tuner/service/daemon.cpp", "tuner/measure/counted_runner.cpp", "tuner/web/web_server.cpp",
+                                    "tuner/web/http/listener.cpp"]),
                   ("device_agent", ["device_agent/agent/device_agent_main.cpp"])]
 LITERALS = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 

@@ -28,7 +28,7 @@ done
 
 # The fuzzers are linked with the release build's modules.
 cmake --preset release >&2
-cmake --build build/release --target tf_service tf_tracker tf_device_worker tf_proto_config >&2
+cmake --build build/release --target tf_service tf_web tf_tracker tf_device_worker tf_proto_config >&2
 cmake --preset fuzz >&2
 cmake --build build/fuzz --target "${targets[@]/%/_fuzz}" >&2
 found=build/fuzz/found

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/cli/exit_code.h"
+#include "base/files/open_files.h"
 #include "base/status.h"
 #include "compiler/driver/build_pool.h"
 #include "compiler/runtime/cpu_limit.h"
@@ -39,6 +40,9 @@ namespace tf::tuner_cli {
 namespace {
 
 using tunefarm::config::v1::Tuner;
+
+// With as many connections as it takes, all else has as many as without.
+constexpr uint64_t kFilesOfHttp = 2048;
 
 struct ServeArguments {
   std::string config_path;
@@ -79,7 +83,13 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
   TF_RETURN_IF_ERROR(
       rpc::require_role(credentials, rpc::Role::kTuner, "`tuner serve` leases devices as a tuner"));
   TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
-  TF_RETURN_IF_ERROR(rpc::check_ports({listen}, config.metrics()));
+  std::vector<rpc::Endpoint> ports = {listen};
+  if (!config.http().empty()) {
+    TF_ASSIGN_OR_RETURN(ports.emplace_back(), rpc::parse_endpoint(config.http()));
+    TF_RETURN_IF_ERROR(rpc::require_protection(ports.back(), "--http", credentials));
+    TF_RETURN_IF_ERROR(make_room_for_files(kFilesOfHttp));
+  }
+  TF_RETURN_IF_ERROR(rpc::check_ports(ports, config.metrics()));
   if (config.builders() == 0) config.set_builders(static_cast<uint32_t>(std::max(1, tf_usable_cpus() - 1)));
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders}));
@@ -170,8 +180,10 @@ void add_serve_command(CLI::App& app, Invocation& invocation) {
       ->default_str(defaults.tracker());
   command->add_option("--listen", *flags.mutable_listen(), "HOST:PORT to listen on; port 0 picks a free one")
       ->default_str(defaults.listen());
-  command->add_option("--http", *flags.mutable_http(),
-                      "HOST:PORT of the HTTP API and the dashboard; plain text on loopback only [none]");
+  command->add_option(
+      "--http", *flags.mutable_http(),
+      "HOST:PORT of the HTTP API and the dashboard; plain text on loopback, or HTTPS with --tls "
+      "[none]");
   command->add_option_function<std::vector<std::string>>(
       "--http-name",
       [arguments](const std::vector<std::string>& names) {

@@ -1,5 +1,7 @@
 #include "tuner/web/http/session.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -13,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/text/printable.h"
 #include "tuner/web/http/answer_text.h"
 
 namespace tf::web {
@@ -96,8 +99,7 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
   }
 
   asio::awaitable<bool> answer(Answer answer) override {
-    answered_ = true;
-    events_.answered(answer.status);
+    told(answer.status);
     const bool skipped = co_await skip_body();
     if (!skipped) keep_alive_ = false;
     const bool with_body = head_.method != "HEAD";
@@ -113,8 +115,7 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
   }
 
   asio::awaitable<bool> begin_parts(Answer head) override {
-    answered_ = true;
-    events_.answered(head.status);
+    told(head.status);
     keep_alive_ = false;
     chunked_ = !is_old_;
     asio::co_spawn(
@@ -147,6 +148,14 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
   }
 
  private:
+  // What the query and the fields say is nobody else's: models' names, tokens.
+  void told(int status) {
+    answered_ = true;
+    events_.answered(status);
+    spdlog::debug(absl::StrCat("HTTP ", printable(head_.method), " ", printable(head_.path), " of ",
+                               ends_.address, ": ", status));
+  }
+
   void tell_gone() {
     gone_ = true;
     if (const auto callback = std::exchange(on_gone_, nullptr)) callback();
