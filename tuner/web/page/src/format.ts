@@ -49,6 +49,13 @@ export function duration(seconds: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** A time of an axis, exactly: "30 s", "1:30 min", "2:05 h". */
+export function clock(seconds: number): string {
+  if (seconds < 60) return `${digits(seconds)} s`;
+  const [whole, rest, unit] = seconds < 3600 ? [Math.floor(seconds / 60), Math.round(seconds % 60), "min"] : [Math.floor(seconds / 3600), Math.round((seconds % 3600) / 60), "h"];
+  return rest === 0 ? `${whole} ${unit}` : `${whole}:${String(rest).padStart(2, "0")} ${unit}`;
+}
+
 export const ago = (unixSeconds: number, now = Date.now() / 1000): string =>
   unixSeconds > 0 ? `${duration(Math.max(0, now - unixSeconds))} ago` : "–";
 

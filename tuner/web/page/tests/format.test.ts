@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, digits, duration, percent, speedup, time } from "../src/format";
+import { bytes, clock, digits, duration, percent, speedup, time } from "../src/format";
 import { type Typed, specOf } from "../src/pages/submit_spec";
 
 const plain = (text: string) => text.replaceAll("\u202f", " ");
@@ -18,6 +18,7 @@ describe("format", () => {
     expect(speedup(0, 5)).toBe("–");
     expect(percent(Number.NaN)).toBe("–");
   });
+  it("says times of an axis exactly", () => expect([30, 90, 120, 7500, 0].map(clock)).toEqual(["30 s", "1:30 min", "2 min", "2:05 h", "0 s"]));
   it("says durations as people do", () => {
     expect(duration(45)).toBe("45 s");
     expect(duration(3599)).toBe("1 h 00 min");

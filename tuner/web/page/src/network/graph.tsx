@@ -9,7 +9,7 @@ import "./network.css";
 
 export type Shown = "after" | "before" | "saved";
 
-const sizes = { width: 176, height: 46, gapX: 18, gapY: 30 };
+const sizes = { width: 190, height: 46, gapX: 18, gapY: 30 };
 const readable = 0.45; // texts are drawn from this scale on
 
 /** Of each call, its part of the whole: of the time, or of what was saved; 0 where that is not known. */
@@ -30,8 +30,6 @@ export function describe(call: NetworkCall, shown: Shown, part: number): string 
   if (call.isUntuned) return call.untunedNs > 0 ? `untuned · ${time(call.untunedNs)}` : "untuned";
   return `${time(call.bestNs)} · ${percent(part)}`;
 }
-
-const clip = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
 
 function curveOf(points: Layout["edges"][number]["points"]): string {
   let d = `M${points[0].x} ${points[0].y}`;
@@ -92,8 +90,10 @@ export function NetworkGraph(props: { calls: NetworkCall[]; shown: Shown; chosen
                 >
                   <title>{`${call.label}\n${call.nodes.join(", ")}`}</title>
                   <rect width={sizes.width} height={sizes.height} rx="6" style={{ fill: call.kernelId ? `color-mix(in srgb, var(--${shown === "saved" ? "series-3" : "heat"}) ${heat}%, var(--surface))` : "var(--raised)" }} />
-                  <text x="10" y="19" class="name">{clip(call.label, 25)}</text>
-                  <text x="10" y="36" class="value">{describe(call, shown, parts[i])}</text>
+                  <svg width={sizes.width - 6} height={sizes.height}>
+                    <text x="10" y="19" class="name">{call.label}</text>
+                    <text x="10" y="36" class="value">{describe(call, shown, parts[i])}</text>
+                  </svg>
                 </g>
               );
             })}

@@ -1,9 +1,9 @@
 // Owns: one job: how its network and its kernels become faster, live.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { report } from "../api/embedded";
+import { canAsk, report } from "../api/embedded";
 import { useAnswer, useStream } from "../api/live";
 import type { JobCurves, JobUpdate, TaskCurve } from "../api/messages";
-import { count, digits, duration, moment, percent, secondsOf, speedup, time } from "../format";
+import { clock, count, digits, duration, moment, percent, secondsOf, speedup, time } from "../format";
 import { CurvePlot, type Curve } from "../plots/curve_plot";
 import { OutcomeBar } from "../plots/outcome_bar";
 import { kernelLink, networkLink, route, setQuery } from "../router";
@@ -151,7 +151,7 @@ export function JobPage(props: { id: string }) {
   const progress = now?.progress;
   const before = networkNs(progress, "untunedNs") || (all?.untunedNetworkNs ?? 0);
   const best = networkNs(progress, "bestNs") || (all?.network?.ns.at(-1) ?? 0);
-  const formatX = against === "time" ? duration : count;
+  const formatX = against === "time" ? clock : count;
   const choose = (to: Against) => {
     setAgainst(to);
     setQuery({ against: to === "trials" ? to : "" });
@@ -167,7 +167,7 @@ export function JobPage(props: { id: string }) {
         <Title page={`Job ${id}`}>{now?.spec?.modelName || report?.title || `Job ${id}`}</Title>
         {now && <JobPill job={now} />}
         <div class="actions">
-          <a class="button" href={networkLink(id)}>Network graph</a>
+          {canAsk("Reports/DescribeNetwork", { jobId: id }) && <a class="button" href={networkLink(id)}>Network graph</a>}
           {now && <JobActions job={now} onChange={setActed} />}
         </div>
       </div>
@@ -196,7 +196,7 @@ export function JobPage(props: { id: string }) {
         <>
           <div class="grid">
             <Card title="Time of the network" end={which}>
-              <CurvePlot label="Time of the network with the best of each kernel" curves={networks} until={until} seconds={against === "time"} formatX={formatX} formatY={time} log />
+              <CurvePlot label="Time of the network with the best of each kernel" curves={networks} until={until} seconds={against === "time"} formatX={formatX} formatY={time} log height={tasks.length > 2 ? 330 : 240} />
             </Card>
             <Card title="Best of each kernel" end={<>
               {tasks.length > coloured && <span class="muted small">the {coloured} that take most are coloured</span>}
@@ -207,10 +207,10 @@ export function JobPage(props: { id: string }) {
           </div>
           <div class="grid">
             <Card title="Trials a second">
-              <CurvePlot label="Trials a second" curves={rates} until={endOf(value, [], "time")} seconds formatX={duration} formatY={(y) => digits(y)} zero height={150} />
+              <CurvePlot label="Trials a second" curves={rates} until={endOf(value, [], "time")} seconds formatX={clock} formatY={(y) => digits(y)} zero height={150} />
             </Card>
             <Card title="Devices' time inside timed samples">
-              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], "time")} seconds formatX={duration} formatY={percent} zero height={150} />
+              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], "time")} seconds formatX={clock} formatY={percent} zero height={150} />
             </Card>
           </div>
           <div class="grid">

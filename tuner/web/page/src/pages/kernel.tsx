@@ -1,6 +1,6 @@
 // Owns: one kernel: all its candidates, how near its best is to what the machine can do, and why it is faster than the default.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { report } from "../api/embedded";
+import { canAsk, report } from "../api/embedded";
 import { useAnswer } from "../api/live";
 import type { Candidate, KernelReport } from "../api/messages";
 import { bytes, count, digits, moment, percent, rate, speedup, time, words } from "../format";
@@ -35,6 +35,7 @@ export function KernelPage(props: { id: string }) {
     setCompared([left, right]);
     requestAnimationFrame(() => document.getElementById("programs")?.scrollIntoView({ behavior: "smooth" }));
   };
+  const comparable = (of: Candidate) => canCompare(props.id, of.row);
   const plain: Choice = { row: 0, name: "Default schedule" };
   return (
     <>
@@ -67,7 +68,7 @@ export function KernelPage(props: { id: string }) {
         {candidates.value && candidates.value.rows.length > 0 ? (
           <ScatterPlot label={`Times of ${count(candidates.value.total)} candidates`} candidates={candidates.value} against={against} chosen={chosen} onChoose={setChosen} untunedNs={row.untunedNs} />
         ) : candidates.error ? <Fault error={candidates.error} /> : candidates.value ? <p class="empty">No trials yet.</p> : <Loading what="candidates" />}
-        {chosen > 0 && <Chosen row={chosen} near={value} onCompare={(of) => compare(plain, { row: of.row, name: `Record ${of.row}` })} />}
+        {chosen > 0 && <Chosen row={chosen} near={value} comparable={comparable} onCompare={(of) => compare(plain, { row: of.row, name: `Record ${of.row}` })} />}
       </Card>
       <div class="grid">
         <Card title="Roofline">
@@ -93,12 +94,12 @@ export function KernelPage(props: { id: string }) {
         <Card title="Programs">
           {compared ? (
             <ComparePrograms kernelId={props.id} left={compared[0]} right={compared[1]} />
-          ) : best ? (
+          ) : best && canCompare(props.id, best.row) ? (
             <>
               <p class="muted">The default schedule and the best one, with their loop IR and assembly. Both are compiled first, which may take a second.</p>
               <p class="more-left"><button class="primary" onClick={() => setCompared([plain, { row: best.row, name: `Best (record ${best.row})` }])}>Compare default and best</button></p>
             </>
-          ) : <p class="empty">Nothing to compare yet: no candidate was ok.</p>}
+          ) : <p class="empty">{best ? "This report does not hold the programs of this kernel." : "Nothing to compare yet: no candidate was ok."}</p>}
         </Card>
       </div>
       <div class="grid">
@@ -106,17 +107,20 @@ export function KernelPage(props: { id: string }) {
         <Card title="The kernel"><KernelFacts of={value} /></Card>
       </div>
       <Card title="The fastest">
-        <Table caption="The fastest candidates" stack columns={fastestColumns(value, (of) => compare(plain, { row: of.row, name: `Record ${of.row}` }))} rows={value.fastest} id={(candidate) => candidate.row} empty="No candidate was ok yet." />
+        <Table caption="The fastest candidates" stack columns={fastestColumns(value, comparable, (of) => compare(plain, { row: of.row, name: `Record ${of.row}` }))} rows={value.fastest} id={(candidate) => candidate.row} empty="No candidate was ok yet." />
       </Card>
     </>
   );
 }
 
+const canCompare = (kernelId: string, row: number): boolean =>
+  canAsk("Reports/ShowProgram", { kernelId }) && canAsk("Reports/ShowProgram", { kernelId, row });
+
 /** The greatest |y - reference| over the sum of magnitudes. */
 const errorOf = (of: Candidate): string => (of.maxError > 0 ? of.maxError.toExponential(1) : "0");
 
 /** One candidate that was chosen in the plot. */
-function Chosen(props: { row: number; near: KernelReport; onCompare: (of: Candidate) => void }) {
+function Chosen(props: { row: number; near: KernelReport; comparable: (of: Candidate) => boolean; onCompare: (of: Candidate) => void }) {
   const known = [props.near.best, props.near.untuned, ...props.near.fastest].find((one) => one?.row === props.row);
   const asked = useAnswer("Reports/DescribeCandidate", known ? undefined : { row: props.row });
   const candidate = known ?? asked.value;
@@ -133,7 +137,7 @@ function Chosen(props: { row: number; near: KernelReport; onCompare: (of: Candid
           ["Schedule", <span class="mono">{candidate.schedule}</span>],
         ]}
       />
-      <p class="more-left"><button onClick={() => props.onCompare(candidate)}>Compare with the default</button></p>
+      {props.comparable(candidate) && <p class="more-left"><button onClick={() => props.onCompare(candidate)}>Compare with the default</button></p>}
     </div>
   );
 }
@@ -159,7 +163,7 @@ function KernelFacts(props: { of: KernelReport }) {
   );
 }
 
-const fastestColumns = (of: KernelReport, compare: (candidate: Candidate) => void): Column<Candidate>[] => [
+const fastestColumns = (of: KernelReport, comparable: (candidate: Candidate) => boolean, compare: (candidate: Candidate) => void): Column<Candidate>[] => [
   { head: "Record", cell: (one) => <span class="num">{one.row}{one.untuned && <span class="muted small"> untuned</span>}</span> },
   { head: "Time", right: true, cell: (one) => time(one.ns) },
   { head: "95% bounds", right: true, cell: (one) => `${time(one.lowNs)} – ${time(one.highNs)}` },
@@ -172,5 +176,5 @@ const fastestColumns = (of: KernelReport, compare: (candidate: Candidate) => voi
     cell: (one) => [one.clockMhz > 0 && `${count(one.clockMhz)} MHz`, one.temperatureC > 0 && `${digits(one.temperatureC)} °C`, one.throttled && "throttled"].filter(Boolean).join(", ") || "–",
   },
   { head: "Schedule", wide: true, cell: (one) => <span class="clip mono" title={one.schedule}>{one.schedule}</span> },
-  { head: "Compare", hideHead: true, cell: (one) => <span class="row-actions"><button aria-label={`Compare record ${one.row} with the default`} onClick={() => compare(one)}>Compare</button></span> },
+  { head: "Compare", hideHead: true, cell: (one) => comparable(one) && <span class="row-actions"><button aria-label={`Compare record ${one.row} with the default`} onClick={() => compare(one)}>Compare</button></span> },
 ];

@@ -1,5 +1,5 @@
 // Owns: plots of curves over time or trials, with a legend that reads them and hides them.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { colour } from "../theme";
 import { CanvasPlot, axis } from "./canvas_plot";
@@ -89,17 +89,19 @@ export function CurvePlot(props: CurvePlotProps) {
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
   });
 
+  // Written past Preact: the cursor moves more often than anything is rendered.
   const onCursor = (index: number | null) => {
     const drawn = plot.current;
     for (const [i, curve] of latest.current.curves.entries()) {
       const place = values.current.get(curve.name);
       if (!place) continue;
-      const value = drawn && (index === null ? drawn.data[i + 1].at(-1) : drawn.data[i + 1][index]);
+      const value = index === null || !drawn ? curve.y.at(-1) : drawn.data[i + 1]?.[index];
       place.textContent = value == null ? "" : latest.current.formatY(value);
     }
     const where = values.current.get("");
     if (where) where.textContent = index === null || !drawn ? "" : latest.current.formatX(drawn.data[0][index]);
   };
+  useEffect(() => onCursor(plot.current?.cursor.idx ?? null), [data]);
   const toggle = (name: string) =>
     setHidden((old) => {
       const next = new Set(old);
@@ -118,9 +120,7 @@ export function CurvePlot(props: CurvePlotProps) {
                 <line x1="0" y1="4" x2="22" y2="4" stroke={`var(--${curve.colour})`} stroke-width="2.5" stroke-dasharray={curve.dash?.join(" ")} />
               </svg>
               <span>{curve.name}</span>
-              <span class="num muted" ref={(element) => void (element ? values.current.set(curve.name, element) : values.current.delete(curve.name))}>
-                {curve.y.at(-1) == null ? "" : props.formatY(curve.y.at(-1)!)}
-              </span>
+              <span class="num muted" ref={(element) => void (element ? values.current.set(curve.name, element) : values.current.delete(curve.name))} />
             </button>
           </li>
         ))}

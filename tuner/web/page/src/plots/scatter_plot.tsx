@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { Candidates } from "../api/messages";
-import { duration, count, time } from "../format";
+import { clock, count, duration, time } from "../format";
 import { colour } from "../theme";
 import { CanvasPlot, axis } from "./canvas_plot";
 import { Mark } from "./outcome_bar";
@@ -130,7 +130,7 @@ export function ScatterPlot(props: {
       axis({
         size: 26,
         splits: (_: uPlot, __: number, low: number, high: number) => (props.against === "time" ? timeTicks : linearTicks)(low, high, Math.max(3, (plot.current?.width ?? 400) / 95)),
-        values: (_: uPlot, ticks: number[]) => ticks.map((tick) => (props.against === "time" ? duration(tick) : count(tick))),
+        values: (_: uPlot, ticks: number[]) => ticks.map((tick) => (props.against === "time" ? clock(tick) : count(tick))),
       }),
       axis({
         size: 62,
