@@ -10,8 +10,8 @@
 #include "compiler/recipes/cpu/reduction.h"
 #include "compiler/recipes/cpu/rows.h"
 #include "compiler/recipes/cpu/winograd.h"
-#include "compiler/recipes/gpu/elements.h"
 #include "compiler/recipes/gpu/product.h"
+#include "compiler/recipes/gpu/stages.h"
 #include "compiler/recipes/shape/structure.h"
 
 namespace tf::recipes {
@@ -41,7 +41,7 @@ const Recipe kCpu[] = {
 
 const Recipe kGpu[] = {
     {"product", product_on_gpu},
-    {"elements", elements_on_gpu, kLastResort},
+    {"stages", stages_on_gpu, kLastResort},
     kPlain,
 };
 

@@ -13,6 +13,11 @@ namespace {
 
 using tensor::Workload;
 
+// A tile whose sizes may be open.
+struct OpenTile {
+  Size threads_m, threads_n, rows, columns, reduce;
+};
+
 // The buffers that the reduction reads, by their names in schedules, each once.
 std::vector<std::string> operands_of(const Workload& workload, const tensor::Stage& reduction) {
   std::vector<std::string> names;
@@ -31,7 +36,7 @@ std::vector<std::string> operands_of(const Workload& workload, const tensor::Sta
 
 // The threads of a block copy together what all of them need for one step of the outer reduce loop.
 void append_staging(const std::string& operand, size_t rank, const std::string& reduction,
-                    const GpuTile& tile, Steps& steps) {
+                    const OpenTile& tile, Steps& steps) {
   const std::string copy = operand + ".pack";
   steps.push_back(CacheRead{operand, reduction, {}, tensor::Scope::kGlobal});
   steps.push_back(ComputeAt{copy, reduction, "r0.0", tensor::Scope::kShared});
@@ -43,7 +48,7 @@ void append_staging(const std::string& operand, size_t rank, const std::string& 
 
 // The output's loops: blocks, threads, then what one thread keeps in registers. Returns the innermost thread
 // loop.
-std::string append_output_tile(const std::string& output, size_t rank, const GpuTile& tile, Steps& steps) {
+std::string append_output_tile(const std::string& output, size_t rank, const OpenTile& tile, Steps& steps) {
   const std::string m = axis_name(rank - 2), n = axis_name(rank - 1);
   steps.push_back(Split{output, m, {tile.threads_m, tile.rows}, Tail::kGuard});
   steps.push_back(Split{output, n, {tile.threads_n, tile.columns}, Tail::kGuard});
@@ -66,7 +71,7 @@ std::string append_output_tile(const std::string& output, size_t rank, const Gpu
   return n + ".1";
 }
 
-Steps product_steps(const Workload& workload, const Structure& structure, const GpuTile& tile) {
+Steps product_steps(const Workload& workload, const Structure& structure, const OpenTile& tile) {
   const tensor::Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   const size_t rank = anchor.axes.size();
   Steps steps;
@@ -102,17 +107,28 @@ GpuTile fitted(GpuTile tile, const tensor::Stage& anchor) {
   return tile;
 }
 
+OpenTile opened(const GpuTile& by_default, Sketch& sketch) {
+  OpenTile tile;
+  tile.threads_m = sketch.open("threads_m", {1, 2, 4, 8, 16, 32}, by_default.threads_m);
+  tile.threads_n = sketch.open("threads_n", {4, 8, 16, 32, 64}, by_default.threads_n);
+  tile.rows = sketch.open("rows", {1, 2, 4, 8}, by_default.rows);
+  tile.columns = sketch.open("columns", {1, 2, 4, 8}, by_default.columns);
+  tile.reduce = sketch.open("reduce", {4, 8, 16, 32}, by_default.reduce);
+  return tile;
+}
+
 }  // namespace
 
-std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTile& tile) {
+std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTile& by_default) {
   const Structure structure = structure_of(kernel.workload);
   if (!structure.anchor) return {};
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
   if (anchor.reduce_axes.size() != 1 || anchor.axes.size() < 2) return {};
-  const GpuTile fit = fitted(tile, anchor);
+  const GpuTile fit = fitted(by_default, anchor);
   if (fit.threads_m * fit.threads_n == 1) return {};  // no loop is left to bind to threads
   Sketch sketch("product", kernel);
-  sketch.steps.steps = product_steps(kernel.workload, structure, fit);
+  const OpenTile tile = opened(fit, sketch);
+  sketch.steps.steps = product_steps(kernel.workload, structure, tile);
   return {std::move(sketch)};
 }
 

@@ -17,9 +17,9 @@ struct GpuTile {
   int64_t reduce = 16;
 };
 
-// Of kernels with one reduction over one axis, two output axes or more, and element-wise stages around it; with no more
-// threads than these need.
-std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTile& tile);
+// Of kernels with one reduction over one axis, two output axes or more, and element-wise stages around it. The tile is open; its
+// default is the given one, with no more threads than the product needs.
+std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTile& by_default);
 std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel);  // with the tile above
 
 }  // namespace tf::recipes

@@ -31,7 +31,9 @@ schedule::Schedule gpu_schedule(const tensor::Workload& workload) {
 // The product with that tile, where it has threads.
 schedule::Schedule tiled(const tensor::Workload& workload, const recipes::GpuTile& tile) {
   for (const recipes::Sketch& sketch : recipes::product_on_gpu({.workload = workload, .target = kGpu}, tile))
-    if (schedule::apply(workload, sketch.steps).ok()) return sketch.steps;
+    if (const schedule::Schedule steps = recipes::instantiate(sketch, sketch.default_point());
+        schedule::apply(workload, steps).ok())
+      return steps;
   return gpu_schedule(workload);
 }
 

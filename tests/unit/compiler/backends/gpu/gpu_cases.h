@@ -14,8 +14,8 @@
 #include "compiler/ir/parse.h"
 #include "compiler/ir/physical.h"
 #include "compiler/passes/lower.h"
-#include "compiler/recipes/gpu/elements.h"
 #include "compiler/recipes/gpu/product.h"
+#include "compiler/recipes/gpu/stages.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf::backends::test {
@@ -39,8 +39,9 @@ inline ir::Function lowered(const tensor::Workload& workload, const schedule::Sc
 inline ir::Function lowered(const tensor::Workload& workload, const std::string& name,
                             const recipes::GpuTile& tile = {}) {
   std::vector<recipes::Sketch> sketches = recipes::product_on_gpu({.workload = workload}, tile);
-  if (sketches.empty()) sketches = recipes::elements_on_gpu({.workload = workload});
-  return lowered(workload, sketches.at(0).steps, name);
+  if (sketches.empty())
+    sketches = recipes::stages_on_gpu({.workload = workload, .target = *target::parse_target("opencl")});
+  return lowered(workload, recipes::instantiate(sketches.at(0), sketches.at(0).default_point()), name);
 }
 
 struct Case {

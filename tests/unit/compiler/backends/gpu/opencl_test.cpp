@@ -1,6 +1,9 @@
 // OpenCL C on whatever OpenCL device there is (PoCL on machines without a GPU), against the interpreter.
 
+#include <cstdlib>
+
 #include "compiler/backends/opencl/opencl_dialect.h"
+#include "compiler/recipes/recipes.h"
 #include "compiler/runtime/gpu/gpu.h"
 #include "tests/unit/compiler/backends/gpu/gpu_cases.h"
 
@@ -82,6 +85,45 @@ TEST_F(OpenCl, ComputesWhatTheInterpreterDoes) {
     ++computed;
   }
   EXPECT_GT(computed, 30u);
+}
+
+recipes::Point random_point(const recipes::Sketch& sketch, std::mt19937_64& random) {
+  recipes::Point point;
+  for (const recipes::Parameter& parameter : sketch.parameters)
+    point.push_back(static_cast<uint32_t>(random() % parameter.choices.size()));
+  return point;
+}
+
+// TF_GPU_SCHEDULES sets how many, beside the default of a quick run.
+TEST_F(OpenCl, ComputesTheSameByRandomSchedules) {
+  const char* asked = std::getenv("TF_GPU_SCHEDULES");
+  const int wanted = asked == nullptr ? 40 : std::atoi(asked);
+  std::vector<tensor::Workload> workloads = {test::matmul(33, 47, 29, true), test::matmul(64, 64, 32, false)};
+  for (const tf::test::SmallWorkload& small : tf::test::small_workloads())
+    workloads.push_back(tf::test::build_small(small));
+  std::mt19937_64 random(7);
+  int computed = 0;
+  for (int i = 0; computed < wanted && i < 4 * wanted; ++i) {
+    const tensor::Workload& workload = workloads[random() % workloads.size()];
+    const std::vector<recipes::Sketch> sketches =
+        recipes::sketches_of({.workload = workload, .target = kOpenClTarget});
+    const recipes::Sketch& sketch = sketches[random() % sketches.size()];
+    const schedule::Schedule schedule = recipes::instantiate(sketch, random_point(sketch, random));
+    if (!schedule::apply(workload, schedule).ok()) continue;
+    const ir::Function function = test::lowered(workload, schedule, absl::StrCat("random_", i));
+    const absl::StatusOr<GpuSource> source = gpu_source(function, kOpenClTarget, opencl_dialect());
+    if (!source.ok()) {  // more threads or shared memory than the device has
+      EXPECT_THAT(std::string(source.status().message()), HasSubstr("a block of"));
+      continue;
+    }
+    SCOPED_TRACE(schedule::to_string(schedule) + "\n" + source->text);
+    test::Buffers want = test::random_buffers(function), got = want;
+    ASSERT_NO_FATAL_FAILURE(test::interpret(function, want));
+    ASSERT_NO_FATAL_FAILURE(run_on(device, *source, got));
+    ASSERT_NO_FATAL_FAILURE(test::expect_equal(function, got, want));
+    ++computed;
+  }
+  EXPECT_EQ(computed, wanted);
 }
 
 TEST_F(OpenCl, TellsWhatTheDriverRejects) {
