@@ -122,5 +122,19 @@ TEST_F(Reported, AJobIsShownWithItsKernelsProgramsAndNetworkWhenItIsOver) {
   expect_refusal("tuner", {"report", "--db", file("tune.db")}, 2, "give -o FILE");
 }
 
+class ReportedAlone : public Tuning {};
+
+TEST_F(ReportedAlone, ARunWithoutAFarmIsAJobLikeOthers) {
+  expect_refusal("tuner", {"report", "--db", file("none.db"), "--json"}, 1, "there is no database");
+  const Result tuned = run("tuner", {"tune", file("mlp.onnx"), "--target", "host", "--db", file("own.db"),
+                                     "--trials", "10", "--without-sandbox", "missing"});
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  const Result report = run("tuner", {"report", "--db", file("own.db"), "--json", "--programs", "0"});
+  ASSERT_EQ(report.code, 0) << report.err;
+  const json answers = json::parse(report.out)["answers"];
+  EXPECT_EQ(answers["Reports/DescribeNetwork {\"jobId\":\"1\"}"]["name"], "mlp.onnx");
+  EXPECT_EQ(answers["Reports/DescribeJob {\"jobId\":\"1\"}"]["tasks"].size(), 5u);
+}
+
 }  // namespace
 }  // namespace tf::integration_test

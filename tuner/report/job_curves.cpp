@@ -16,6 +16,7 @@ namespace {
 namespace pb = tunefarm::tune::v1;
 
 constexpr double kLeastStepS = 1;
+constexpr size_t kPointsOfTasks = 100'000, kLeastPointsOfTask = 16;
 
 struct Point {
   double elapsed_s = 0;
@@ -153,6 +154,9 @@ std::vector<uint32_t> trials_of(const Columns& columns, const JobTime& time) {
 }  // namespace
 
 absl::StatusOr<pb::JobCurves> job_curves(View& view, const JobScope& scope, size_t most_points) {
+  // A message holds so many.
+  const size_t most_of_task = std::min(
+      most_points, std::max(kLeastPointsOfTask, kPointsOfTasks / std::max<size_t>(1, scope.kernels.size())));
   const Columns& columns = view.columns;
   const JobTime time(columns, scope);
   pb::JobCurves out;
@@ -189,7 +193,7 @@ absl::StatusOr<pb::JobCurves> job_curves(View& view, const JobScope& scope, size
         of_network.push_back({change.entry, weights.size(), change.ns});
       }
     }
-    *task.mutable_best() = curve_of(points, most_points);
+    *task.mutable_best() = curve_of(points, most_of_task);
     weights.push_back(kernel.weight);
   }
   if (all_untuned && !weights.empty()) out.set_untuned_network_ns(untuned_ns);

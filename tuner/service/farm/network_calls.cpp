@@ -24,8 +24,8 @@ namespace {
 
 namespace pb = tunefarm::tune::v1;
 
-constexpr int kMostCalls = 20'000;
-constexpr size_t kMostNodes = 64;  // of a call
+constexpr int kMostCalls = 5000;   // so that a message holds them
+constexpr size_t kMostNodes = 16;  // of a call
 
 using Calls = std::set<uint32_t>;  // by their numbers in the report
 

@@ -88,9 +88,10 @@ TEST_F(ReportFileTest, HasTheAnswersToWhatThePageAsksOfAJob) {
 
 TEST_F(ReportFileTest, HasTheNetworkThatWasKept) {
   fill();
-  ASSERT_TRUE(
-      store_->save_job_network(job_, R"({"calls":[{"kernelId":")" + id(8) + R"("},{"label":"non_zero"}]})")
-          .ok());
+  ASSERT_TRUE(store_
+                  ->save_job_network(job_, R"({"calls":[{"kernelId":")" + id(8) +
+                                               R"("},{"label":"non\u001bzero","inputs":[1,0,7]}]})")
+                  .ok());
   const FileContents made = contents({.job_id = job_, .programs = 0});
   const json answer = json::parse(made.answers.at("Reports/DescribeNetwork {\"jobId\":\"1\"}"));
   EXPECT_EQ(answer["name"], "net.onnx");
@@ -99,6 +100,8 @@ TEST_F(ReportFileTest, HasTheNetworkThatWasKept) {
   EXPECT_NEAR(answer["calls"][0]["share"].get<double>(), 50.0 / 110, 1e-9);
   EXPECT_EQ(answer["calls"][0]["isUntuned"], false);
   EXPECT_EQ(answer["calls"][1]["bestNs"], 0.0);
+  EXPECT_EQ(answer["calls"][1]["inputs"], json({0}));  // itself and those that follow, it cannot read
+  EXPECT_EQ(answer["calls"][1]["label"], "non?zero");
 }
 
 TEST_F(ReportFileTest, OfADatabaseWithoutJobsHasAllKernels) {

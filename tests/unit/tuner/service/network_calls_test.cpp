@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -76,6 +77,62 @@ TEST_F(NetworkCallsTest, SayWhichNodesAreFused) {
   EXPECT_EQ(network.calls.calls(0).nodes_size(), 2);
   EXPECT_EQ(network.calls.calls(0).shape(), "4x8");
   EXPECT_THAT(to_json(network.calls), HasSubstr("\"kernelId\""));
+}
+
+// x, then three times tanh of it, then a sum with itself.
+std::string looping_model() {
+  onnx::ModelWriter model;
+  model.input("x", {4, 8});
+  model.ints("trips", {3});
+  model.node("Relu", {"x"}, "start");
+  ::onnx::NodeProto& loop = model.node("Loop", {"trips", "", "start"}, "end");
+  ::onnx::AttributeProto& attribute = onnx::attribute(loop, "body");
+  attribute.set_type(::onnx::AttributeProto::GRAPH);
+  ::onnx::GraphProto& body = *attribute.mutable_g();
+  const auto declare = [](::onnx::ValueInfoProto& info, const char* name, int type, bool is_scalar) {
+    info.set_name(name);
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(type);
+    auto& shape = *tensor.mutable_shape();
+    if (is_scalar) return;
+    shape.add_dim()->set_dim_value(4);
+    shape.add_dim()->set_dim_value(8);
+  };
+  declare(*body.add_input(), "i", 7, true);
+  declare(*body.add_input(), "goes", 9, true);
+  declare(*body.add_input(), "v", 1, false);
+  const auto add = [&](const char* op, const char* input, const char* output) {
+    ::onnx::NodeProto& node = *body.add_node();
+    node.set_op_type(op);
+    node.add_input(input);
+    node.add_output(output);
+  };
+  add("Identity", "goes", "goes_on");
+  add("Tanh", "v", "next");
+  declare(*body.add_output(), "goes_on", 9, true);
+  declare(*body.add_output(), "next", 1, false);
+  model.node("Softmax", {"end"}, "y");
+  model.output("y");
+  return model.bytes();
+}
+
+TEST_F(NetworkCallsTest, HaveWhatALoopRunsBeforeTheLoop) {
+  const NetworkPlan network = plan(looping_model());
+  std::vector<std::string> labels;
+  for (const pb::NetworkCall& call : network.calls.calls()) labels.push_back(call.label());
+  const auto loop = std::ranges::find(labels, "loop");
+  ASSERT_NE(loop, labels.end()) << testing::PrintToString(labels);
+  const auto number = static_cast<uint32_t>(loop - labels.begin());
+  const auto body = static_cast<uint32_t>(std::ranges::find(labels, "tanh") - labels.begin());
+  ASSERT_LT(body, number) << testing::PrintToString(labels);
+  const auto inputs = [&](uint32_t call) {
+    const auto& of = network.calls.calls(static_cast<int>(call)).inputs();
+    return std::vector<uint32_t>(of.begin(), of.end());
+  };
+  EXPECT_THAT(inputs(body), testing::ElementsAre(0u));            // what is given to the loop
+  EXPECT_THAT(inputs(number), testing::Contains(body));           // what its body makes
+  EXPECT_THAT(inputs(number + 1), testing::ElementsAre(number));  // what it makes itself
+  EXPECT_EQ(network.calls.calls(static_cast<int>(number)).kernel_id(), "");
 }
 
 }  // namespace
