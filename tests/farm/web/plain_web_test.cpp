@@ -13,6 +13,7 @@
 #include "rpc/identity/credentials.h"
 #include "tests/farm/web/served_web.h"
 #include "tuner/service/grpc/job_client.h"
+#include "tuner/web/http/listener.h"
 
 namespace tf::farm_test {
 namespace {
@@ -146,6 +147,84 @@ TEST_F(PlainWeb, MalformedRequestsAreRefusedAndHarmNobody) {
     EXPECT_TRUE(status >= 400 && status < 500) << status << " to " << bytes.substr(0, 200);
     EXPECT_EQ(client().get("/api/v1/Tuner/ListJobs").status, 200);
   }
+}
+
+TEST_F(PlainWeb, AChunkMayComeInPartsWhateverIsSplit) {
+  const std::string head =
+      "POST /api/v1/Tuner/ListJobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n";
+  const std::string body = "1;x=y\r\n{\r\n1\r\n}\r\n0\r\nA: b\r\n\r\n";
+  for (size_t split = 0; split <= body.size(); ++split) {
+    HttpClient to = client();
+    to.send(head + body.substr(0, split));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // so that it mostly comes alone
+    to.send(body.substr(split));
+    EXPECT_EQ(to.receive().status, 200) << "at " << split;
+  }
+  // More of them than the server has threads. Each waits for the rest of a chunk's header.
+  std::vector<HttpClient> waiting;
+  for (const char* part : {"2", "2\n{}\n0\n\n", "2\r", "", "ffffffffffffffff"}) {
+    waiting.push_back(client());
+    waiting.back().send(head + part);
+  }
+  EXPECT_EQ(client().get("/api/v1/Tuner/ListJobs").status, 200);
+}
+
+// So that it and a proxy before it always see the same requests.
+TEST_F(PlainWeb, NoBodyHasALengthThatOthersMightTakeForAnother) {
+  const std::string post =
+      "POST /api/v1/Tuner/ListJobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+  const std::string chunks = "2\r\n{}\r\n0\r\n\r\n";
+  for (const std::string& bytes :
+       std::vector<std::string>{post + "Transfer-Encoding: gzip\r\n\r\n",
+                                post + "Transfer-Encoding: gzip, chunked\r\n\r\n" + chunks,
+                                post + "Transfer-Encoding: chunked, identity\r\n\r\n" + chunks,
+                                post + "Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\n{}",
+                                absl::StrReplaceAll(post, {{"1.1\r\n", "1.0\r\n"}}) +
+                                    "Transfer-Encoding: chunked\r\n\r\n" + chunks}) {
+    HttpClient to = client();
+    to.send(bytes);
+    const HttpReply reply = to.receive();
+    EXPECT_EQ(reply.status, 400) << bytes << reply.body;
+    EXPECT_EQ(reply.fields.at("connection"), "close") << bytes;
+  }
+}
+
+TEST_F(PlainWeb, HeadOfAStreamHasNoBody) {
+  const int64_t id = submit();
+  served_.executor().wait_for_starts(1);
+  HttpClient to = client();
+  to.send(absl::StrCat("HEAD /api/v1/Tuner/WatchJob?jobId=", id, " HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  std::string seen;
+  for (std::string more = "-"; !more.empty();) seen += more = to.receive_some();
+  EXPECT_THAT(seen, HasSubstr("200 OK"));
+  EXPECT_THAT(seen, testing::EndsWith("\r\n\r\n"));
+}
+
+// A handler that wants the whole body.
+class TakesBodies : public web::Handler {
+ public:
+  web::asio::awaitable<void> serve(web::Exchange& exchange) override {
+    const absl::StatusOr<std::string> body = co_await web::whole_body(exchange, 1 << 20);
+    const absl::Status status = body.status();
+    co_await web::answer_error(exchange, status, status.ok() ? 200 : 0);
+  }
+};
+
+TEST(SlowBodies, SingleBytesHoldAConnectionNoLongerThanNone) {
+  TakesBodies handler;
+  const auto listener = *web::Listener::start(
+      {.listen = {.host = "127.0.0.1"}, .session = {.body_gap = absl::Milliseconds(300)}}, handler);
+  HttpClient to(listener->endpoint());
+  to.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+  int sent = 0;  // 600 take a hundred times the gap
+  while (sent < 600 && to.send("x")) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ++sent;
+  }
+  EXPECT_LT(sent, 600);
+  HttpClient other(listener->endpoint());
+  EXPECT_EQ(other.post("/", std::string(1000000, 'x')).status, 200);
 }
 
 TEST_F(PlainWeb, AModelMustFitAndSayItsSize) {

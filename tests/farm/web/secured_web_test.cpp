@@ -121,10 +121,13 @@ TEST_F(SecuredWeb, NoTokenOrOneThatIsNotGoodIsRefused) {
   EXPECT_EQ(client().get("/api/v1/openapi.json").status, 200);
 }
 
-TEST_F(SecuredWeb, WhoeverTriesTokensIsSoonRefusedUnheard) {
+// As behind a proxy, or where somebody left a page open with a token that has ended.
+TEST_F(SecuredWeb, AGoodTokenIsHeardWhateverElseComesFromItsAddress) {
+  const std::string good = *issue(admin_, "viewer", "vic");
   int exhausted = 0;
   for (int i = 0; i < 80; ++i) exhausted += status_of("tft-" + std::to_string(i)) == 429;
   EXPECT_GT(exhausted, 5);
+  EXPECT_EQ(status_of(good), 200);
 }
 
 TEST_F(SecuredWeb, SessionSaysWhoTheCallerIs) {

@@ -18,13 +18,11 @@ absl::Status no_token(const char* truth) {
 
 absl::StatusOr<WebCaller> Gate::identify(const RequestHead& head) {
   if (!tokens_) return WebCaller{};
-  if (absl::Duration left = failures_.wait_of(head.address); left > absl::ZeroDuration()) {
+  // A good token is heard whatever comes from its address: others may share that, behind a proxy.
+  const auto refused = [&](absl::Status why) {
+    if (failures_.take(head.address) == absl::ZeroDuration()) return why;
     return absl::ResourceExhaustedError(
         "too many calls without a good token came from this address: wait a while");
-  }
-  const auto refused = [&](absl::Status why) {
-    failures_.take(head.address);
-    return why;
   };
   const std::string field(head.field("authorization"));
   if (field.empty()) return refused(no_token("this tuner needs a token"));

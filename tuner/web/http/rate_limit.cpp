@@ -27,11 +27,6 @@ absl::Duration RateLimit::take(const std::string& caller) {
   return wait;
 }
 
-absl::Duration RateLimit::wait_of(const std::string& caller) {
-  const std::scoped_lock lock(mutex_);
-  return wait_of(filled(caller));
-}
-
 // Whoever is not known has a full bucket. Where nobody's is full, all are forgotten: so many callers at once are an attack
 // from many addresses, and the connections have their own bound.
 void RateLimit::forget_full(rpc::Instant now) {

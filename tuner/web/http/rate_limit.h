@@ -25,8 +25,6 @@ class RateLimit {
 
   // Zero: the caller may call now. Else how long it has to wait.
   absl::Duration take(const std::string& caller);
-  // The same, without calling.
-  absl::Duration wait_of(const std::string& caller);
 
  private:
   struct Bucket {

@@ -27,6 +27,8 @@ using Parser = http::request_parser<http::buffer_body>;
 constexpr size_t kReadAtOnce = 16 << 10;
 // A body that nobody wanted is read to its end if that is near, so that the connection can go on.
 constexpr uint64_t kMostSkippedBytes = 64 << 10;
+// Of a body, beyond the gap that it may have: whoever sends single bytes holds a connection no longer.
+constexpr double kLeastBodyBytesPerS = 1024;
 // Of parts that are small, so that each line of a stream is no packet of its own.
 constexpr size_t kMostBufferedBytes = 16 << 10;
 
@@ -55,6 +57,7 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
       patience = limits_.idle;
     }
     on_gone_ = nullptr;
+    events_.waits(true);
     if (!aborted_) co_await transport_->close();
   }
 
@@ -76,16 +79,17 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
   }
 
   asio::awaitable<absl::StatusOr<size_t>> read_body(char* into, size_t most) override {
-    while (!parser_->is_done()) {
-      if (received_.empty()) {
+    for (bool needs_more = false; !parser_->is_done();) {
+      if (needs_more || received_.empty()) {
         const bool welcome = co_await welcome_body();
-        const bool came = welcome && co_await receive(limits_.body_gap);
+        const bool came = welcome && co_await receive_body();
         if (!came) {
           broken_ = true;
           co_return absl::DeadlineExceededError(
               "the body ended before all of it had come, or came too slowly");
         }
       }
+      const size_t before = received_.size();
       auto& body = parser_->get().body();
       body.data = into;
       body.size = most;
@@ -94,13 +98,16 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
       if (!parsed.ok()) co_return parsed;
       const size_t bytes = most - body.size;
       if (bytes > 0) co_return bytes;
+      needs_more = received_.size() == before;  // as of half a chunk's header
     }
     co_return size_t{0};
   }
 
   asio::awaitable<bool> answer(Answer answer) override {
     told(answer.status);
+    events_.waits(true);
     const bool skipped = co_await skip_body();
+    events_.waits(false);
     if (!skipped) keep_alive_ = false;
     const bool with_body = head_.method != "HEAD";
     std::string text = answer_head(answer, {.keep_alive = keep_alive_, .length = answer.body.size()});
@@ -126,7 +133,8 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
         },
         asio::detached);
     const std::string text = answer_head(head, {.keep_alive = false, .chunked = chunked_});
-    co_return co_await write(text);
+    const bool written = co_await write(text);
+    co_return written&& head_.method != "HEAD";  // which wants no more
   }
 
   asio::awaitable<bool> part(std::string_view bytes) override {
@@ -173,6 +181,18 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
     const size_t bytes = co_await transport_->read(received_.data() + before, kReadAtOnce, at_most);
     received_.resize(before + bytes);
     co_return bytes > 0;
+  }
+
+  // What the server itself takes of time does not count.
+  asio::awaitable<bool> receive_body() {
+    const auto began = std::chrono::steady_clock::now();
+    const absl::Duration may_wait =
+        limits_.body_gap + absl::Seconds(body_received_ / kLeastBodyBytesPerS) - body_waited_;
+    const size_t before = received_.size();
+    const bool came = co_await receive(std::clamp(may_wait, absl::ZeroDuration(), limits_.body_gap));
+    body_waited_ += absl::FromChrono(std::chrono::steady_clock::now() - began);
+    body_received_ += static_cast<double>(received_.size() - before);
+    co_return came;
   }
 
   // Gives the parser what has come.
@@ -223,6 +243,8 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
     parser_->body_limit(boost::none);  // each call has its own
     parser_->eager(false);
     answered_ = welcomed_ = chunked_ = false;
+    body_received_ = 0;
+    body_waited_ = absl::ZeroDuration();
     head_ = {};
     events_.waits(true);
     absl::StatusOr<bool> came = co_await read_head(patience);
@@ -267,6 +289,11 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
     if (message.version() != 11 && !is_old_) return malformed("it is of another version");
     keep_alive_ = message.keep_alive();
     head_.method = std::string(message.method_string());
+    // Who takes a body for shorter or longer than a proxy before it lets requests be smuggled in.
+    const auto coding = message.find(http::field::transfer_encoding);
+    if (coding != message.end() &&
+        (is_old_ || !absl::EqualsIgnoreCase(std::string(coding->value()), "chunked")))
+      return malformed("its Transfer-Encoding is not `chunked`");
     const std::string target(message.target());
     if (!target.starts_with('/')) return malformed("its target is not a path");
     const size_t mark = target.find('?');
@@ -292,6 +319,8 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
   std::string received_;  // and not parsed yet
   RequestHead head_;
   std::function<void()> on_gone_;
+  double body_received_ = 0;  // bytes of this request's body, with what frames them
+  absl::Duration body_waited_;
   bool is_old_ = false;  // HTTP/1.0
   bool keep_alive_ = false;
   bool answered_ = false;
