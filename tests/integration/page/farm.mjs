@@ -71,6 +71,29 @@ export class Farm {
     [, this.url] = await this.start("tuner", /dashboard at (http:\S+)/, "tuner", "serve", "--db", this.path("tune.db"), "--tracker", this.tracker, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0");
   }
 
+  /** Tracker and tuner with mutual TLS, without a device; the tuner's commands then take `--tls` of a member. */
+  async startSecured() {
+    const ca = this.path("ca");
+    const admin = join(ca, "admin");
+    this.run("tracker", "ca", "init", "--dir", ca);
+    const [, port] = await this.start("tracker", /listening on \S+:(\d+)/, "tracker", "serve", "--tls", ca, "--listen", "localhost:0", "--state", this.path("tracker.db"));
+    this.tracker = `localhost:${port}`;
+    const joinAs = (name, ...role) => {
+      const token = this.run("tracker", "ca", "token", ...role, "--tls", admin, "--tracker", this.tracker).trim();
+      this.run("tuner", "join", "--tracker", this.tracker, "--token", token, "--tls", this.path(name));
+      return this.path(name);
+    };
+    const tuner = joinAs("tuner.tls", "--role", "tuner", "--host", "localhost");
+    [, this.url] = await this.start("tuner", /dashboard at (https:\S+)/, "tuner", "serve", "--db", this.path("tune.db"), "--tracker", this.tracker, "--listen", "localhost:0", "--tls", tuner, "--http", "localhost:0");
+    this.server = `localhost:${/listening on \S+:(\d+)/.exec(this.log("tuner"))[1]}`;
+    this.ada = joinAs("ada.tls", "--role", "user", "--name", "ada");
+  }
+
+  /** A token of Ada's with that role. */
+  token(role) {
+    return this.run("tuner", "token", "--role", role, "--server", this.server, "--tls", this.ada).trim();
+  }
+
   async stopAll() {
     const faults = [];
     for (const name of ["tuner", "agent", "tracker"]) await this.stop(name).catch((fault) => faults.push(fault));

@@ -140,6 +140,26 @@ test("60 updates a second leave the page time", async () => {
   await view.context().close();
 });
 
+test("a report is the same pages in one file that asks nobody", async () => {
+  const file = farm.path("report.html");
+  farm.run("tuner", "report", "--db", farm.path("tune.db"), "--job", job, "--programs", "1", "-o", file);
+  const view = await browser.page();
+  const asked = [];
+  view.on("request", (request) => asked.push(request.url()));
+  await view.goto(`file://${file}`);
+  await view.getByRole("link", { name: `Job ${job}`, exact: true }).first().click();
+  await view.locator("canvas").first().waitFor();
+  await view.getByRole("link", { name: "Network graph" }).click();
+  await view.locator(".graph .call").first().waitFor();
+  await view.goBack();
+  await view.locator("td a").first().click();
+  await view.getByRole("button", { name: "Compare default and best" }).click();
+  await view.getByText(/lines differ|are the same/).waitFor();
+  assert.deepEqual(await seriousFaults(view), []);
+  assert.deepEqual(asked.filter((url) => !url.startsWith(`file://${file}`)), []);
+  await view.context().close();
+});
+
 test("nothing broke the content policy or asked another host", () => {
   const own = new URL(farm.url).host;
   assert.deepEqual(browser.faults.filter((fault) => !/Failed to load resource/.test(fault)), []);

@@ -10,4 +10,4 @@ command -v node >/dev/null || skip "there is no node.js 20 or later"
 [ -d node_modules/playwright-core ] || skip "playwright is missing: deploy/build_page.sh --check"
 grep -q 'id="app"' <(strings -n 8 "$programs/tuner") || skip "tuner has no dashboard: deploy/build_page.sh, then build it again"
 export CHROMIUM PROGRAMS=$programs
-exec node --test --test-concurrency=1 --test-reporter=spec page_test.mjs
+exec node --test --test-concurrency=1 --test-reporter=spec page_test.mjs secured_test.mjs

@@ -96,9 +96,11 @@ function Summary(props: { of: Result }) {
   );
 }
 
+const binding: Column<Compared> = { head: "Binding", cell: (row) => <span class="clip mono" title={(row.left ?? row.right)!.problem.binding}>{(row.left ?? row.right)!.problem.binding}</span> };
+
 const columns = (of: Result): Column<Compared>[] => [
   { head: "Kernel", cell: (row) => (of.ids.get(row.key) ? <a href={kernelLink(of.ids.get(row.key)!)}>{row.label}</a> : row.label) },
-  { head: "Binding", cell: (row) => <span class="clip mono" title={(row.left ?? row.right)!.problem.binding}>{(row.left ?? row.right)!.problem.binding}</span> },
+  ...(of.rows.some((row) => (row.left ?? row.right)!.problem.binding) ? [binding] : []),
   { head: "Target", cell: (row) => <span class="clip mono">{(row.left ?? row.right)!.problem.target}</span> },
   { head: of.left, right: true, cell: (row) => (row.left ? <span title={row.left.schedule}>{time(row.left.ns)} <span class="muted small">±{bounds(row.left)}</span></span> : "–") },
   { head: of.right, right: true, cell: (row) => (row.right ? <span title={row.right.schedule}>{time(row.right.ns)} <span class="muted small">±{bounds(row.right)}</span></span> : "–") },

@@ -51,5 +51,6 @@ export function whyItWaits(request: WaitingRequest, devices: readonly Device[]):
   }
   const free = counts.get("free") ?? 0;
   const told = [...counts].map(([word, of]) => `${of} ${word}`).join(", ");
-  return free > 0 ? `${told}: it needs more than these offer, its quota is used, or its turn is next` : `of ${fitting.length === 1 ? "1 device" : `${fitting.length} devices`}: ${told}`;
+  if (fitting.length === 1 && free === 0) return `the only device with this key is ${told.slice(2)}`;
+  return free > 0 ? `${told}: it needs more than these offer, its quota is used, or its turn is next` : `of ${fitting.length} devices: ${told}`;
 }

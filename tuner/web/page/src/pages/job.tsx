@@ -178,7 +178,7 @@ export function JobPage(props: { id: string }) {
         <Stat name="Faster than untuned" note={before > 0 && best > 0 ? `saves ${percent(1 - best / before)}` : undefined}>{speedup(before, best)}</Stat>
         <Stat
           name="Trials"
-          note={progress ? `${digits(progress.trialsPerSecond)}/s now, ${count(progress.failures)} failed` : undefined}
+          note={progress && [now && !isFinal(now.state) && `${digits(progress.trialsPerSecond)}/s now`, `${count(progress.failures)} failed`].filter(Boolean).join(", ")}
         >
           {count(trials)}
         </Stat>
@@ -190,7 +190,7 @@ export function JobPage(props: { id: string }) {
             {isFinal(now.state) ? duration(progress?.elapsedS ?? Math.max(0, secondsOf(now.finishedUnixNs) - secondsOf(now.startedUnixNs))) : progress?.remainingS === undefined ? "–" : duration(progress.remainingS)}
           </Stat>
         )}
-        {progress && <Stat name="Devices busy" note={`${count(progress.slots)} ${progress.slots === 1 ? "slot" : "slots"} measuring`}>{percent(progress.deviceBusyShare)}</Stat>}
+        {progress && <Stat name="Devices busy" note={now && isFinal(now.state) ? "inside timed samples" : `${count(progress.slots)} ${progress.slots === 1 ? "slot" : "slots"} measuring`}>{percent(progress.deviceBusyShare)}</Stat>}
       </Stats>
       {!value ? <Loading what="curves" /> : (
         <>

@@ -40,7 +40,16 @@ const columns = (again: () => void): Column<JobUpdate>[] => [
     head: "Job",
     cell: (job) => <a href={jobLink(job.jobId)}>{job.spec?.modelName || "unnamed"} <span class="muted num">#{job.jobId}</span></a>,
   },
-  { head: "State", cell: (job) => <JobPill job={job} /> },
+  {
+    head: "State",
+    wide: true,
+    cell: (job) => (
+      <span>
+        <JobPill job={job} />
+        {job.detail && job.state !== "JOB_STATE_DONE" && <span class="block muted small detail">{job.detail}</span>}
+      </span>
+    ),
+  },
   { head: "Owner", cell: (job) => job.submitter || <span class="muted">not known</span> },
   { head: "Device key", cell: (job) => <span class="clip">{job.spec?.deviceKey || "this machine"}</span> },
   { head: "Progress", cell: (job) => <Progress job={job} /> },

@@ -52,7 +52,7 @@ export function KernelPage(props: { id: string }) {
         <Stat name="GFLOP/s" note={value.peaks && value.peaks.flopsPerS > 0 && row.gflopsPerS > 0 ? `${percent((row.gflopsPerS * 1e9) / value.peaks.flopsPerS)} of the peak` : undefined}>
           {row.gflopsPerS > 0 ? digits(row.gflopsPerS) : "–"}
         </Stat>
-        {row.share > 0 && <Stat name="Share of the network's time" note={`runs ${digits(row.weight)} times in it`}>{percent(row.share)}</Stat>}
+        {row.share > 0 && <Stat name="Share of the network's time" note={row.weight === 1 ? "runs once in it" : `runs ${digits(row.weight)} times in it`}>{percent(row.share)}</Stat>}
         <Stat name="Trials" note={`${count(value.outcomes.ok ?? 0)} ok`}>{count(row.trials)}</Stat>
         {best && (
           <Stat name="Error of the best's answers" note="against the reference, relative">{errorOf(best)}</Stat>
