@@ -297,6 +297,12 @@ absl::Status CallGuard::admit(std::string_view method, const Identity& caller) c
   return status;
 }
 
+void CallGuard::note_refusal(std::string_view method, const absl::Status& why) const {
+  if (!audit_) return;
+  audit_->record_denial(
+      {.who = name_of(std::nullopt), .method = short_name(method), .outcome = code_and_message(why)});
+}
+
 void CallGuard::set_revoked(std::set<std::string> serials) {
   {
     const std::scoped_lock lock(mutex_);

@@ -51,6 +51,9 @@ class CallGuard {
   // The same for whoever has shown an identity otherwise, as by a token; the audit log is told of a refusal.
   absl::Status admit(std::string_view method, const Identity& caller) const;
 
+  // Tells the audit log of a call that nobody known has made.
+  void note_refusal(std::string_view method, const absl::Status& why) const;
+
   // gRPC's two hooks. The first refuses calls before any handler hears of them; the second knows the calls
   // under way, and writes the audit log.
   std::shared_ptr<grpc::AuthMetadataProcessor> processor();

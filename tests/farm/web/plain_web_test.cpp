@@ -89,6 +89,7 @@ TEST_F(PlainWeb, ErrorsHaveTheirStatusCodeAndMessage) {
   expect(to.post("/api/v1/Tuner/CancelJob", std::string((1 << 20) + 1, ' ')), 413, "RESOURCE_EXHAUSTED");
   to = client();
   expect(to.get("/api/v1/Tuner/CancelJob?jobId=9"), 405, "UNIMPLEMENTED");
+  expect(to.post("/api/v1/session", "{}"), 405, "UNIMPLEMENTED");
   expect(to.get("/api/v1/Tuner/Nothing"), 404, "NOT_FOUND");
   expect(to.get("/api/v1/Members/ListTokens"), 404, "NOT_FOUND");
   expect(to.get("/api/v1/Operators/ListDevices"), 503, "UNAVAILABLE");

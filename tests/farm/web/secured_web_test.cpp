@@ -119,6 +119,8 @@ TEST_F(SecuredWeb, NoTokenOrOneThatIsNotGoodIsRefused) {
   EXPECT_EQ(client().get("/api/v1/session?token=" + good).status, 401) << "a URL is no place for it";
   EXPECT_EQ(client().get("/").status, 200) << "the page itself is for everybody";
   EXPECT_EQ(client().get("/api/v1/openapi.json").status, 200);
+  served_ = nullptr;  // all of the audit log is written
+  EXPECT_THAT(*read_file(dir_.path() + "/served.db.audit.jsonl.denied"), HasSubstr("\"who\":\"nobody\""));
 }
 
 // As behind a proxy, or where somebody left a page open with a token that has ended.

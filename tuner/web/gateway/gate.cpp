@@ -37,6 +37,10 @@ absl::Status Gate::admit(const WebCaller& caller, std::string_view method) const
   return guard_ ? guard_->admit(method, caller.token->identity) : absl::OkStatus();
 }
 
+void Gate::note_refusal(std::string_view method, const absl::Status& why) const {
+  if (guard_) guard_->note_refusal(method, why);
+}
+
 bool Gate::is_good(const WebCaller& caller) const {
   return !tokens_ || tokens_->is_good(*caller.token);
 }

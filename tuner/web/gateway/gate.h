@@ -31,6 +31,8 @@ class Gate {
   absl::StatusOr<WebCaller> identify(const RequestHead& head);
   // OK if the caller may call the method; of a secured tuner as CallGuard::admit says.
   absl::Status admit(const WebCaller& caller, std::string_view method) const;
+  // For the audit log: that nobody known has called the method.
+  void note_refusal(std::string_view method, const absl::Status& why) const;
   // Whether a call under way may go on.
   bool is_good(const WebCaller& caller) const;
   // How long this caller has to wait until it may call, by its token or address; zero: no longer.

@@ -88,6 +88,7 @@ asio::awaitable<void> Gateway::serve_api(Exchange& exchange) {
   absl::Status admitted = caller.status();
   if (admitted.ok() && route) admitted = gate_.admit(*caller, route->method);
   if (!admitted.ok()) {
+    if (route && !caller.ok()) gate_.note_refusal(route->method, admitted);
     co_await answer_error(exchange, admitted);
     co_return;
   }
