@@ -97,6 +97,11 @@ export function App() {
         </div>
       </header>
       <main ref={main} tabIndex={-1}><Page /></main>
+      {!report && (
+        <footer class="muted small">
+          Tunefarm {session.value?.version} · <a href="api/">HTTP API</a> · <a href="licenses.md">Licenses</a>
+        </footer>
+      )}
     </>
   );
 }
