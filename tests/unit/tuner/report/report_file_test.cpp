@@ -99,6 +99,7 @@ TEST_F(ReportFileTest, HasTheNetworkThatWasKept) {
   EXPECT_EQ(answer["calls"][0]["bestNs"], 50.0);
   EXPECT_NEAR(answer["calls"][0]["share"].get<double>(), 50.0 / 110, 1e-9);
   EXPECT_EQ(answer["calls"][0]["isUntuned"], false);
+  EXPECT_EQ(answer["calls"][0]["trials"], 2);
   EXPECT_EQ(answer["calls"][1]["bestNs"], 0.0);
   EXPECT_EQ(answer["calls"][1]["inputs"], json({0}));  // itself and those that follow, it cannot read
   EXPECT_EQ(answer["calls"][1]["label"], "non?zero");
