@@ -266,10 +266,17 @@ TEST_F(PlainWeb, AThousandSlowCallersStopNeitherHttpNorTheTuner) {
   const std::string partly = "GET /api/v1/Tuner/ListJobs HTTP/1.1\r\nHost: loc";
   const std::string watch =
       absl::StrCat("GET /api/v1/Tuner/WatchJob?jobId=", id, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const std::string half_a_body =
+      "POST /api/v1/Tuner/ListJobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 1000\r\n\r\n{";
+  const std::string half_a_model = absl::StrCat(
+      "POST ", submit_target(kSpec), "&submitter=eve HTTP/1.1\r\nHost: localhost\r\nContent-Type: ",
+      "application/octet-stream\r\nContent-Length: 100000\r\n\r\nmod");
   std::vector<std::unique_ptr<HttpClient>> slow;
   for (int i = 0; i < 1000; ++i) {
     slow.push_back(std::make_unique<HttpClient>(served_.web().endpoint()));
-    slow.back()->send(i % 5 == 0 ? watch : i % 5 == 1 ? "" : partly);  // and none of them reads
+    const std::string_view sent[] = {watch, "", partly, half_a_body, half_a_model};
+    slow.back()->send(sent[i % 5]);  // and none of them reads
   }
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) {

@@ -33,6 +33,12 @@ std::string content_type(const RequestHead& head) {
   return std::string(absl::StripAsciiWhitespace(field.substr(0, field.find(';'))));
 }
 
+// Of a request that is refused before it is a call.
+int request_status(const RequestHead& head, const absl::Status& why) {
+  if (absl::IsResourceExhausted(why)) return 413;
+  return head.method == "POST" && content_type(head) != "application/json" ? 415 : 0;
+}
+
 asio::awaitable<void> refuse_method(Exchange& exchange, std::string allowed) {
   const std::string body = error_json(absl::UnimplementedError(absl::StrCat(
       printable(exchange.head().path), " takes ", allowed, ", not ", printable(exchange.head().method))));
@@ -133,34 +139,36 @@ asio::awaitable<void> Gateway::serve_described(Exchange& exchange) {
   co_await exchange.answer(std::move(answer));
 }
 
+// A place is taken once the request is there: whoever sends it slowly takes none. An upload has one of its own kind
+// while it comes.
 asio::awaitable<void> Gateway::serve_call(Exchange& exchange, const Route& route, const WebCaller& caller) {
-  const absl::Cleanup leave = [this, &route] { --(route.answers_parts ? streams_ : calls_); };
-  const int most = route.answers_parts ? options_.most_streams : options_.most_calls;
-  if (++(route.answers_parts ? streams_ : calls_) > most) {
-    const std::string message =
-        absl::StrCat("this tuner serves at most ", most, route.answers_parts ? " streams" : " calls",
-                     " of HTTP at once: close others, or try again later");
+  std::string request;
+  if (!route.takes_model) {
+    absl::StatusOr<std::string> read = co_await request_of(exchange, route);
+    if (!read.ok()) {
+      co_await answer_error(exchange, read.status(), request_status(exchange.head(), read.status()));
+      co_return;
+    }
+    request = *std::move(read);
+  }
+  std::atomic<int>& under_way = route.takes_model ? uploads_ : route.answers_parts ? streams_ : calls_;
+  const int most = route.takes_model     ? options_.most_uploads
+                   : route.answers_parts ? options_.most_streams
+                                         : options_.most_calls;
+  const absl::Cleanup leave = [&under_way] { --under_way; };
+  if (++under_way > most) {
+    const std::string message = absl::StrCat("this tuner serves at most ", most,
+                                             route.takes_model     ? " uploads"
+                                             : route.answers_parts ? " streams"
+                                                                   : " calls",
+                                             " of HTTP at once: close others, or try again later");
     co_await answer_error(exchange, absl::ResourceExhaustedError(message));
-    co_return;
-  }
-  if (route.takes_model) {
+  } else if (route.takes_model) {
     co_await submit(exchange, route, caller);
-    co_return;
-  }
-  if (exchange.head().method == "POST" && content_type(exchange.head()) != "application/json") {
-    const absl::Status needed =
-        absl::InvalidArgumentError("this call needs the field `Content-Type: application/json`");
-    co_await answer_error(exchange, needed, 415);
-    co_return;
-  }
-  absl::StatusOr<std::string> request = co_await request_of(exchange, route);
-  if (!request.ok()) {
-    const int status = absl::IsResourceExhausted(request.status()) ? 413 : 0;
-    co_await answer_error(exchange, request.status(), status);
   } else if (route.answers_parts) {
-    co_await answer_parts(exchange, route, caller, *std::move(request));
+    co_await answer_parts(exchange, route, caller, std::move(request));
   } else {
-    co_await answer_message(exchange, route, caller, *std::move(request));
+    co_await answer_message(exchange, route, caller, std::move(request));
   }
 }
 
@@ -174,6 +182,8 @@ asio::awaitable<absl::StatusOr<std::string>> Gateway::request_of(Exchange& excha
     if (!made.ok()) co_return made.status();
     json = *std::move(made);
   } else {
+    if (content_type(head) != "application/json")
+      co_return absl::InvalidArgumentError("this call needs the field `Content-Type: application/json`");
     absl::StatusOr<std::string> body = co_await whole_body(exchange, options_.most_json_bytes);
     if (!body.ok()) co_return body.status();
     json = *std::move(body);

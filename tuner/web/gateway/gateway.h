@@ -32,6 +32,7 @@ struct GatewayOptions {
   size_t most_json_bytes = 1 << 20;
   int most_calls = 128;  // at once, without streams
   int most_streams = 128;
+  int most_uploads = 32;
   absl::Duration call_timeout = absl::Minutes(1);
   absl::Duration heartbeat = absl::Seconds(15);  // of event streams without news
 };
@@ -63,6 +64,7 @@ class Gateway final : public Handler {
   Gate gate_;
   std::atomic<int> calls_ = 0;
   std::atomic<int> streams_ = 0;
+  std::atomic<int> uploads_ = 0;
 };
 
 }  // namespace tf::web

@@ -26,10 +26,10 @@ class Connections {
   explicit Connections(ConnectionLimits limits, const rpc::Clock& clock = rpc::real_clock())
       : limits_(limits), clock_(clock) {}
 
-  // Nothing: too many. Where all places are taken, the connection goes that has waited longest for a request:
+  // Nothing: too many. Where all places are taken, the connection goes that has waited longest for its peer:
   // whoever only holds connections open keeps nobody out. `abort` ends the connection; it must only post.
   std::optional<Id> enter(const std::string& address, bool is_loopback, std::function<void()> abort);
-  // It waits for a request, or does no longer.
+  // It waits for its peer, or does no longer.
   void set_waiting(Id id, bool waits);
   void leave(Id id);
   size_t count() const;

@@ -170,7 +170,9 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
   }
 
   asio::awaitable<bool> write(std::string_view bytes) {
+    events_.waits(true);
     const bool written = co_await transport_->write(bytes, limits_.write_stall);
+    events_.waits(false);
     if (!written) broken_ = true;
     co_return written;
   }
@@ -189,7 +191,9 @@ class HttpSession final : public Session, public Exchange, public std::enable_sh
     const absl::Duration may_wait =
         limits_.body_gap + absl::Seconds(body_received_ / kLeastBodyBytesPerS) - body_waited_;
     const size_t before = received_.size();
+    events_.waits(true);
     const bool came = co_await receive(std::clamp(may_wait, absl::ZeroDuration(), limits_.body_gap));
+    events_.waits(false);
     body_waited_ += absl::FromChrono(std::chrono::steady_clock::now() - began);
     body_received_ += static_cast<double>(received_.size() - before);
     co_return came;

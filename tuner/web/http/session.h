@@ -31,7 +31,8 @@ struct Ends {
 
 // Called on the session's executor.
 struct SessionEvents {
-  // Whether it waits for a request. Such a session may be ended for another.
+  // Whether it waits for its peer: for a request, more of a body, or that an answer is taken. Such a session may
+  // be ended for another.
   std::function<void(bool)> waits;
   std::function<void(int)> answered;  // with this status
 };
