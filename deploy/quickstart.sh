@@ -150,13 +150,19 @@ catch_signals
 step "before and after, on CPU $last_cpu"
 for round in 1 2 3 4 5; do  # in turns, so that what else the machine does meets both
   for model in before after; do
-    taskset -c "$last_cpu" "$bin/compiler" bench "$out/$model" --runs 20 --profile --json >"$out/bench.$model.$round.json"
+    taskset -c "$last_cpu" "$bin/compiler" bench "$out/$model" --runs 20 --profile --json \
+      >"$out/bench.$model.$round.json" 2>"$out/bench.$model.$round.log" || { cat "$out/bench.$model.$round.log" >&2; exit 1; }
   done
 done
 python3 deploy/quickstart_table.py "$out"
+cat "$out"/bench.*.log | grep -v 'the machine was busy' >&2 || true
+busy=$(cat "$out"/bench.*.log | grep -c 'the machine was busy' || true)
+[ "$busy" = 0 ] ||
+  echo "the machine was busy in $busy of 10 benchmarks: compare the fastest runs, or repeat when it is idle" >&2
 cat >&2 <<END
 
 $out/after/model.so and model.h are the tuned network; $out/tune.db what was learned. To look further:
   $bin/tuner best --db $out/tune.db
+  $bin/tuner report --db $out/tune.db -o $out/report.html    # a page for a browser, where npm built the dashboard
   $bin/compiler bench $out/after --profile
 END

@@ -278,9 +278,11 @@ absl::StatusOr<int> run(const BenchArguments& arguments) {
   warn_of_busy_machine(samples_ms);
   const Profile profile = arguments.profile ? profile_of(*model, arguments.threads) : Profile{};
   arguments.json ? print_json(samples_ms, profile) : print(samples_ms, profile);
-  if (!arguments.svg.empty())
+  if (!arguments.svg.empty()) {
     TF_RETURN_IF_ERROR(
         write_output(arguments.svg, profile_svg(profile, arguments.folders[0], arguments.threads)));
+    std::fprintf(stderr, "wrote %s\n", arguments.svg.c_str());
+  }
   return kExitOk;
 }
 

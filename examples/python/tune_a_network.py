@@ -24,7 +24,7 @@ print(tuned.network["why"])
 # %%
 model = tuned.compile()
 for task in model.report["tasks"]:
-    print(f"{task['label']}: {'tuned' if task.get('record') else 'untuned'}")
+    print(f"{task['label']}: {'tuned' if task['hit'] and not task['untuned'] else 'untuned'}")
 
 # %% [markdown]
 # Records are rows: `pandas.DataFrame(tf.records("tune.db"))`. Here, without pandas, the fastest and slowest candidate of each
@@ -35,4 +35,4 @@ times = {}
 for row in tf.records("tune.db", only_ok=True):
     times.setdefault(row["op"], []).append(row["median_ns"])
 for op, all_ns in times.items():
-    print(f"{op}: {len(all_ns)} candidates, {min(all_ns) / 1e3:.1f} to {max(all_ns) / 1e3:.1f} us")
+    print(f"{op}: {len(all_ns)} candidates, {min(all_ns):.0f} to {max(all_ns):.0f} ns")

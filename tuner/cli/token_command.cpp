@@ -159,7 +159,7 @@ void add_token_command(CLI::App& app, Invocation& invocation) {
           ->check(CLI::IsMember({"viewer", "user", "device-owner", "build", "admin"}));
   CLI::Option* name = command->add_option("--name", arguments->name,
                                           "Name of the caller; only an admin may give another's [your own]");
-  CLI::Option* hours = command->add_option("--hours", arguments->hours, "Hours until it expires, 1 to 168")
+  CLI::Option* hours = command->add_option("--hours", arguments->hours, "Hours until it expires")
                            ->check(CLI::Range(1u, 168u))
                            ->capture_default_str();
   CLI::Option* list = command->add_flag("--list", arguments->list,

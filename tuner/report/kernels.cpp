@@ -35,7 +35,10 @@ KernelFacts facts_of(const database::Workload& workload, const tensor::KernelKey
   facts.flops = tensor::count_flops(*bound);
   facts.bytes = tensor::count_bytes(*bound);
   facts.shape = shape_of(*bound);
-  if (!facts.shape.empty()) facts.label = absl::StrReplaceAll(facts.label, {{" " + facts.shape, ""}});
+  if (const size_t end = facts.label.find(" " + facts.shape); end != std::string::npos) {
+    facts.shape = facts.label.substr(end + 1);  // with what tells it from namesakes
+    facts.label.resize(end);
+  }
   facts.bound = *std::move(bound);
   return facts;
 }

@@ -18,10 +18,10 @@
 namespace tf::report {
 
 struct KernelFacts {
-  std::string label;                      // without its shape: "conv2d+bias+relu"
-  std::string shape;                      // of the outputs, "1x64x56x56"; of several, joined by commas
-  std::string workload;                   // canonical text
-  double flops = 0, bytes = 0;            // of one run; bytes: every input and output once
+  std::string label;            // without its shape: "conv2d+bias+relu"
+  std::string shape;            // of the outputs, and what tells it apart: "1x64x55x55 by 64x16x3x3"
+  std::string workload;         // canonical text
+  double flops = 0, bytes = 0;  // of one run; bytes: every input and output once
   std::optional<tensor::Workload> bound;  // nothing: the text cannot be read
 };
 

@@ -5,7 +5,7 @@
     scores = model(image)
 """
 
-from ._core import Error, IllegalStep
+from ._core import Error, IllegalStep, __version__
 from .dtypes import dtype_name, numpy_dtype
 from .expressions import Expr, Reduction, Tensor, compute, constant, placeholder, reduce_axis
 from .farm import Farm, Job

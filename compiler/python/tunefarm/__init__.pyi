@@ -16,6 +16,8 @@ _Stage = Union[str, "Tensor"]
 _Number = Union[bool, int, float]
 _Value = Union["Expr", _Number]
 
+__version__: str
+
 class Error(RuntimeError): ...
 class IllegalStep(ValueError): ...
 

@@ -3,6 +3,8 @@ from typing import Any, Optional, Sequence
 
 import numpy as np
 
+__version__: str
+
 class Error(RuntimeError): ...
 class IllegalStep(ValueError): ...
 

@@ -38,7 +38,9 @@ class Tuned:
         return models.compile(self._model, self.target, self.db, **{**self._options, **options})
 
     def __repr__(self):
-        gain = f", {self.speedup:.3g} times as fast" if self.speedup else ""
+        gain = ""
+        if self.speedup:
+            gain = ", builds stay untuned" if self.speedup == 1 else f", {self.speedup:.3g} times as fast"
         return f"<Tuned {self.trials} trials in {self.elapsed_s:.0f} s{gain}>"
 
 

@@ -29,9 +29,11 @@ class Pip(TestInFolder):
         run(sys.executable, "-m", "venv", "--system-site-packages", "env")
         python = self.folder / "env" / "bin" / "python"
         run(python, "-m", "pip", "install", "--no-index", "--no-build-isolation", "--no-deps", _SOURCE)
-        printed = run(python, "-c", "import tunefarm as tf; print(tf.__file__); print(tf.compile(tf.zoo('mlp', 'mlp.onnx')))")
+        printed = run(python, "-c", "import tunefarm as tf; print(tf.__file__, tf.__version__); print(tf.compile(tf.zoo('mlp', 'mlp.onnx')))")
         self.assertIn(str(self.folder), printed)
         self.assertIn("f32[1, 784]", printed)
+        version = run(_BUILD / "bin" / "compiler", "--version").split()[1]
+        self.assertIn(f"/__init__.py {version}\n", printed)
         files = run(python, "-m", "pip", "show", "--files", "tunefarm")
         self.assertIn("tunefarm/py.typed", files)
         self.assertIn("tunefarm/_core.pyi", files)

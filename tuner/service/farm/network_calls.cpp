@@ -93,8 +93,12 @@ class CallLister {
     out.set_shape(absl::StrJoin(program.graph.shape(call.node), "x"));
     if (const int task = call.task(); task >= 0) {
       out.set_kernel_id(id_of(static_cast<size_t>(task)));
-      out.set_label(absl::StrReplaceAll(printable(tasks_[static_cast<size_t>(task)].label),
-                                        {{absl::StrCat(" ", out.shape()), ""}}));
+      std::string label = printable(tasks_[static_cast<size_t>(task)].label);
+      if (const size_t end = label.find(absl::StrCat(" ", out.shape())); end != std::string::npos) {
+        out.set_shape(label.substr(end + 1));  // with what tells it from namesakes
+        label.resize(end);
+      }
+      out.set_label(label);
     } else if (const auto* host = std::get_if<graph::HostCall>(&call.what)) {
       out.set_label(host->function);
     } else {

@@ -125,6 +125,20 @@ TEST_F(KernelReportTest, AKernelThatOnlyFailedHasNoBest) {
   EXPECT_EQ(report->row().gflops_per_s(), 0);
 }
 
+TEST_F(KernelReportTest, WhatTellsAKernelFromNamesakesStaysWithItsShape) {
+  database::Workload namesake = workload(8);
+  namesake.text += "\n";  // another key
+  namesake.op = "square 8 of 8 by 16";
+  ASSERT_TRUE(store_->add_workload(namesake).ok());
+  database::Measurement m = measured(8, 1, 100, 1, 0);
+  m.problem.workload = namesake.key();
+  insert(m);
+  const auto report = report_.describe_kernel(of_kernel<pb::DescribeKernelRequest>(kernel_id(m.problem)));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->row().label(), "square");
+  EXPECT_EQ(report->row().shape(), "8 of 8 by 16");
+}
+
 TEST_F(KernelReportTest, AWorkloadOfAnotherProgramIsListedByItsName) {
   const database::Workload made_up{.text = "made up", .op = "made\x1b up", .flops = 1};
   ASSERT_TRUE(store_->add_workload(made_up).ok());
