@@ -83,13 +83,13 @@ absl::StatusOr<int> serve(const ServeArguments& arguments) {
   TF_RETURN_IF_ERROR(
       rpc::require_role(credentials, rpc::Role::kTuner, "`tuner serve` leases devices as a tuner"));
   TF_RETURN_IF_ERROR(rpc::require_protection(tracker, "--tracker", credentials));
-  std::vector<rpc::Endpoint> ports = {listen};
   if (!config.http().empty()) {
-    TF_ASSIGN_OR_RETURN(ports.emplace_back(), rpc::parse_endpoint(config.http()));
-    TF_RETURN_IF_ERROR(rpc::require_protection(ports.back(), "--http", credentials));
+    TF_ASSIGN_OR_RETURN(const rpc::Endpoint http, rpc::parse_endpoint(config.http()));
+    TF_RETURN_IF_ERROR(rpc::require_protection(http, "--http", credentials));
+    TF_RETURN_IF_ERROR(rpc::check_bindable(http, "--http"));
     TF_RETURN_IF_ERROR(make_room_for_files(kFilesOfHttp));
   }
-  TF_RETURN_IF_ERROR(rpc::check_ports(ports, config.metrics()));
+  TF_RETURN_IF_ERROR(rpc::check_ports({listen}, config.metrics()));
   if (config.builders() == 0) config.set_builders(static_cast<uint32_t>(std::max(1, tf_usable_cpus() - 1)));
   const int builders = static_cast<int>(config.builders());
   TF_ASSIGN_OR_RETURN(auto builder, driver::BuildPool::create({.workers = builders}));
