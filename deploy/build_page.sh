@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the dashboard of `tuner serve --http` and the page of `tuner report` into build/page; CMake embeds what is there in
-# `tuner`. Needs npm and node.js 20.19 or later, protoc, and once the network. Safe to run again: it does nothing if nothing changed.
+# `tuner`. Needs npm and node.js 18 or later, protoc, and once the network. Safe to run again: it does nothing if nothing changed.
 #   deploy/build_page.sh [--check]
 #     --check   also runs the page's unit tests, and installs what its tests in Chromium need
 set -euo pipefail
@@ -17,9 +17,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 page=tuner/web/page
 
 fail() { echo "build_page.sh: $1" >&2 && exit 1; }
-command -v npm >/dev/null || fail "needs npm, for the dashboard: install node.js 20.19 or later with it (nodejs.org)"
-node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
-  fail "needs node.js 20.19 or later, and this is $(node --version); the dashboard is left out"
+command -v npm >/dev/null || fail "needs npm, for the dashboard: apt-get install nodejs npm"
+[ "$(node -p 'parseInt(process.versions.node)')" -ge 18 ] || fail "needs node.js 18 or later, and this is $(node --version)"
 command -v protoc >/dev/null || fail "needs protoc (Debian: apt-get install protobuf-compiler)"
 
 # What the build reads, and the build itself.

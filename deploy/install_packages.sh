@@ -26,8 +26,7 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev sqlite3 python3-pip python3-setuptools python3-venv python3-wheel
   pocl-opencl-icd ocl-icd-libopencl1
 )
-# For the dashboard and for ONNX Runtime, the oracle of tests. The dashboard needs a newer node.js than Debian's
-# (deploy/build_page.sh).
+# For the dashboard and for ONNX Runtime, the oracle of tests; a newer node.js than Debian's will do as well.
 command -v npm >/dev/null || packages+=(nodejs npm)
 usage="usage: $0 [--cross] [--fuzz] [--page-tests] [--boards [aarch64] [armv7]]"
 refuse() {

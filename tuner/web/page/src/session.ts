@@ -30,5 +30,5 @@ export const maySubmit = (): boolean => allowed(submitters);
 export function mayChange(submitter: string): boolean {
   if (!allowed(changers)) return false;
   const { secured, role, name } = session.value!;
-  return !secured || role === "admin" || role === "device-owner" || submitter === "" || submitter === name;
+  return !secured || role === "admin" || role === "device-owner" || submitter === "" || submitter === `${role} ${name}`;
 }

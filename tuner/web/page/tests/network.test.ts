@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isotonic, layOut } from "../src/network/layout";
+import { layoutName } from "../src/pages/layout_name";
 
 const sizes = { width: 100, height: 40, gapX: 10, gapY: 20 };
 
@@ -30,6 +31,10 @@ describe("layOut", () => {
     expect(Math.abs(nodes.at(-1)!.x - nodes[0].x)).toBeLessThan(sizes.width);
   });
   it("takes no nodes", () => expect(layOut([], sizes).nodes).toEqual([]));
+});
+
+describe("layoutName", () => {
+  it("is what people write", () => expect(["0,1,2,3,1:16", "", "1,0", "0,2,3,1"].map(layoutName)).toEqual(["NCHW16c", "-", "BA", "NHWC"]));
 });
 
 describe("isotonic", () => {

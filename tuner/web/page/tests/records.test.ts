@@ -1,8 +1,11 @@
+import { webcrypto } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { fold, pair } from "../src/programs/side_by_side";
 import { compare, meanRatio } from "../src/records/compare";
 import { kernelIdOf } from "../src/records/kernel_id";
-import { BestOfEach, problemKey, readBest } from "../src/records/lines";
+import { BestOfEach, kernelKey, readBest } from "../src/records/lines";
+
+globalThis.crypto ??= webcrypto as Crypto; // node.js 18 has it not by itself
 
 const problem = { workload: "ab".repeat(32), binding: "n=1", in_layouts: "", out_layouts: "", target: "x86_64", threads: 1 };
 const measured = (schedule: string, ns: number, more = {}) =>
@@ -18,12 +21,20 @@ const best = (...lines: string[]) => {
 describe("records in lines", () => {
   it("keep the fastest of each kernel with its operator", () => {
     const found = best(measured("a", 100), measured("b", 80), measured("c", 0, { outcome: "crashed", samples: [] }));
-    expect(found.get(problemKey(problem))).toMatchObject({ label: "conv2d", ns: 80, schedule: "b", measurements: 3 });
+    expect(found.get(kernelKey(problem, "zen"))).toMatchObject({ label: "conv2d", ns: 80, schedule: "b", measurements: 3 });
   });
   it("take a schedule's last measurement, and no time that a later failure refutes", () => {
     expect([...best(measured("a", 50), measured("a", 100)).values()][0].ns).toBe(100);
     expect(best(measured("a", 50), measured("a", 0, { outcome: "wrong_output", samples: [] })).size).toBe(0);
     expect([...best(measured("a", 50), measured("a", 70, { outcome: "stopped_early" })).values()][0].ns).toBe(50);
+  });
+  it("keep classes of devices apart, and what another machine's failure does not refute", () => {
+    const on = (kind: string, fingerprint: string) => ({ device: { class: kind, fingerprint } });
+    const two = best(measured("a", 50, on("desk", "1")), measured("a", 900, on("phone", "2")), measured("b", 10, { ...on("desk", "1"), numerics: ["bf16"] }));
+    expect([...two.values()].map((one) => [one.deviceClass, one.ns])).toEqual([["desk", 50], ["phone", 900]]);
+    const crashed = { outcome: "crashed", samples: [] };
+    expect(best(measured("a", 50, on("desk", "1")), measured("a", 0, { ...on("desk", "2"), ...crashed })).size).toBe(1);
+    expect(best(measured("a", 50, on("desk", "1")), measured("a", 0, { ...on("desk", "1"), ...crashed })).size).toBe(0);
   });
   it("take the bounds that the line tells, and what met others by their match", () => {
     const [one] = best(measured("a", 100, { median_ns: 100, interval_ns: [98, 104] })).values();

@@ -3,7 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { fromBinary, isFieldSet } from "@bufbuild/protobuf";
 import {
   FieldDescriptorProtoSchema,
@@ -12,8 +13,9 @@ import {
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
 
-const root = resolve(import.meta.dirname, "../../../..");
-const out = resolve(import.meta.dirname, "../src/api/messages.ts");
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, "../../../..");
+const out = resolve(here, "../src/api/messages.ts");
 // The page calls these services; messages that none of their calls needs are left out.
 const services = ["Tuner", "Records", "Reports", "Operators"];
 

@@ -9,7 +9,7 @@ import "./network.css";
 
 export type Shown = "after" | "before" | "saved";
 
-const sizes = { width: 190, height: 46, gapX: 18, gapY: 30 };
+const sizes = { width: 200, height: 60, gapX: 18, gapY: 30 };
 const readable = 0.45; // texts are drawn from this scale on
 
 /** Of each call, its part of the whole: of the time, or of what was saved; 0 where that is not known. */
@@ -23,11 +23,20 @@ export function partsOf(calls: readonly NetworkCall[], shown: Shown): number[] {
   return ns.map((of) => (sum > 0 ? of / sum : 0));
 }
 
+/** How a call stands: "default": tried, and nothing is surely faster than the schedule of a build without tuning. */
+export type Standing = "none" | "tuned" | "default" | "unmeasured";
+
+export function standingOf(call: NetworkCall): Standing {
+  if (!call.kernelId) return "none";
+  if (!call.isUntuned) return "tuned";
+  return call.bestNs > 0 ? "default" : "unmeasured";
+}
+
 export function describe(call: NetworkCall, shown: Shown, part: number): string {
   if (!call.kernelId) return "not a kernel";
   if (shown === "before") return call.untunedNs > 0 ? `${time(call.untunedNs)} · ${percent(part)}` : "not measured";
-  if (shown === "saved") return call.isUntuned ? "untuned" : speedup(call.untunedNs, call.bestNs);
-  if (call.isUntuned) return call.untunedNs > 0 ? `untuned · ${time(call.untunedNs)}` : "untuned";
+  if (standingOf(call) === "unmeasured") return call.untunedNs > 0 ? `not tuned · ${time(call.untunedNs)}` : "not measured";
+  if (shown === "saved") return call.isUntuned ? "default is best" : speedup(call.untunedNs, call.bestNs);
   return `${time(call.bestNs)} · ${percent(part)}`;
 }
 
@@ -84,7 +93,7 @@ export function NetworkGraph(props: { calls: NetworkCall[]; shown: Shown; chosen
               return (
                 <g
                   key={i}
-                  class={`call ${call.kernelId ? "" : "host"} ${call.isUntuned ? "untuned" : ""} ${i === chosen ? "chosen" : ""}`}
+                  class={`call ${call.kernelId ? "" : "host"} ${standingOf(call)} ${i === chosen ? "chosen" : ""}`}
                   transform={`translate(${box.x - sizes.width / 2} ${box.y})`}
                   onClick={() => props.onChoose(i === chosen ? undefined : i)}
                 >
@@ -92,7 +101,8 @@ export function NetworkGraph(props: { calls: NetworkCall[]; shown: Shown; chosen
                   <rect width={sizes.width} height={sizes.height} rx="6" style={{ fill: call.kernelId ? `color-mix(in srgb, var(--${shown === "saved" ? "series-3" : "heat"}) ${heat}%, var(--surface))` : "var(--raised)" }} />
                   <svg width={sizes.width - 6} height={sizes.height}>
                     <text x="10" y="19" class="name">{call.label}</text>
-                    <text x="10" y="36" class="value">{describe(call, shown, parts[i])}</text>
+                    <text x="10" y="34" class="shape">{call.shape}</text>
+                    <text x="10" y="51" class="value">{describe(call, shown, parts[i])}</text>
                   </svg>
                 </g>
               );

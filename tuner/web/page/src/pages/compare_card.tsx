@@ -102,6 +102,7 @@ const columns = (of: Result): Column<Compared>[] => [
   { head: "Kernel", cell: (row) => (of.ids.get(row.key) ? <a href={kernelLink(of.ids.get(row.key)!)}>{row.label}</a> : row.label) },
   ...(of.rows.some((row) => (row.left ?? row.right)!.problem.binding) ? [binding] : []),
   { head: "Target", cell: (row) => <span class="clip mono">{(row.left ?? row.right)!.problem.target}</span> },
+  { head: "Device class", cell: (row) => (row.left ?? row.right)!.deviceClass },
   { head: of.left, right: true, cell: (row) => (row.left ? <span title={row.left.schedule}>{time(row.left.ns)} <span class="muted small">±{bounds(row.left)}</span></span> : "–") },
   { head: of.right, right: true, cell: (row) => (row.right ? <span title={row.right.schedule}>{time(row.right.ns)} <span class="muted small">±{bounds(row.right)}</span></span> : "–") },
   { head: "Ratio", right: true, cell: (row) => (row.ratio === undefined ? "–" : row.ratio.toFixed(3)) },

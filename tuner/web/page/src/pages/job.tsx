@@ -33,7 +33,7 @@ function useJob(id: string) {
   const frame = useRef(0);
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
   const take = (update: JobUpdate) => {
-    const now = momentOf(update);
+    const now = momentOf(update, Date.now());
     const trials = Number(update.trials);
     if (now && come.current.at(-1)?.trials !== now.trials) come.current.push(now);
     cancelAnimationFrame(frame.current);
@@ -50,13 +50,14 @@ function useJob(id: string) {
       if (!document.hidden) curves.again();
     }, Math.max(0, asked.current.at + curvesEveryMs - Date.now()));
   };
+  const answeredMs = useMemo(() => Date.now(), [curves.value]);
   const broken = useStream("Tuner/WatchJob", { jobId: id }, take);
   // What the service has told since replaces what progress said.
   useEffect(() => {
     const last = curves.value?.network?.trials.at(-1);
     if (last !== undefined) setMoments((old) => (old.length > 0 && old[0].trials <= last ? old.filter((one) => one.trials > last) : old));
   }, [curves.value]);
-  return { job, curves, moments, broken };
+  return { job, curves, moments, answeredMs, broken };
 }
 
 /** 0: there is no time any more. */
@@ -102,7 +103,7 @@ const taskColumns = (id: string, sum: number, told: Map<string, { trials: number
     cell: (task) => (task.bestNs > 0 && sum > 0 ? <Share of={(task.weight * task.bestNs) / sum} text={percent((task.weight * task.bestNs) / sum)} /> : "–"),
   },
   { head: "Trials", right: true, cell: (task) => count(Math.max(task.trials, told.get(task.label)?.trials ?? 0)) },
-  { head: "Search", cell: (task) => <span class="muted small">{told.get(task.label)?.note ?? ""}</span> },
+  ...([...told.values()].some(({ note }) => note) ? [{ head: "Now", cell: (task: TaskCurve) => <span class="muted small">{told.get(task.label)?.note ?? ""}</span> }] : []),
 ];
 
 function TaskTable(props: { id: string; tasks: readonly TaskCurve[]; job?: JobUpdate }) {
@@ -119,21 +120,21 @@ function TaskTable(props: { id: string; tasks: readonly TaskCurve[]; job?: JobUp
 
 export function JobPage(props: { id: string }) {
   const { id } = props;
-  const { job, curves, moments, broken } = useJob(id);
+  const { job, curves, moments, answeredMs, broken } = useJob(id);
   const [against, setAgainst] = useState<Against>(route.value.query.get("against") === "trials" ? "trials" : "time");
   const [scale, setScale] = useState<Scale>("relative");
   const [acted, setActed] = useState<JobUpdate>();
   useEffect(() => setActed(undefined), [job]);
   const value = curves.value;
   const now = acted ?? job;
-  const all = useMemo(() => value && withMoments(value, moments), [value, moments]);
+  const all = useMemo(() => value && withMoments(value, moments, answeredMs), [value, moments]);
   // The network's curve follows each frame; the many curves and rows of kernels need not.
   const slowMoments = useSlow(moments, kernelsEveryMs);
-  const tasks = useMemo(() => byTime(value ? withMoments(value, slowMoments).tasks : []), [value, slowMoments]);
+  const tasks = useMemo(() => byTime(value ? withMoments(value, slowMoments, answeredMs).tasks : []), [value, slowMoments]);
   const networks = useMemo(() => (all ? networkCurves(all, against) : []), [all, against]);
   const kernels = useMemo(() => taskCurves(tasks, against, scale), [tasks, against, scale]);
-  const until = all ? endOf(all, moments, against) : 1;
-  const kernelsUntil = value ? endOf(value, slowMoments, against) : 1;
+  const until = all ? endOf(all, moments, answeredMs, against) : 1;
+  const kernelsUntil = value ? endOf(value, slowMoments, answeredMs, against) : 1;
   const rates = useMemo((): Curve[] => {
     const x = (value?.trialsPerS ?? []).map((_, i) => i * (value?.stepS ?? 0));
     return [{ name: "trials a second", x, y: value?.trialsPerS ?? [], colour: "series-1", fill: true }];
@@ -195,8 +196,8 @@ export function JobPage(props: { id: string }) {
       {!value ? <Loading what="curves" /> : (
         <>
           <div class="grid">
-            <Card title="Time of the network" end={which}>
-              <CurvePlot label="Time of the network with the best of each kernel" curves={networks} until={until} seconds={against === "time"} formatX={formatX} formatY={time} log height={tasks.length > 2 ? 330 : 240} />
+            <Card title="Time of the network" end={<>{against === "time" && <span class="muted small">since its begin, pauses included</span>}{which}</>}>
+              <CurvePlot label="Time of the network with the best of each kernel" curves={networks.length > 1 && networks[0].y.length === 0 ? [] : networks} until={until} seconds={against === "time"} formatX={formatX} formatY={time} log height={tasks.length > 2 ? 330 : 240} />
             </Card>
             <Card title="Best of each kernel" end={<>
               {tasks.length > coloured && <span class="muted small">the {coloured} that take most are coloured</span>}
@@ -207,10 +208,10 @@ export function JobPage(props: { id: string }) {
           </div>
           <div class="grid">
             <Card title="Trials a second">
-              <CurvePlot label="Trials a second" curves={rates} until={endOf(value, [], "time")} seconds formatX={clock} formatY={(y) => digits(y)} zero height={150} />
+              <CurvePlot label="Trials a second" curves={rates} until={endOf(value, [], 0, "time")} seconds formatX={clock} formatY={(y) => digits(y)} zero height={150} />
             </Card>
             <Card title="Devices' time inside timed samples">
-              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], "time")} seconds formatX={clock} formatY={percent} zero height={150} />
+              <CurvePlot label="Share of time inside timed samples" curves={busy} until={endOf(value, [], 0, "time")} seconds formatX={clock} formatY={percent} zero height={150} />
             </Card>
           </div>
           <div class="grid">

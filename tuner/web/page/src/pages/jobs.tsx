@@ -30,7 +30,7 @@ function Progress(props: { job: JobUpdate }) {
 }
 
 function left(job: JobUpdate): string {
-  if (isFinal(job.state)) return ago(secondsOf(job.finishedUnixNs));
+  if (isFinal(job.state)) return `ended ${ago(secondsOf(job.finishedUnixNs))}`;
   if (job.state === "JOB_STATE_RUNNING" && job.progress?.remainingS !== undefined) return duration(job.progress.remainingS);
   return "–";
 }

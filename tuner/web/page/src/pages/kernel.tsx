@@ -11,6 +11,7 @@ import { ScatterPlot } from "../plots/scatter_plot";
 import { type Choice, ComparePrograms } from "../programs/compare";
 import { jobLink, route } from "../router";
 import { Card, Facts, Fault, Loading, Stat, Stats, Switch, Title } from "../ui/parts";
+import { layoutName } from "./layout_name";
 import { type Column, Table } from "../ui/table";
 
 const everyMs = 4000;
@@ -153,7 +154,7 @@ function KernelFacts(props: { of: KernelReport }) {
           ["Device class", row?.deviceClass],
           ["Device", best?.deviceModel],
           ["Work of a run", `${rate(props.of.flops, "FLOP")}, ${bytes(props.of.bytes)} of compulsory traffic`],
-          ["Layouts", key && [...key.inLayouts, "→", ...key.outLayouts].join(" ")],
+          ["Layouts", key && (key.inLayouts.some(Boolean) || key.outLayouts.some(Boolean) ? <span title={[...key.inLayouts, "→", ...key.outLayouts].join(" ")}>{key.inLayouts.map(layoutName).join(", ")} → {key.outLayouts.map(layoutName).join(", ")}</span> : "")],
           ["Reuse distance", key && key.reuseDistanceBytes !== "0" ? bytes(Number(key.reuseDistanceBytes)) : ""],
           ["Numerics", best?.numerics.join(", ")],
         ]}

@@ -13,6 +13,7 @@ export function kernelColumns(job: string | undefined, has: (id: string) => bool
       cell: (row) => (
         <span>
           {has(row.kernelId) ? <a href={kernelLink(row.kernelId, job)}>{row.label}</a> : row.label} <span class="muted mono">{row.shape}</span>
+          {job && row.weight === 0 && <span class="muted small"> in another layout; not in the network</span>}
         </span>
       ),
     },

@@ -4,7 +4,7 @@ import { report } from "../api/embedded";
 import { useAnswer } from "../api/live";
 import type { NetworkCall } from "../api/messages";
 import { count, percent, speedup, time } from "../format";
-import { NetworkGraph, type Shown, partsOf } from "../network/graph";
+import { NetworkGraph, type Shown, partsOf, standingOf } from "../network/graph";
 import { jobLink, kernelLink } from "../router";
 import { Card, Facts, Fault, Loading, Pill, Share, Stat, Stats, Switch, Title } from "../ui/parts";
 import { type Column, Table } from "../ui/table";
@@ -22,7 +22,7 @@ export function NetworkPage(props: { id: string }) {
     return answer.error ? <><div class="head">{crumbs}<Title page="Network">Network of job {id}</Title></div><Fault error={answer.error} /></> : <Loading what="the network" />;
   const calls = value.calls;
   const kernels = calls.filter((call) => call.kernelId);
-  const untuned = kernels.filter((call) => call.isUntuned).length;
+  const standing = (of: string) => kernels.filter((call) => standingOf(call) === of).length;
   const parts = partsOf(calls, shown);
   const call = chosen === undefined ? undefined : calls[chosen];
   return (
@@ -34,7 +34,7 @@ export function NetworkPage(props: { id: string }) {
         <Stat name="Best of each kernel" note={value.bestNs > 0 ? undefined : "not all kernels were measured"}>{time(value.bestNs)}</Stat>
         <Stat name="Faster" note="sum over the kernels">{speedup(value.untunedNs, value.bestNs)}</Stat>
         <Stat name="Calls" note={`${count(kernels.length)} of kernels, ${count(calls.length - kernels.length)} of others`}>{count(calls.length)}</Stat>
-        <Stat name="Still untuned" note="no candidate replaces the default">{count(untuned)}</Stat>
+        <Stat name="Tuned" note={`the default is best for ${count(standing("default"))}, ${count(standing("unmeasured"))} not measured`}>{count(standing("tuned"))}</Stat>
       </Stats>
       <Card
         title="Graph"
@@ -43,7 +43,8 @@ export function NetworkPage(props: { id: string }) {
         <NetworkGraph calls={calls} shown={shown} chosen={chosen} onChoose={setChosen} />
         <ul class="legend">
           <li class="key"><span class={`swatch heat ${shown === "saved" ? "saved" : ""}`} aria-hidden="true" /> {shown === "saved" ? "part of what was saved" : "part of the network's time"}</li>
-          <li class="key"><span class="swatch untuned" aria-hidden="true" /> untuned</li>
+          <li class="key"><span class="swatch default" aria-hidden="true" /> the default schedule is best</li>
+          <li class="key"><span class="swatch unmeasured" aria-hidden="true" /> not measured</li>
           <li class="key muted">Drag moves, Ctrl and wheel or two fingers scale, a click selects.</li>
         </ul>
         {call && (
@@ -68,6 +69,13 @@ export function NetworkPage(props: { id: string }) {
   );
 }
 
+const states = {
+  none: "",
+  tuned: <Pill tone="good" sign="✓">tuned</Pill>,
+  default: <Pill tone="" sign="=">default is best</Pill>,
+  unmeasured: <Pill tone="warn" sign="○">not measured</Pill>,
+};
+
 const columns = (job: string, shown: Shown, parts: number[]): Column<NetworkCall>[] => [
   { head: "Call", cell: (call, i) => <span>{call.kernelId ? <a href={kernelLink(call.kernelId, job)}>{call.label}</a> : call.label} <span class="muted num small">{i}</span></span> },
   { head: "Result", cell: (call) => <span class="mono">{call.shape}</span> },
@@ -77,5 +85,5 @@ const columns = (job: string, shown: Shown, parts: number[]): Column<NetworkCall
   { head: "Best", right: true, cell: (call) => time(call.bestNs) },
   { head: "Faster", right: true, cell: (call) => speedup(call.untunedNs, call.bestNs) },
   { head: shown === "saved" ? "Part of what was saved" : "Part of the time", cell: (_, i) => <Share of={parts[i]} text={percent(parts[i])} /> },
-  { head: "State", cell: (call) => (call.isUntuned ? <Pill tone="warn" sign="○">untuned</Pill> : call.kernelId && call.bestNs > 0 ? <Pill tone="good" sign="✓">tuned</Pill> : "") },
+  { head: "State", cell: (call) => states[standingOf(call)] },
 ];

@@ -40,7 +40,7 @@ export function RecordsPage() {
       <Fault error={answer.error} stale={shown !== undefined} />
       <Card
         title="Kernels"
-        end={<input type="search" aria-label="Search kernels" placeholder="Search label, operator, target, device" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />}
+        end={<input type="search" aria-label="Search kernels" placeholder="Label, operator, target, device" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />}
       >
         {shown ? (
           <>

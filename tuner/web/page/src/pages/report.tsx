@@ -15,9 +15,15 @@ export function ReportPage() {
     <>
       <div class="head">
         <Title page="Report">{report?.title || "Tuning report"}</Title>
+        {jobs.length === 1 && (
+          <div class="actions">
+            <a class="button" href={jobLink(jobs[0].jobId)}>Job {jobs[0].jobId}</a>
+            {networks.has(jobs[0].jobId) && <a class="button" href={networkLink(jobs[0].jobId)}>Network graph</a>}
+          </div>
+        )}
         <p class="muted">made {moment(report?.made ?? 0)} by tuner {report?.version}</p>
       </div>
-      {jobs.length > 0 && (
+      {jobs.length > 1 && (
         <Card title="Jobs">
           <ul>
             {jobs.map(({ jobId }) => (

@@ -109,6 +109,7 @@ export function CurvePlot(props: CurvePlotProps) {
       return next;
     });
 
+  if (props.curves.every((curve) => curve.y.every((y) => y == null))) return <p class="empty">No trials yet.</p>;
   return (
     <>
       <CanvasPlot label={props.label} options={options} shape={shape} data={data} height={props.height ?? 240} onCursor={onCursor} onPlot={(of) => (plot.current = of)} />

@@ -39,7 +39,7 @@ function bestSoFar(all: Point[]): (number | null)[] {
   });
 }
 
-const band = 26; // CSS pixels below the axis' lowest time, for those without one
+const bandHeight = 26; // CSS pixels below the axis' lowest time, for those without one
 
 export function ScatterPlot(props: {
   label: string;
@@ -59,6 +59,8 @@ export function ScatterPlot(props: {
 
   useEffect(() => plot.current?.redraw(false), [props.chosen, props.untunedNs]);
 
+  const failed = all.some((point) => point.ns <= 0);
+  const band = failed ? bandHeight : 0;
   const yOf = (u: uPlot, point: Point): number =>
     point.ns > 0 ? u.valToPos(point.ns, "y", true) : u.bbox.top + u.bbox.height - (band / 2) * devicePixelRatio;
 
@@ -75,8 +77,10 @@ export function ScatterPlot(props: {
     c.lineWidth = ratio;
     c.setLineDash([2 * ratio, 3 * ratio]);
     c.beginPath();
-    c.moveTo(u.bbox.left, floor);
-    c.lineTo(u.bbox.left + u.bbox.width, floor);
+    if (failed) {
+      c.moveTo(u.bbox.left, floor);
+      c.lineTo(u.bbox.left + u.bbox.width, floor);
+    }
     if (now.untunedNs > 0) {
       const y = u.valToPos(now.untunedNs, "y", true);
       c.moveTo(u.bbox.left, y);
@@ -176,7 +180,7 @@ export function ScatterPlot(props: {
   const seen = [...new Set(all.map((point) => point.outcome))];
   return (
     <div onKeyDown={(event) => event.key === "Enter" && near.current && props.onChoose(near.current.row)}>
-      <CanvasPlot label={props.label} options={options} shape={props.against} data={data} height={300} onCursor={onCursor} onPlot={(of) => (plot.current = of)} />
+      <CanvasPlot label={props.label} options={options} shape={`${props.against} ${failed}`} data={data} height={300} onCursor={onCursor} onPlot={(of) => (plot.current = of)} />
       <ul class="legend">
         {seen.map((outcome) => (
           <li class="key" key={outcome}><Mark outcome={outcome} /> {lookOf(outcome).word}</li>
@@ -185,6 +189,7 @@ export function ScatterPlot(props: {
           <svg width="22" height="8" aria-hidden="true"><line x1="0" y1="4" x2="22" y2="4" stroke="var(--series-2)" stroke-width="2.5" /></svg>
           best so far
         </li>
+        {failed && <li class="key muted">without a time: below the lower line</li>}
         {props.untunedNs > 0 && (
           <li class="key">
             <svg width="22" height="8" aria-hidden="true"><line x1="0" y1="4" x2="22" y2="4" stroke="var(--line-strong)" stroke-width="1.5" stroke-dasharray="2 3" /></svg>

@@ -33,7 +33,9 @@ interface Line {
   outcome?: string;
   samples?: [number, number][];
   untuned?: boolean;
-  device?: { class: string };
+  device?: { class: string; fingerprint: string };
+  semantics_version?: number;
+  numerics?: string[];
   match?: { ns: number; low_ns: number; high_ns: number };
   median_ns?: number;
   interval_ns?: [number, number];
@@ -41,6 +43,9 @@ interface Line {
 
 export const problemKey = (of: Problem): string =>
   JSON.stringify([of.workload, of.binding, of.in_layouts, of.out_layouts, of.target, of.threads, of.reuse_distance_bytes ?? 0]);
+
+/** Times compare within one class of device. */
+export const kernelKey = (of: Problem, deviceClass: string): string => `${problemKey(of)} ${deviceClass}`;
 
 const middle = (sorted: readonly number[]): number => {
   const half = sorted.length >> 1;
@@ -62,7 +67,7 @@ export function timeOf(line: Line): { ns: number; lowNs: number; highNs: number 
 /** Takes lines one by one, in the order of the file. */
 export class BestOfEach {
   private readonly labels = new Map<string, string>();
-  private readonly kernels = new Map<string, { problem: Problem; count: number; schedules: Map<string, Best> }>();
+  private readonly kernels = new Map<string, { problem: Problem; count: number; programs: Map<string, { best: Best; fingerprint: string }> }>();
   private headed = false;
   count = 0; // measurements
 
@@ -83,27 +88,31 @@ export class BestOfEach {
 
   private measurement(line: Line, problem: Problem): void {
     this.count++;
-    const key = problemKey(problem);
+    const { class: deviceClass = "", fingerprint = "" } = line.device ?? {};
+    const key = kernelKey(problem, deviceClass);
     let kernel = this.kernels.get(key);
-    if (!kernel) this.kernels.set(key, (kernel = { problem, count: 0, schedules: new Map() }));
+    if (!kernel) this.kernels.set(key, (kernel = { problem, count: 0, programs: new Map() }));
     kernel.count++;
-    // The last measurement of a schedule counts; one that stopped early replaces no time, a failure does.
+    if (line.outcome === "stopped_early" || line.numerics?.length) return;
+    // As database/which_count.h: the last measurement of a program counts. A failure refutes the times of its own machine, and one
+    // of the compiler those of all.
     const schedule = line.schedule ?? "";
-    if (line.outcome === "stopped_early") return;
+    const program = `${line.semantics_version} ${schedule}`;
     const time = line.outcome === "ok" ? timeOf(line) : undefined;
-    if (!time) {
-      kernel.schedules.delete(schedule);
+    if (time) {
+      kernel.programs.set(program, { best: { problem, label: "", ...time, schedule, deviceClass, untuned: line.untuned ?? false, measurements: 0 }, fingerprint });
       return;
     }
-    kernel.schedules.set(schedule, { problem, label: "", ...time, schedule, deviceClass: line.device?.class ?? "", untuned: line.untuned ?? false, measurements: 0 });
+    const other = kernel.programs.get(program)?.fingerprint;
+    if (line.outcome === "compile_error" || !fingerprint || !other || other === fingerprint) kernel.programs.delete(program);
   }
 
-  /** Of each kernel that has an ok measurement, the fastest. */
+  /** Of each kernel and class of device that has an ok measurement, the fastest with full precision, by kernelKey. */
   result(): Map<string, Best> {
     const found = new Map<string, Best>();
-    for (const [key, { problem, count, schedules }] of this.kernels) {
+    for (const [key, { problem, count, programs }] of this.kernels) {
       let best: Best | undefined;
-      for (const one of schedules.values()) if (!best || one.ns < best.ns) best = one;
+      for (const one of programs.values()) if (!best || one.best.ns < best.ns) best = one.best;
       if (best) found.set(key, { ...best, label: this.labels.get(problem.workload) ?? problem.workload.slice(0, 12), measurements: count });
     }
     return found;
