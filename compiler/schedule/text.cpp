@@ -9,10 +9,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/text/printable.h"
 #include "compiler/schedule/schedule.h"
 
 namespace tf::schedule {
 namespace {
+
+// A word of a text that anybody may have written.
+std::string in_quotes(absl::string_view word) {
+  return absl::StrCat("'", printable({word.data(), word.size()}, 40), "'");
+}
 
 constexpr std::array<std::pair<Annotation, const char*>, 10> kAnnotations = {{
     {Annotation::kSerial, "serial"},
@@ -125,7 +131,7 @@ class LineReader {
   int number(const char* what) {
     int value = 0;
     const std::string w = word(what);
-    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not ", what));
+    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat(in_quotes(w), " is not ", what));
     return value;
   }
   OpenLayout layout() {
@@ -149,7 +155,7 @@ class LineReader {
     const std::string w = word(what);
     for (const auto& [value, name] : table)
       if (w == name) return value;
-    fail(absl::StrCat("'", w, "' is not ", what));
+    fail(absl::StrCat(in_quotes(w), " is not ", what));
     return table[0].first;
   }
   OpenLayout open_layout(const std::string& w) {
@@ -159,7 +165,7 @@ class LineReader {
           absl::StrSplit(part, absl::MaxSplits(':', 1));
       OpenLayoutAxis& axis = layout.axes.emplace_back();
       if (!absl::SimpleAtoi(pieces.first, &axis.axis))
-        fail(absl::StrCat("'", part, "' is not AXIS or AXIS:BLOCK"));
+        fail(absl::StrCat(in_quotes(part), " is not AXIS or AXIS:BLOCK"));
       if (!pieces.second.empty()) axis.block = size_of(std::string(pieces.second));
     }
     return layout;
@@ -169,7 +175,7 @@ class LineReader {
       status_ = absl::InvalidArgumentError(absl::StrCat("schedule, line ", number_, ": ", message));
   }
   absl::Status finish() {
-    if (next_ < words_.size()) fail(absl::StrCat("'", words_[next_], "' is one word too many"));
+    if (next_ < words_.size()) fail(absl::StrCat(in_quotes(words_[next_]), " is one word too many"));
     return status_;
   }
 
@@ -183,7 +189,7 @@ class LineReader {
         return Size::open(parameter, part);
     }
     int64_t value = 0;
-    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat("'", w, "' is not a number or $parameter.part"));
+    if (!absl::SimpleAtoi(w, &value)) fail(absl::StrCat(in_quotes(w), " is not a number or $parameter.part"));
     return Size(value);
   }
 
@@ -218,7 +224,7 @@ Step parse_step(LineReader& in) {
   if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
   if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
   if (kind == "offset") return Offset{in.word("a stage"), in.word("a buffer"), in.number("a number")};
-  in.fail(absl::StrCat("'", kind, "' is not a step"));
+  in.fail(absl::StrCat(in_quotes(kind), " is not a step"));
   return Inline{};
 }
 
@@ -241,9 +247,9 @@ absl::StatusOr<Schedule> parse_schedule(std::string_view given) {
   size_t head = 0;
   while (head + 1 < lines.size() && absl::StartsWith(lines[head], "#")) ++head;
   if (absl::StripAsciiWhitespace(lines[head]) != first)
-    return absl::InvalidArgumentError(absl::StrCat("a schedule starts with the line '", first, "', not '",
-                                                   lines[head].substr(0, 40),
-                                                   "': schedules of another version cannot be used"));
+    return absl::InvalidArgumentError(absl::StrCat("a schedule starts with the line '", first, "', not ",
+                                                   in_quotes(lines[head]),
+                                                   ": schedules of another version cannot be used"));
   Schedule schedule;
   for (size_t i = head + 1; i < lines.size(); ++i) {
     if (absl::StripAsciiWhitespace(lines[i]).empty()) continue;

@@ -227,6 +227,8 @@ absl::StatusOr<Job> read_job(const Statement& row) {
 
 absl::StatusOr<JobTask> read_job_task(const Statement& row) {
   absl::Status status = check_types(row, kJobTaskTypes);
+  if (const double weight = row.real(3); status.ok() && !(weight >= 0 && std::isfinite(weight)))
+    status = absl::DataLossError(absl::StrCat("its weight is ", weight));
   status.Update(check_problem(row, 7));
   if (!status.ok()) return damaged_row(row, "job_tasks", row.integer(0), status);
   return JobTask{.job_id = row.integer(0),

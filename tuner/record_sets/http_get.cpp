@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -32,7 +33,8 @@ std::string part_of(const Url& url, CURLUPart part) {
 bool is_this_machine(const std::string& host) {
   in_addr address{};
   const bool is_v4 = ::inet_pton(AF_INET, host.c_str(), &address) == 1;
-  return host == "localhost" || host == "[::1]" || (is_v4 && ntohl(address.s_addr) >> 24 == 127);
+  return absl::EqualsIgnoreCase(host, "localhost") || host == "[::1]" ||
+         (is_v4 && ntohl(address.s_addr) >> 24 == 127);
 }
 
 struct Body {
@@ -57,7 +59,7 @@ void set(CURL* curl, CURLoption option, Value value) {
 }
 
 void set_options(CURL* curl, const std::string& url, const HttpOptions& options) {
-  const bool is_plain = url.starts_with("http://");
+  const bool is_plain = absl::StartsWithIgnoreCase(url, "http://");
   set(curl, CURLOPT_URL, url.c_str());
   set(curl, CURLOPT_PROTOCOLS_STR, is_plain ? "http" : "https");
   set(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");

@@ -1,5 +1,7 @@
 #include "tuner/record_sets/place.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,7 +29,12 @@ std::string Place::name_of(const std::string& file) const {
 
 absl::StatusOr<std::string> Place::read(const std::string& file, int64_t most_bytes) const {
   const std::string name = absl::StrCat(text_, "/", file);
-  return is_url_ ? http_get(name, most_bytes, http_) : read_file(name, most_bytes);
+  if (is_url_) return http_get(name, most_bytes, http_);
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(name, ignored))
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot read ", name_of(file), ": it is a pipe; a set has plain files"));
+  return read_file(name, most_bytes);
 }
 
 }  // namespace tf::record_sets

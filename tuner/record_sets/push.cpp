@@ -11,6 +11,7 @@
 #include "base/files/file.h"
 #include "base/remedy.h"
 #include "base/status.h"
+#include "base/text/printable.h"
 #include "compiler/schedule/schedule.h"
 #include "database/sqlite/file_lock.h"
 #include "rpc/identity/public_key.h"
@@ -59,6 +60,10 @@ absl::StatusOr<Pushed> push(const BestRecords& best, const rpc::KeyPair& key, co
                                                       " MiB, but a set has at most ", kMostContentBytes >> 20,
                                                       " MiB: select fewer with --target"));
   TF_ASSIGN_OR_RETURN(const Place place, Place::parse(options.folder));
+  if (place.is_url())
+    return absl::InvalidArgumentError(
+        absl::StrCat(printable(place.text()),
+                     ": a set is published in a folder: give one, and copy it to the web server"));
   TF_RETURN_IF_ERROR(make_folder(place.text()));
   TF_ASSIGN_OR_RETURN(const auto lock,
                       database::FileLock::acquire(absl::StrCat(place.text(), "/", kLatestFile),

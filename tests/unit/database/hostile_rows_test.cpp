@@ -134,7 +134,12 @@ TEST_F(HostileRows, OfOtherTablesAreRefused) {
   ASSERT_TRUE(store.ok()) << store.status();
   ASSERT_EQ((*store)->jobs()->size(), 1u);
   store->reset();
-  execute("UPDATE problems SET threads = -3");
+  for (const char* weight : {"9e999", "-1"}) {
+    execute(std::string("UPDATE job_tasks SET weight = ") + weight);
+    EXPECT_THAT(std::string(open_sqlite_store(path_).value()->job_tasks(1).status().message()),
+                HasSubstr("row 1 of job_tasks: its weight is "));
+  }
+  execute("UPDATE job_tasks SET weight = 1; UPDATE problems SET threads = -3");
   store = open_sqlite_store(path_);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_THAT(std::string((*store)->job_tasks(1).status().message()), HasSubstr("its threads is -3"));

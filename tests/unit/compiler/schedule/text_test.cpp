@@ -64,6 +64,8 @@ TEST(ScheduleText, NamesTheLineOfAMistake) {
   EXPECT_THAT(message("schedule v1\nsplit t0 i0 x guard"), HasSubstr("'x' is not a number"));
   EXPECT_THAT(message("schedule v1\nsplit t0 i0 4 wrap"), HasSubstr("'wrap' is not a tail"));
   EXPECT_THAT(message("schedule v1\ninline t0 t1"), HasSubstr("'t1' is one word too many"));
+  EXPECT_LT(message(("schedule v1\n" + std::string(100'000, 'x')).c_str()).size(), 100u);
+  EXPECT_THAT(message("\x1b[2J"), HasSubstr("not '?[2J'"));
   EXPECT_THAT(message("schedule v1\nlayout_rewrite p0 0,0"), HasSubstr("layout"));
   EXPECT_THAT(message("schedule v1\nlayout_rewrite p0 0,x:$1.0"), HasSubstr("'x:$1.0' is not AXIS"));
   EXPECT_THAT(message("schedule v1\nlayout_rewrite p0 0,0:$1"), HasSubstr("'$1' is not a number"));

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <functional>
@@ -263,6 +264,23 @@ TEST_F(RecordSets, FilesThatAreTooLargeAreNotRead) {
     write("latest", text);
     expect_refused(absl::StatusCode::kInvalidArgument, "latest is no number of a version");
   }
+}
+
+TEST_F(RecordSets, APipeInAFolderIsRefusedAndNotWaitedFor) {
+  for (const char* file : {"latest", "v1.json", "v1.sig", "v1.jsonl"}) {
+    std::filesystem::remove_all(set_);
+    ASSERT_TRUE(push_records({record(100)}).ok());
+    std::filesystem::remove(path(file));
+    ASSERT_EQ(::mkfifo(path(file).c_str(), 0600), 0);
+    EXPECT_THAT(std::string(pull().status().message()), HasSubstr("it is a pipe")) << file;
+  }
+}
+
+TEST_F(RecordSets, ArePublishedInAFolderOnly) {
+  const absl::Status refused =
+      push({}, key_, {.folder = "https://localhost:1/set", .name = "desks", .device_class = "desk"}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_FALSE(std::filesystem::exists("https:"));
 }
 
 TEST_F(RecordSets, AnOlderVersionThanWasPulledIsRefused) {
