@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "compiler/python/gil.h"
 
 namespace tf::python {
 
@@ -32,7 +33,7 @@ T value(absl::StatusOr<T> result) {
 template <typename F>
 auto without_gil(F function) {
   return value([&] {
-    const pybind11::gil_scoped_release released;
+    const WithoutGil released;
     return function();
   }());
 }

@@ -17,6 +17,7 @@
 #include "compiler/graph/blob.h"
 #include "compiler/graph/graph.h"
 #include "compiler/python/errors.h"
+#include "compiler/python/gil.h"
 #include "compiler/runtime/layout.h"
 #include "compiler/runtime/thread_pool.h"
 
@@ -200,7 +201,7 @@ py::list Kernel::run(const py::list& inputs, const py::object& out) {
                              arguments, arrays));
   absl::Status done;
   {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     done = run_on(arguments, data);
   }
   check(done);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "compiler/driver/element_number.h"
 #include "compiler/python/errors.h"
+#include "compiler/python/gil.h"
 
 namespace py = pybind11;
 
@@ -93,10 +94,12 @@ py::dict Model::dims() const {
 }
 
 void Model::set_affinity(const std::vector<int>& cpus) {
-  const py::gil_scoped_release released;
-  const std::scoped_lock lock(running_);
-  const absl::Status done = model_->set_affinity(cpus);
-  const py::gil_scoped_acquire held;
+  absl::Status done;
+  {
+    const WithoutGil released;
+    const std::scoped_lock lock(running_);
+    done = model_->set_affinity(cpus);
+  }
   check(done);
 }
 
@@ -136,7 +139,7 @@ py::list Model::run_fixed(const std::vector<Argument>& inputs, const py::object&
   }
   absl::Status done;
   {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     const std::scoped_lock lock(running_);
     done = run_on(inputs, data);
   }
@@ -149,7 +152,7 @@ py::list Model::run_sized(const std::vector<Argument>& inputs, const py::object&
   std::vector<Shape> shapes;
   absl::Status done;
   {
-    const py::gil_scoped_release released;
+    const WithoutGil released;
     const std::scoped_lock lock(running_);
     done = run_on(inputs, {});
     // The results are the model's until its next run.

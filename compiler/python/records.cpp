@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "compiler/python/errors.h"
+#include "compiler/python/gil.h"
 #include "compiler/python/problem.h"
 #include "database/record.h"
 #include "database/record_json.h"
@@ -66,7 +67,7 @@ void add_records(py::module_& module) {
           "insert",
           [](Database& database, const Problem& problem, const Measurement& record) {
             check([&] {
-              const py::gil_scoped_release released;
+              const WithoutGil released;
               return database.insert(problem, record);
             }());
           },

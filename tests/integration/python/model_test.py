@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -239,6 +240,26 @@ class Threads(TestInFolder):
         self.assertEqual(os.read(reader, 10), b"same")
         os.close(reader), os.close(writer)
         self.assertTrue(np.array_equal(model(x), expected))
+
+    def test_that_are_daemons_do_not_disturb_the_end_of_python(self):
+        model = tf.compile(self.network(), output=self.folder / "built")
+        code = f"""
+import threading
+import time
+import numpy as np
+import tunefarm as tf
+model = tf.Model.load({str(model.folder)!r})
+x = np.zeros({tuple(model.inputs[0].shape)}, "f4")
+def run():
+    while True:
+        model(x)
+for _ in range(4):
+    threading.Thread(target=run, daemon=True).start()
+time.sleep(0.3)
+"""
+        for _ in range(3):
+            ended = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual((ended.returncode, ended.stderr), (0, b""))
 
     def test_share_one_model_and_each_has_its_answer(self):
         model = tf.compile(self.network())
