@@ -120,6 +120,7 @@ TEST_F(Reported, AJobIsShownWithItsKernelsProgramsAndNetworkWhenItIsOver) {
 
   expect_refusal("tuner", {"report", "--db", file("tune.db"), "--json", "--job", "9"}, 1, "9");
   expect_refusal("tuner", {"report", "--db", file("tune.db")}, 2, "give -o FILE");
+  expect_refusal("tuner", {"report", "--db", "tuner://127.0.0.1:1", "--json"}, 2, "a database FILE");
 }
 
 class ReportedAlone : public Tuning {};

@@ -30,7 +30,7 @@ namespace tf::tuner_cli {
 namespace {
 
 struct ReportArguments {
-  std::string db, tls, file;
+  std::string db, file;
   int64_t job = 0;
   size_t kernels = report::FileOptions().kernels, programs = report::FileOptions().programs;
   bool json = false;
@@ -47,6 +47,15 @@ absl::Status without_page() {
   return with_remedy(
       absl::StatusCode::kFailedPrecondition, "this tuner was built without the dashboard's page",
       "run deploy/build_page.sh (it needs npm) and build again, or give --json", Between::kSemicolon);
+}
+
+// Records from there have no rows, by which reports name candidates.
+absl::Status without_file(const std::string& db) {
+  return with_remedy(
+      absl::StatusCode::kInvalidArgument,
+      absl::StrCat("a report is of a database FILE, not of ", printable(db)),
+      "look at its dashboard (`tuner serve --http`), or `tuner export` its records and report these",
+      Between::kSemicolon);
 }
 
 // "programs: 3 of 16, 1.2 a second, 11 s left", on one line of a terminal or on lines of their own, one a second.
@@ -79,10 +88,10 @@ absl::StatusOr<int> write_report(const ReportArguments& arguments) {
     return absl::InvalidArgumentError("give -o FILE for the report, or --json");
   const web::Asset* page = arguments.json ? nullptr : web::find_asset("/report.html");
   if (!page && !arguments.json) return without_page();
-  if (!arguments.file.empty())
-    TF_RETURN_IF_ERROR(check_is_no_input(arguments.file, "-o", database::local_files(arguments.db)));
-  TF_ASSIGN_OR_RETURN(const auto records,
-                      database::open_records(arguments.db, {.tls_folder = arguments.tls}));
+  const std::vector<std::string> files = database::local_files(arguments.db);
+  if (files.empty()) return without_file(arguments.db);
+  if (!arguments.file.empty()) TF_RETURN_IF_ERROR(check_is_no_input(arguments.file, "-o", files));
+  TF_ASSIGN_OR_RETURN(const auto records, database::open_records(arguments.db));
   TF_ASSIGN_OR_RETURN(const int64_t job, job_of(arguments, *records));
   const int at_once = tf_usable_cpus();
   TF_ASSIGN_OR_RETURN(const auto builder, driver::BuildPool::create({.workers = at_once}));
@@ -119,9 +128,7 @@ void add_report_command(CLI::App& app, Invocation& invocation) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command = app.add_subcommand(
       "report", "Write a job's curves, kernels, programs and network as one page that needs no server");
-  command->add_option("--db", arguments->db, absl::StrCat("Database: ", database::store_forms()))->required();
-  command->add_option("--tls", arguments->tls,
-                      "Folder of your certificate (`tuner join`), for a secured tuner");
+  command->add_option("--db", arguments->db, "Database: FILE or FILE.jsonl")->required();
   command
       ->add_option("--job", arguments->job,
                    "The job [the latest; of a database without jobs, all of its kernels]")
