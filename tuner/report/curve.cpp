@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <queue>
 #include <set>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 
@@ -18,32 +21,21 @@ std::vector<Change> changes_of_best(const Columns& columns, uint32_t kernel, con
   const std::span<const Entry> entries = columns.entries();
   const std::span<const uint32_t> own = columns.of_kernel(kernel);
   absl::flat_hash_set<uint32_t> replaced;
+  using Timed = std::pair<double, uint32_t>;
+  std::priority_queue<Timed, std::vector<Timed>, std::greater<>>
+      fastest;  // and those replaced, until they come up
   std::vector<Change> changes;
   uint32_t best = Entry::kNone;
-  const auto note = [&](uint32_t at) {
-    changes.push_back({at, best == Entry::kNone ? 0 : entries[best].ns});
-  };
-  const auto is_faster = [&](uint32_t other) {
-    return best == Entry::kNone || entries[other].ns < entries[best].ns;
-  };
   for (size_t i = 0; i < own.size() && own[i] < end; ++i) {
     const Entry& each = entries[own[i]];
     if (!each.counts || !wanted[each.setting]) continue;
-    const bool loses_best = each.replaces != Entry::kNone && each.replaces == best;
     if (each.replaces != Entry::kNone) replaced.insert(each.replaces);
-    if (loses_best) {
-      best = Entry::kNone;
-      for (size_t k = 0; k <= i; ++k) {
-        const Entry& other = entries[own[k]];
-        if (other.counts && other.has_time() && wanted[other.setting] && !replaced.contains(own[k]) &&
-            is_faster(own[k]))
-          best = own[k];
-      }
-      note(own[i]);
-    } else if (each.has_time() && is_faster(own[i])) {
-      best = own[i];
-      note(own[i]);
-    }
+    if (each.has_time()) fastest.emplace(each.ns, own[i]);
+    while (!fastest.empty() && replaced.contains(fastest.top().second)) fastest.pop();
+    const uint32_t now = fastest.empty() ? Entry::kNone : fastest.top().second;
+    if (now == best) continue;
+    best = now;
+    changes.push_back({own[i], best == Entry::kNone ? 0 : entries[best].ns});
   }
   return changes;
 }
@@ -60,11 +52,15 @@ std::vector<size_t> thinned_changes(std::span<const double> at_s, std::span<cons
   const auto span_of = [&](size_t i) {
     return std::min(spans - 1, static_cast<size_t>((at_s[i] - begin) / length * static_cast<double>(spans)));
   };
+  // Nothing that counts is no time.
+  const auto is_less = [&](size_t a, size_t b) {
+    return values[a] > 0 && (values[b] == 0 || values[a] < values[b]);
+  };
   std::set<size_t> chosen = {0, at_s.size() - 1};
   for (size_t i = 0; i < at_s.size();) {
     size_t least = i, last = i;
     for (; i < at_s.size() && span_of(i) == span_of(least); ++i) {
-      if (values[i] < values[least]) least = i;
+      if (is_less(i, least)) least = i;
       last = i;
     }
     chosen.insert({least, last});

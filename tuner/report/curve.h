@@ -23,7 +23,8 @@ std::vector<Change> changes_of_best(const Columns& columns, uint32_t kernel, con
                                     uint32_t end);
 
 // Positions to keep of a value that only changes at some moments, at most `most` (at least 4) of them: all if
-// they fit, else the first, the last, and of equal spans of time the least and the last. `at_s` increases.
+// they fit, else the first, the last, and of equal spans of time the least and the last. `at_s` increases; the
+// value 0 is none.
 std::vector<size_t> thinned_changes(std::span<const double> at_s, std::span<const double> values,
                                     size_t most);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/schedule/schedule.h"
 #include "tuner/report/curve.h"
 
 namespace tf::report {
@@ -96,7 +97,7 @@ struct NetworkChange {
   double ns = 0;
 };
 
-// The sum of weight x best, from where each kernel has one.
+// The sum of weight x best, from where each kernel has one; 0 where one has none any more.
 std::vector<Point> network_points(const JobTime& time, const std::vector<double>& weights,
                                   std::vector<NetworkChange> changes) {
   std::ranges::stable_sort(changes, {}, &NetworkChange::entry);
@@ -108,9 +109,9 @@ std::vector<Point> network_points(const JobTime& time, const std::vector<double>
     if (known == 0 && change.ns > 0) --missing;
     if (known > 0 && change.ns == 0) ++missing;
     known = change.ns;
-    if (missing > 0) continue;
+    if (missing > 0 && (points.empty() || points.back().ns == 0)) continue;
     double sum = 0;
-    for (size_t i = 0; i < best.size(); ++i) sum += weights[i] * best[i];
+    for (size_t i = 0; missing == 0 && i < best.size(); ++i) sum += weights[i] * best[i];
     const bool before = time.is_before(change.entry);
     append(points, {before ? 0 : time.elapsed_s(change.entry), before ? 0 : time.trials(change.entry), sum});
   }
@@ -143,6 +144,12 @@ void add_outcomes(const Columns& columns, const JobTime& time, pb::JobCurves& ou
       (*out.mutable_outcomes())[std::string(database::outcome_name(database::Outcome(i)))] = counts[i];
 }
 
+// What the job's schedules mean: by the last of them, as it may go on with another version of the program.
+uint32_t semantics_of(const Columns& columns, const JobTime& time) {
+  if (time.own().empty()) return schedule::kSemanticsVersion;
+  return columns.settings()[columns.entries()[time.own().back()].setting].semantics_version;
+}
+
 // Of each kernel, how many trials the job made.
 std::vector<uint32_t> trials_of(const Columns& columns, const JobTime& time) {
   std::vector<uint32_t> trials(columns.kernels().size());
@@ -163,7 +170,7 @@ absl::StatusOr<pb::JobCurves> job_curves(View& view, const JobScope& scope, size
   out.set_job_id(scope.job.id);
   out.set_began_unix_s(time.began_unix_s());
   out.set_last_unix_s(time.last_unix_s());
-  const std::vector<bool> wanted = wanted_settings(columns, scope.asked);
+  const std::vector<bool> wanted = wanted_settings(columns, scope.asked, semantics_of(columns, time));
   const std::vector<uint32_t> trials = trials_of(columns, time);
   std::vector<double> weights;
   std::vector<NetworkChange> of_network;

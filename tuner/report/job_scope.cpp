@@ -51,12 +51,13 @@ absl::StatusOr<JobScope> job_scope(database::Records& records, const Columns& co
   return scope;
 }
 
-std::vector<bool> wanted_settings(const Columns& columns, const Asked& asked) {
+std::vector<bool> wanted_settings(const Columns& columns, const Asked& asked, uint32_t semantics_version) {
   std::vector<bool> wanted;
   for (const Setting& setting : columns.settings()) {
     std::vector<std::string> used;
     if (!setting.numerics.empty()) used = absl::StrSplit(setting.numerics, ',');
-    wanted.push_back((!asked.device_class || setting.device_class == *asked.device_class) &&
+    wanted.push_back(setting.semantics_version == semantics_version &&
+                     (!asked.device_class || setting.device_class == *asked.device_class) &&
                      database::numerics_allowed(used, asked.allowed));
   }
   return wanted;

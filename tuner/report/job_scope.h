@@ -33,7 +33,8 @@ struct JobScope {
 // NOT_FOUND: no such job. Other errors: the records'.
 absl::StatusOr<JobScope> job_scope(database::Records& records, const Columns& columns, int64_t job_id);
 
-// Whether a setting counts, by its number: of the class and numerics that are asked for, if any are.
-std::vector<bool> wanted_settings(const Columns& columns, const Asked& asked);
+// Whether a setting counts, by its number: of the class and numerics that are asked for, if any are, and of that version of what
+// schedules mean.
+std::vector<bool> wanted_settings(const Columns& columns, const Asked& asked, uint32_t semantics_version);
 
 }  // namespace tf::report

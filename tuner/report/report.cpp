@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/schedule/schedule.h"
 #include "compiler/tensor/kernel_spec.h"
 #include "tuner/report/candidate.h"
 #include "tuner/report/columns.h"
@@ -136,6 +137,10 @@ absl::StatusOr<pb::Program> Report::show_program(const pb::ShowProgramRequest& r
       if (!(record.problem == kernel.key))
         return absl::InvalidArgumentError(absl::StrCat(
             "row ", request.row(), " is a candidate of another kernel, ", kernel_id(record.problem)));
+      if (record.semantics_version != schedule::kSemanticsVersion)
+        return absl::FailedPreconditionError(absl::StrCat(
+            "row ", request.row(), " has a schedule of version ", record.semantics_version,
+            ", which would be another program now: this tuner builds version ", schedule::kSemanticsVersion));
       schedule = record.schedule;
     } else {
       TF_ASSIGN_OR_RETURN(const auto standing, view.kernels.standing(kernel.key, {}));

@@ -110,5 +110,14 @@ TEST(Thinning, KeepsEndsAndTheLeastOfEachSpan) {
   EXPECT_LE(thinned_changes(same, same, 4).size(), 4u);
 }
 
+TEST(Thinning, TheLeastIsATimeThoughNothingCountsForAWhile) {
+  std::vector<double> at_s, values;
+  for (int i = 0; i < 100; ++i) {
+    at_s.push_back(i);
+    values.push_back(i == 38 ? 0 : i == 37 ? 1 : 50);
+  }
+  EXPECT_THAT(thinned_changes(at_s, values, 8), testing::Contains(37u));
+}
+
 }  // namespace
 }  // namespace tf::report

@@ -83,6 +83,31 @@ TEST_F(JobCurvesTest, ScheduleThatWasMeasuredAgainCountsByTheLastTime) {
   EXPECT_EQ(curves->tasks(0).best_ns(), 120);
 }
 
+TEST_F(JobCurvesTest, TheNetworkHasNoTimeWhileOneOfItsKernelsHasNone) {
+  const int64_t job = add_job();
+  add_tasks(job, {{8, 1}, {16, 1}});
+  insert(measured(8, 1, 100, 1, job));
+  insert(measured(16, 1, 10, 2, job));
+  insert(failed(8, 1, Outcome::kWrongOutput, 3, job));
+  insert(measured(16, 2, 5, 4, job));
+  insert(measured(8, 2, 200, 5, job));
+  const auto curves = report_.describe_job(of_job<pb::DescribeJobRequest>(job));
+  EXPECT_THAT(curves->tasks(0).best().ns(), ElementsAre(100, 0, 200));
+  EXPECT_THAT(curves->network().ns(), ElementsAre(110, 0, 205));
+  EXPECT_THAT(curves->network().trials(), ElementsAre(2, 3, 5));
+}
+
+TEST_F(JobCurvesTest, TimesOfSchedulesThatMeantSomethingElseDoNotCount) {
+  database::Measurement old = measured(8, 1, 1, -100, 0);
+  old.semantics_version = 77;
+  insert(old);
+  const int64_t job = add_job();
+  add_tasks(job, {{8, 1}});
+  insert(measured(8, 2, 100, 1, job));
+  const auto curves = report_.describe_job(of_job<pb::DescribeJobRequest>(job));
+  EXPECT_THAT(curves->tasks(0).best().ns(), ElementsAre(100));
+}
+
 TEST_F(JobCurvesTest, FinalMeasurementsAreNoTrials) {
   const int64_t job = add_job();
   add_tasks(job, {{8, 1}});

@@ -145,6 +145,18 @@ TEST_F(ReportFileTest, ProgramsAreMadeOnce) {
             absl::StatusCode::kFailedPrecondition);  // no builder
 }
 
+TEST_F(ReportFileTest, AScheduleThatMeantSomethingElseIsNoProgram) {
+  fill();
+  database::Measurement old = measured(8, 9, 1, 4, job_);
+  old.semantics_version = 77;
+  pb::ShowProgramRequest request;
+  request.set_kernel_id(id(8));
+  request.set_row(static_cast<uint32_t>(insert(old)));
+  const absl::Status refused = shown_.show_program(request).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+  EXPECT_EQ(builder_.builds, 0);
+}
+
 TEST(ReportPage, HoldsTheAnswersAsDataThatNoBrowserReadsAsMarkup) {
   FileContents contents{.title = "</script><b>", .answers = {{"Reports/X {}", R"({"a":"<!--"})"}}};
   const std::string data = to_json(contents, "0.1.0", 12);
