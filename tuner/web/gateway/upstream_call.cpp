@@ -33,6 +33,7 @@ std::shared_ptr<UpstreamCall> UpstreamCall::begin(const asio::any_io_executor& e
 
 asio::awaitable<bool> UpstreamCall::write(std::string_view message, bool is_last) {
   const auto self = shared_from_this();
+  if (released_) co_return false;
   grpc::Slice slice(message.data(), message.size());
   sent_ = grpc::ByteBuffer(&slice, 1);
   writing_ = Operation::kRunning;
@@ -47,7 +48,7 @@ asio::awaitable<bool> UpstreamCall::write(std::string_view message, bool is_last
 
 asio::awaitable<UpstreamCall::Read> UpstreamCall::read(absl::Duration at_most) {
   const auto self = shared_from_this();
-  if (reading_ == Operation::kIdle) start_read();
+  if (reading_ == Operation::kIdle && !released_) start_read();
   co_await wait([this] { return reading_ != Operation::kRunning || status_; },
                 std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(at_most));
   if (reading_ == Operation::kDone) co_return Read::kMessage;

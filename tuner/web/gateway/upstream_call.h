@@ -23,7 +23,8 @@ namespace tf::web {
 namespace asio = boost::asio;
 
 // Begun by begin(), ended by finish() or, if that was not reached, by cancel(). All on one executor, a strand,
-// by one coroutine; only cancel() may also come from others on it.
+// by one coroutine; only cancel() may also come from others on it, at any time: write() and read() then tell
+// that the call has ended.
 class UpstreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                            public std::enable_shared_from_this<UpstreamCall> {
  public:
@@ -65,7 +66,7 @@ class UpstreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   std::string method_;
   grpc::ByteBuffer sent_, received_;
   Operation reading_ = Operation::kIdle, writing_ = Operation::kIdle;
-  bool released_ = false;
+  bool released_ = false;  // from then on gRPC may be done with the call at any time: nothing more is started
   std::optional<grpc::Status> status_;
   std::shared_ptr<UpstreamCall> self_;  // until it is done
 };
