@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/cli/command_line.h"
@@ -63,6 +64,17 @@ DeviceAgent default_config() {
   return config;
 }
 
+// Empty, or what is wrong with a --device.
+std::string is_device(const std::string& text) {
+  constexpr std::string_view kOpenCl = "opencl:";
+  int number = 0;
+  if (text == "cpu" ||
+      (text.starts_with(kOpenCl) && absl::SimpleAtoi(text.substr(kOpenCl.size()), &number) && number >= 0))
+    return "";
+  return absl::StrCat("there is no device '", text,
+                      "': give cpu, or opencl:N with the number of an OpenCL device, as in opencl:0");
+}
+
 // A device with all that it needs to serve; in order of construction.
 struct Served {
   std::vector<std::unique_ptr<tf::worker::Worker>> workers;  // of each slot
@@ -76,7 +88,7 @@ struct Machine {
   std::shared_ptr<tf::rpc::Credentials> credentials;  // null: plain text
   uint64_t slot_memory_bytes = 0;
   uint64_t transfer_memory_bytes = 0;  // of each device
-  tf::agent::GoldenKernel golden = {};
+  tf::agent::GoldenKernel golden;
   std::shared_ptr<tf::agent::ExclusiveExecution> exclusive_execution =
       std::make_shared<tf::agent::ExclusiveExecution>();
   tf::rpc::WorkTally trials = {};
@@ -93,7 +105,8 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   tunefarm::farm::v1::DeviceFacts facts = tf::agent::read_facts(cpus);
   for (const tf::agent::CpuSet& slot : offer.slots) {
     TF_ASSIGN_OR_RETURN(auto worker,
-                        tf::worker::Worker::start({.sandbox = sandbox,
+                        tf::worker::Worker::start({.device = config.device(),
+                                                   .sandbox = sandbox,
                                                    .cpus = {slot.begin(), slot.end()},
                                                    .most_memory_bytes = machine.slot_memory_bytes}));
     served.workers.push_back(std::move(worker));
@@ -105,10 +118,16 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   const auto without = tf::worker::capability_names(served.workers.front()->without_sandbox());
   if (!without.empty())
     spdlog::warn(absl::StrCat("candidates are confined without these layers: ", absl::StrJoin(without, ",")));
-  facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
   tf::agent::add_sandbox(served.workers.front()->without_sandbox(), facts);
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
   facts.set_peak_gflops(peak_gflops);
+  facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
+  if (const std::optional<tf::worker::GpuDevice> gpu = served.workers.front()->gpu()) {
+    tunefarm::farm::v1::Gpu& fact = *facts.add_gpus();
+    fact.set_back_end(gpu->back_end);
+    fact.set_model(gpu->model);
+    fact.set_memory_bytes(gpu->memory_bytes);
+  }
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   const absl::Duration golden_every = absl::Seconds(config.golden_seconds());
   TF_ASSIGN_OR_RETURN(served.agent, tf::agent::Agent::create(
@@ -133,7 +152,8 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   spdlog::info(absl::StrCat(
       served.agent->id(), " with the key ", offer.key, ", ", tf::counted(std::ssize(offer.slots), "slot"),
       is_one_cpu ? " on CPU " : " on CPUs ", tf::agent::slots_text(offer.slots), ", ",
-      std::llround(peak_gflops), " GFLOP/s per thread", reached ? ", listening on " + reached->text() : ""));
+      std::llround(peak_gflops), facts.gpus().empty() ? " GFLOP/s per thread" : " GFLOP/s on ",
+      facts.gpus().empty() ? "" : facts.gpus(0).model(), reached ? ", listening on " + reached->text() : ""));
   return served;
 }
 
@@ -230,7 +250,8 @@ absl::Status serve(const DeviceAgent& config) {
   const uint64_t memory_bytes = tf::agent::read_facts().memory_bytes();
   Machine machine{.credentials = credentials,
                   .slot_memory_bytes = tf::agent::slot_memory_bytes(offers, memory_bytes),
-                  .transfer_memory_bytes = tf::agent::transfer_memory_bytes(offers, memory_bytes)};
+                  .transfer_memory_bytes = tf::agent::transfer_memory_bytes(offers, memory_bytes),
+                  .golden = tf::agent::GoldenKernel(config.device())};
   std::vector<Served> all;
   for (tf::agent::Offer& offer : offers) {
     // One device is its certificate's name, several stand below it.
@@ -262,8 +283,9 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
   app.add_option("--cpus", *config.mutable_cpus(), "CPUs of a single slot, as in 0-3,6 [all]");
   app.add_option("--slots", *config.mutable_slots(),
                  "CPUs of each slot, as in 0-1,2-3 or 0+4,1+5; slots run trials in parallel");
-  app.add_option("--device", *config.mutable_device(), "Kind of device to measure on")
-      ->check(CLI::IsMember({"cpu"}))
+  app.add_option("--device", *config.mutable_device(),
+                 "What to measure on: cpu, or opencl:N, the OpenCL device with that number")
+      ->check(is_device)
       ->capture_default_str();
   app.add_option_function<std::vector<std::string>>(
          "--label",

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/cli/counted.h"
+#include "base/digest.h"
 #include "base/status.h"
 #include "base/text/printable.h"
 #include "compiler/runtime/clock.h"
@@ -128,7 +130,7 @@ class ZygoteWorker final : public Worker {
     result.set_cache_mode(trial.options().cache_mode());
     result.set_reuse_distance_bytes(trial.options().reuse_distance_bytes());
     result.set_artifact_digest(trial.artifact_digest());
-    *result.mutable_device() = probe_.read();
+    *result.mutable_device() = device_state();
     return result;
   }
 
@@ -172,7 +174,25 @@ class ZygoteWorker final : public Worker {
 
   const std::vector<CapabilityState>& missing_layers() const override { return missing_; }
 
-  farm::DeviceState device_state() const override { return probe_.read(); }
+  std::optional<GpuDevice> gpu() override {
+    std::lock_guard lock(gpu_facts_mutex_);
+    return gpu_facts_;
+  }
+
+  // Of a GPU it is another device than the machine's CPUs, and their clock and temperature say nothing of it.
+  farm::DeviceState device_state() const override {
+    farm::DeviceState state = probe_.read();
+    std::lock_guard lock(gpu_facts_mutex_);
+    if (!gpu_facts_) return state;
+    farm::DeviceState of_gpu;
+    of_gpu.set_model(gpu_facts_->model);
+    of_gpu.set_fingerprint(
+        sha256(absl::StrCat(state.fingerprint(), "\n", gpu_facts_->back_end, "\n", gpu_facts_->model, "\n",
+                            gpu_facts_->driver, "\n", gpu_facts_->memory_bytes))
+            .hex());
+    of_gpu.set_load_1min(state.load_1min());
+    return of_gpu;
+  }
 
  private:
   using Zygote = std::unique_ptr<ZygoteClient>;
@@ -314,6 +334,15 @@ class ZygoteWorker final : public Worker {
     return absl::OkStatus();
   }
 
+  void note_gpu(const sandbox::Result& result) {
+    const auto text = [](const char* chars, size_t most) { return printable({chars, strnlen(chars, most)}); };
+    std::lock_guard lock(gpu_facts_mutex_);
+    gpu_facts_ = {.back_end = options_.device.substr(0, options_.device.find(':')),
+                  .model = text(result.detail, sizeof result.detail),
+                  .driver = text(result.gpu.driver, sizeof result.gpu.driver),
+                  .memory_bytes = result.gpu.memory_bytes};
+  }
+
   // What it is now; peak_gflops_ keeps the best.
   absl::StatusOr<double> measure_peak(const std::stop_token& end = {}) {
     LoadedArtifact none;
@@ -333,6 +362,7 @@ class ZygoteWorker final : public Worker {
       return absl::UnavailableError("cannot measure the FMA rate: try again");
     }
     peak_gflops_ = std::max(peak_gflops_, run.result.peak_gflops);
+    if (!is_cpu(options_.device)) note_gpu(run.result);
     return run.result.peak_gflops;
   }
 
@@ -373,6 +403,8 @@ class ZygoteWorker final : public Worker {
   std::vector<Zygote> zygotes_;
   std::mutex gpu_mutex_;  // who uses the next
   Zygote gpu_;            // null: candidates run on CPUs
+  mutable std::mutex gpu_facts_mutex_;
+  std::optional<GpuDevice> gpu_facts_;
   mutable std::mutex answers_mutex_;
   AnswerCache answers_;
   double peak_gflops_ = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -38,6 +39,13 @@ struct WorkerOptions {
   // its limit, its outputs, its threads or its reuse distance, gets so much for all of that together.
   int64_t longest_run_ns = 600'000'000'000;
   uint64_t most_memory_bytes = UINT64_MAX;
+};
+
+// A GPU that candidates run on.
+struct GpuDevice {
+  std::string back_end;  // "opencl"
+  std::string model, driver;
+  uint64_t memory_bytes = 0;
 };
 
 // One slot: helper processes (zygotes) that fork a child for each trial. Thread-safe; trials of one Worker
@@ -81,8 +89,12 @@ class Worker {
   // What the machine is like now.
   virtual tunefarm::farm::v1::DeviceState device_state() const = 0;
 
-  // Highest fp32 FMA rate of one thread seen so far, in GFLOP/s; measured on the first use (about 30 ms).
+  // Highest fp32 FMA rate of one thread, or of the whole GPU, seen so far, in GFLOP/s; measured on the first use (about 30
+  // ms).
   virtual absl::StatusOr<double> peak_gflops() = 0;
+
+  // The GPU that candidates run on, once peak_gflops() has been asked; nothing: they run on CPUs.
+  virtual std::optional<GpuDevice> gpu() = 0;
 };
 
 }  // namespace tf::worker

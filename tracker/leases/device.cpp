@@ -13,7 +13,7 @@ std::string mebibytes(uint64_t bytes) {
 }
 
 std::string unmet_gpu(const DeviceInfo& device, const Requirements& requirements) {
-  if (requirements.gpu.empty()) return "";
+  if (requirements.gpu.empty()) return device.gpus.empty() ? "" : "CPUs to measure on (it measures on a GPU)";
   uint64_t most = 0;
   bool any = false;
   for (const GpuInfo& gpu : device.gpus) {

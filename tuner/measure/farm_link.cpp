@@ -153,6 +153,7 @@ absl::StatusOr<LeasedDevice> FarmLink::acquire(absl::Duration wait) {
   for (const std::string& feature : options_.cpu_features)
     request.mutable_requirements()->add_cpu_features(feature);
   request.mutable_requirements()->set_min_threads(options_.min_threads);
+  request.mutable_requirements()->set_gpu(options_.gpu);
   request.mutable_requirements()->set_selector(options_.selector);
   request.set_priority(options_.priority);
   request.set_wait_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(wait)));

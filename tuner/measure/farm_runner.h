@@ -28,6 +28,7 @@ struct FarmRunnerOptions {
   // does.
   std::string arch;
   std::vector<std::string> cpu_features;
+  std::string gpu;  // back end of the GPU that measures; empty: a CPU does
   uint32_t min_threads = 0;
   std::string selector;  // on the device's labels, as in "room=lab3,!shared"
   int priority = 0;      // -10 to 10, higher is served first

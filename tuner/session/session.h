@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct Budget {
 
 struct SessionOptions {
   target::Target target;
+  // Of the machine that runs references, where that is not the target itself, as for a GPU's.
+  std::optional<target::Target> reference_target = std::nullopt;
   int threads = 1;                     // of each measured kernel
   std::string device_class = "local";  // recorded with each measurement
   Budget budget;

@@ -24,7 +24,8 @@ absl::StatusOr<GpuSource> gpu_source(const ir::Function& function, const target:
   GpuSource source{.workspace_bytes = parts.workspace_bytes};
   std::string kernels;
   for (size_t i = 0; i < parts.parts.size(); ++i) {
-    const std::string name = parts.parts.size() == 1 ? function.name : absl::StrCat(function.name, "_", i);
+    // Not the function's own: `kernel` is a word of OpenCL C.
+    const std::string name = absl::StrCat(function.name, "_", i);
     TF_ASSIGN_OR_RETURN(KernelText kernel, kernel_text(unit, parts.parts[i], name));
     kernels += kernel.text;
     source.launches.push_back(std::move(kernel.launch));

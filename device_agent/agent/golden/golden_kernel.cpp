@@ -27,18 +27,47 @@ void add_port(kernel::Manifest& manifest, const char* name, kernel::PortRole rol
   port.set_size_bytes(static_cast<uint64_t>(elems) * sizeof(float));
 }
 
+// A block a sum, by its threads in turns and then by halves.
+constexpr char kOpenClSums[] = R"(
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void golden(__global const float* x, __global float* y) {
+  __local float part[64];
+  const int lane = get_local_id(0), row = get_group_id(0);
+  float sum = 0;
+  for (int i = lane; i < 131072; i += 64) sum += x[row * 131072 + i];
+  part[lane] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int half_way = 32; half_way > 0; half_way /= 2) {
+    if (lane < half_way) part[lane] += part[lane + half_way];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (lane == 0) y[row] = part[0];
+}
+)";
+
+void add_code(std::string_view device, kernel::Artifact& artifact) {
+  kernel::Launch& launch = *artifact.mutable_manifest()->add_launches();
+  launch.set_entry("golden");
+  kernel::Blob& blob = *artifact.add_blobs();
+  if (device.starts_with("opencl:")) {
+    for (const char* extent : {"32", "1", "1"}) launch.add_grid(extent);
+    for (const char* extent : {"64", "1", "1"}) launch.add_block(extent);
+    blob.set_kind(kernel::BLOB_KIND_OPENCL_C);
+    blob.set_content(kOpenClSums);
+  } else {
+    blob.set_kind(kernel::BLOB_KIND_ELF_SHARED);
+    blob.set_content(std::string(golden_library()));
+  }
+}
+
 // The sizes are those of golden/golden_kernel.c.
-std::string artifact_bytes() {
+std::string artifact_bytes(std::string_view device) {
   kernel::Artifact artifact;
   kernel::Manifest& manifest = *artifact.mutable_manifest();
   manifest.set_abi_version(TF_ABI_VERSION);
   manifest.set_target("host");
   add_port(manifest, "x", kernel::PORT_ROLE_INPUT, (16 << 20) / int64_t{sizeof(float)});
   add_port(manifest, "y", kernel::PORT_ROLE_OUTPUT, 32);
-  manifest.add_launches()->set_entry("golden");
-  kernel::Blob& blob = *artifact.add_blobs();
-  blob.set_kind(kernel::BLOB_KIND_ELF_SHARED);
-  blob.set_content(std::string(golden_library()));
+  add_code(device, artifact);
   return artifact.SerializeAsString();
 }
 
@@ -83,8 +112,9 @@ void set_times(const farm::TrialResult& result, farm::GoldenSample& sample) {
 
 }  // namespace
 
-GoldenKernel::GoldenKernel()
-    : artifact_(artifact_bytes()), trial_(std::make_unique<farm::Trial>(trial_of(sha256(artifact_).hex()))) {}
+GoldenKernel::GoldenKernel(std::string_view device)
+    : artifact_(artifact_bytes(device)),
+      trial_(std::make_unique<farm::Trial>(trial_of(sha256(artifact_).hex()))) {}
 
 GoldenKernel::~GoldenKernel() = default;
 

@@ -1,12 +1,13 @@
 #pragma once
-// Owns: the golden kernel: an artifact that never changes, made by the C compiler together with the agent,
-// and how it is run: as any candidate, in the same sandbox on the same CPUs. Does not know: when, or what its
+// Owns: the golden kernel: an artifact that never changes, made by the C compiler together with the agent, or the same sums in
+// a GPU's language; and how it is run: as any candidate, in the same sandbox on the same device. Does not know: when, or what its
 // times mean.
 
 #include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 namespace tunefarm::farm::v1 {
 class Trial;
@@ -19,7 +20,8 @@ class TrialExecutor;
 // Immutable; thread-safe.
 class GoldenKernel {
  public:
-  GoldenKernel();
+  // For "cpu", or a GPU as in "opencl:0".
+  explicit GoldenKernel(std::string_view device = "cpu");
   ~GoldenKernel();
 
   // A serialized farm.v1.GoldenSample. If the kernel does not end well, which it does on every device that

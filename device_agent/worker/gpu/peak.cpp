@@ -5,16 +5,18 @@
 
 namespace tf::worker::gpu_worker {
 
-// Eight chains, so that none waits for its last result.
+// Chains enough that none waits for its last result, and vectors, which a CPU's driver makes instructions of.
 const char kOpenClPeak[] = R"(
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void peak(__global float* x) {
-  const float b = 0.999f, c = 0.001f;
-  float a0 = x[get_global_id(0)], a1 = a0 + 1, a2 = a0 + 2, a3 = a0 + 3, a4 = a0 + 4, a5 = a0 + 5, a6 = a0 + 6, a7 = a0 + 7;
-  for (int i = 0; i < 4096; ++i) {
+  const float8 b = 0.999f, c = 0.001f;
+  float8 a0 = x[get_global_id(0)], a1 = a0 + 1.0f, a2 = a0 + 2.0f, a3 = a0 + 3.0f;
+  float8 a4 = a0 + 4.0f, a5 = a0 + 5.0f, a6 = a0 + 6.0f, a7 = a0 + 7.0f;
+  for (int i = 0; i < 512; ++i) {
     a0 = a0 * b + c; a1 = a1 * b + c; a2 = a2 * b + c; a3 = a3 * b + c;
     a4 = a4 * b + c; a5 = a5 * b + c; a6 = a6 * b + c; a7 = a7 * b + c;
   }
-  x[get_global_id(0)] = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7;
+  a0 = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7;
+  x[get_global_id(0)] = a0.s0 + a0.s1 + a0.s2 + a0.s3 + a0.s4 + a0.s5 + a0.s6 + a0.s7;
 }
 )";
 

@@ -10,6 +10,6 @@ double measure_peak(const OpenDevice& open, const char* source, char* error);
 
 // A kernel `peak` in OpenCL C: of one pointer to floats, one for each thread; each thread makes kPeakFlops operations.
 extern const char kOpenClPeak[];
-constexpr double kPeakFlops = 2.0 * 8 * 4096;
+constexpr double kPeakFlops = 2.0 * 8 * 8 * 512;
 
 }  // namespace tf::worker::gpu_worker

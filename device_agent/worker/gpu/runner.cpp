@@ -87,6 +87,9 @@ class Runner {
       if (!wait_for_turn(received)) return false;
       char error[gpu::kErrorChars] = "";
       result->peak_gflops = measure_peak(open_, name_.peak_source, error);
+      std::snprintf(result->detail, sizeof result->detail, "%s", open_.facts.name);
+      std::snprintf(result->gpu.driver, sizeof result->gpu.driver, "%.39s", open_.facts.driver);
+      result->gpu.memory_bytes = open_.facts.memory_bytes;
       if (result->peak_gflops > 0) {
         result->end = ChildEnd::kDone;
       } else {

@@ -115,6 +115,12 @@ struct SampleResult {
   uint32_t iterations;
 };
 
+// What a GPU says of itself, beside its name, which is the result's detail.
+struct GpuResult {
+  char driver[40];  // its version
+  uint64_t memory_bytes;
+};
+
 // Lies at the start of the shared result memory; answers follow at PortJob.result_offset.
 struct Result {
   ChildEnd end;
@@ -129,6 +135,7 @@ struct Result {
   double peak_gflops;
   char detail[kDetailChars];
   SampleResult samples[kMaxSamples];
+  GpuResult gpu;  // of kPeak on a GPU
 };
 
 // Descriptors that travel with a request, in this order; the blobs follow.

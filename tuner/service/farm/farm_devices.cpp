@@ -45,8 +45,17 @@ bool tells_features(target::Arch arch) {
   return arch == target::Arch::kX86_64 || arch == target::Arch::kAArch64 || arch == target::Arch::kArmV7;
 }
 
+// The back end of a GPU's target; empty where agents have none for it.
+std::string gpu_of(target::Arch arch) {
+  return arch == target::Arch::kOpenCl ? std::string(target::arch_name(arch)) : "";
+}
+
 // Empty if the device has all of it.
 std::string missing(const FarmDevice& device, const DeviceNeeds& needs) {
+  if (!needs.gpu.empty() && !device.gpus.contains(needs.gpu))
+    return absl::StrCat("device ", device.id, " does not measure on a GPU for ", needs.gpu);
+  if (needs.gpu.empty() && !device.gpus.empty())
+    return absl::StrCat("device ", device.id, " measures on a GPU for ", absl::StrJoin(device.gpus, ", "));
   if (!needs.arch.empty() && device.arch != needs.arch) {
     return absl::StrCat("device ", device.id, " is ", device.arch, ", not ", needs.arch);
   }
@@ -95,10 +104,13 @@ FarmDevice device_from_proto(const farm::Device& device) {
   const auto& features = device.facts().cpu_features();
   int threads = 0;
   for (const farm::Slot& slot : device.slots()) threads = std::max(threads, slot.cpus_size());
+  std::set<std::string> gpus;
+  for (const farm::Gpu& gpu : device.facts().gpus()) gpus.insert(gpu.back_end());
   return {.id = device.device_id(),
           .key = device.device_key(),
           .arch = device.facts().arch(),
           .cpu_features = {features.begin(), features.end()},
+          .gpus = std::move(gpus),
           .threads = static_cast<uint32_t>(threads),
           .labels = {device.labels().begin(), device.labels().end()}};
 }
@@ -142,6 +154,7 @@ void add_slots(const farm::Device& device, const DeviceNeeds& needs, const SlotS
 
 void require(const DeviceNeeds& needs, farm::Requirements& requirements) {
   requirements.set_arch(needs.arch);
+  requirements.set_gpu(needs.gpu);
   for (const std::string& feature : needs.cpu_features) requirements.add_cpu_features(feature);
 }
 
@@ -183,7 +196,7 @@ SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key)
 }
 
 DeviceNeeds needs_of(const target::Target& target) {
-  DeviceNeeds needs{.arch = machine_of(target.arch), .cpu_features = {}};
+  DeviceNeeds needs{.arch = machine_of(target.arch), .cpu_features = {}, .gpu = gpu_of(target.arch)};
   if (!tells_features(target.arch)) return needs;
   for (std::string& feature : target::known_features(target.arch)) {
     if (target.has(feature)) needs.cpu_features.push_back(std::move(feature));
@@ -191,11 +204,15 @@ DeviceNeeds needs_of(const target::Target& target) {
   return needs;
 }
 
+std::string target_of_machine(const std::string& machine) {
+  return machine == "armv7l" ? "armv7" : machine;
+}
+
 absl::Status check_measurable(const target::Target& target) {
-  if (!machine_of(target.arch).empty()) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat("farm devices cannot measure kernels for ", target.text(),
-                   ": agents support CPUs (x86_64, aarch64, armv7, riscv64); give such a --target"));
+  if (!machine_of(target.arch).empty() || !gpu_of(target.arch).empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      "farm devices cannot measure kernels for ", target.text(),
+      ": agents support CPUs (x86_64, aarch64, armv7, riscv64) and opencl; give such a --target"));
 }
 
 absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target,

@@ -27,6 +27,7 @@ struct FarmDevice {
   std::string key;
   std::string arch;                    // as uname -m names it
   std::set<std::string> cpu_features;  // LLVM's names
+  std::set<std::string> gpus;          // back ends of those that it measures on; none: on its CPUs
   uint32_t threads = 0;                // of its largest slot
   std::map<std::string, std::string> labels;
 };
@@ -36,6 +37,7 @@ struct FarmDevice {
 struct DeviceNeeds {
   std::string arch;  // empty: any
   std::vector<std::string> cpu_features;
+  std::string gpu;       // back end of the GPU that measures; empty: a CPU does
   uint32_t threads = 0;  // of one slot
   std::string selector;  // of its labels, as the tracker reads them; empty: any
 };
@@ -44,8 +46,11 @@ struct DeviceNeeds {
 // instruction that the device lacks would only crash.
 DeviceNeeds needs_of(const target::Target& target);
 
+// The plainest target of a machine that uname -m names so: code for it runs on each of them.
+std::string target_of_machine(const std::string& machine);
+
 // NOT_FOUND for a target for which no device of any farm measures, whatever its key: agents run kernels on
-// CPUs, and neither GPUs nor wasm32.
+// CPUs and OpenCL devices, and not by CUDA or as wasm32.
 absl::Status check_measurable(const target::Target& target);
 
 // As much of a farm as a job needs to know before it is queued, however large the farm is.

@@ -86,6 +86,7 @@ absl::StatusOr<std::unique_ptr<measure::FleetRunner>> FarmExecutor::lease(const 
                                  .device_key = asked.spec.device_key(),
                                  .arch = needs.arch,
                                  .cpu_features = needs.cpu_features,
+                                 .gpu = needs.gpu,
                                  .min_threads = needs.threads,
                                  .selector = needs.selector,
                                  .priority = asked.spec.priority(),
@@ -113,6 +114,18 @@ absl::StatusOr<std::unique_ptr<measure::FleetRunner>> FarmExecutor::lease(const 
   return measure::FleetRunner::connect(std::move(fleet));
 }
 
+// A GPU's candidates are compared with what the CPU beside it computes. What CPU kernels reach says nothing of a GPU.
+absl::Status FarmExecutor::set_references(const JobSpec& spec, session::SessionOptions& options) const {
+  const DeviceNeeds needs = needs_of(spec, options.target);
+  if (needs.gpu.empty()) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const FarmView farm,
+                      look_at_farm(options_.tracker, options_.credentials, spec.device_key(), needs));
+  TF_RETURN_IF_ERROR(check_farm(farm, spec.device_key(), options.target, needs));
+  TF_ASSIGN_OR_RETURN(options.reference_target, target::parse_target(target_of_machine(farm.device->arch)));
+  options.calibration = false;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, const JobSpec& spec,
                                                     Allotment& allotment, const std::atomic<bool>& stop,
                                                     const RunReports& reports) {
@@ -121,6 +134,7 @@ absl::StatusOr<session::Progress> FarmExecutor::run(const database::Job& job, co
                       plan_of_network(job.model_path, options.target, options.threads, request_of(spec)));
   // Who looks at the job when it is over, and its model gone, sees what it was.
   TF_RETURN_IF_ERROR(store_.save_job_network(job.id, to_json(plan.calls)));
+  TF_RETURN_IF_ERROR(set_references(spec, options));
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<measure::FleetRunner> runner,
                       lease({job, spec}, needs_of(spec, options.target), allotment.get(), reports));
   RunLimit limit(stop, *runner, limits_of_minutes(spec.minutes()));

@@ -40,6 +40,7 @@ class FarmExecutor final : public JobExecutor {
                                         const std::atomic<bool>& stop, const RunReports& reports) override;
 
  private:
+  absl::Status set_references(const JobSpec& spec, session::SessionOptions& options) const;
   struct Asked {
     const database::Job& job;
     const JobSpec& spec;

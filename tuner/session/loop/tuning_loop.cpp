@@ -40,9 +40,10 @@ absl::StatusOr<Progress> TuningLoop::run(const std::atomic<bool>& stop) {
   pipeline_options.threads = options_.threads;
   pipeline_options.takes_turns = options_.takes_turns;
   pipeline_options.cpu = &cpu_;
+  const std::string reference_target = options_.reference_target.value_or(options_.target).text();
   for (const auto& task : tasks_) {
     pipeline_options.tasks.push_back({std::make_shared<const tunefarm::kernel::v1::BuildRequest>(
-                                          driver::reference_request(task->task().kernel, target_)),
+                                          driver::reference_request(task->task().kernel, reference_target)),
                                       task->task().kernel.reuse_distance_bytes});
   }
   Pipeline pipeline(builder_, runner_, std::move(pipeline_options));

@@ -152,7 +152,11 @@ TEST(BuildPool, MistakesInARequestAreRepliesThatSayWhatIsWrong) {
   };
   EXPECT_NE(message([](auto& r) { r.set_workload("nonsense"); }), "");
   EXPECT_THAT(message([](auto& r) { r.set_target("z80"); }), HasSubstr("unknown architecture 'z80'"));
-  EXPECT_THAT(message([](auto& r) { r.set_target("opencl"); }), HasSubstr("not for opencl"));
+  EXPECT_THAT(message([](auto& r) {
+                r.set_target("opencl");
+                r.set_use(proto::KERNEL_USE_MODEL);
+              }),
+              HasSubstr("kernels for opencl cannot be linked into a model library"));
   EXPECT_THAT(message([](auto& r) { r.set_entry("a b"); }), HasSubstr("not a C identifier"));
   EXPECT_NE(message([](auto& r) { r.set_schedule("schedule v1\nsplit t9 i0 4 guard\n"); }), "");
   EXPECT_THAT(message([](auto& r) { r.clear_use(); }), HasSubstr("give KERNEL_USE_DEVICE"));
@@ -178,9 +182,10 @@ TEST(BuildPool, ShowsAKernelAsTextsAndWithoutAssemblyCompilesNothing) {
   EXPECT_THAT(reply->ir(), HasSubstr("for "));
   EXPECT_THAT(reply->assembly(), HasSubstr("kernel:"));
   EXPECT_FALSE(reply->has_artifact());
-  // No code can be generated for this target here, so the IR alone comes of lowering alone.
+  // No code can be generated for this schedule there, so the IR alone comes of lowering alone.
   request.mutable_show()->mutable_kernel()->set_target("opencl");
-  EXPECT_THAT(workers->build(request)->message(), HasSubstr("not for opencl"));
+  request.mutable_show()->mutable_kernel()->set_schedule("schedule v1\nannotate t0 i0 parallel\n");
+  EXPECT_THAT(workers->build(request)->message(), HasSubstr("a parallel loop is for CPUs"));
   request.mutable_show()->set_assembly(false);
   reply = workers->build(request);
   ASSERT_TRUE(reply.ok()) << reply.status();
@@ -313,7 +318,7 @@ TEST(BuildPool, BuildsACudaKernelWithItsLaunchPlanWithoutAGpu) {
   EXPECT_EQ(manifest.ports_size(), 3);
   ASSERT_EQ(manifest.launches_size(), 1);
   const proto::Launch& launch = manifest.launches(0);
-  EXPECT_EQ(launch.entry(), "kernel");
+  EXPECT_EQ(launch.entry(), "kernel_0");
   EXPECT_THAT(launch.grid(), ::testing::ElementsAre("4", "2", "1"));
   EXPECT_THAT(launch.block(), ::testing::ElementsAre("16", "16", "1"));
   EXPECT_EQ(launch.shared_bytes(), "8192");

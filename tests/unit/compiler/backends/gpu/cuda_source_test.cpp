@@ -35,7 +35,7 @@ TEST(CudaSource, OfAProductSharesTilesBetweenBarriers) {
   EXPECT_THAT(source->launches.at(0).grid, ElementsAre("3", "2", "1"));
   EXPECT_THAT(source->launches.at(0).block, ElementsAre("16", "16", "1"));
   EXPECT_EQ(source->launches.at(0).shared_bytes, "8192");
-  EXPECT_THAT(source->text, HasSubstr("extern \"C\" __global__ void __launch_bounds__(256) product(const "
+  EXPECT_THAT(source->text, HasSubstr("extern \"C\" __global__ void __launch_bounds__(256) product_0(const "
                                       "float* __restrict__ p0_, const float* "
                                       "__restrict__ p1_, float* __restrict__ t0_) {"));
   EXPECT_THAT(source->text, HasSubstr("__syncthreads();"));

@@ -79,6 +79,8 @@ inline constexpr HandWritten kHandWritten[] = {
     for k = 0 extent 4 grid_x { for l = 0 extent 16 thread_x { b[k * 16 + l] = t[63 - (k * 16 + l)] + a[0] } }
   }
 })"},
+    {"a name that is a word of OpenCL C",
+     R"(function kernel(a: f32[4]) { for i = 0 extent 4 thread_x { a[i] = 1f32 } })"},
     {"one thread", R"(function one(a: f32[64], b: f32[1]) {
   b[0] = 0f32
   for i = 0 extent 64 { b[0] = b[0] + a[i] }
@@ -152,7 +154,7 @@ inline std::vector<Case> cases() {
     absl::StatusOr<ir::Function> function = ir::parse_function(hand.text);
     EXPECT_TRUE(function.ok()) << hand.name << ": " << function.status();
     if (!function.ok()) continue;
-    function->name = absl::StrCat("kernel_", all.size());
+    if (function->name != "kernel") function->name = absl::StrCat("kernel_", all.size());
     all.push_back({hand.name, *std::move(function)});
   }
   return all;
