@@ -48,7 +48,10 @@ std::string short_name(std::string_view method) {
 std::string needed(const AccessRule& rule) {
   std::vector<std::string> names;
   for (const Role role : rule.roles) names.emplace_back(role_name(role));
-  return absl::StrJoin(names, " or ");
+  if (names.empty()) return "of nobody";
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return names.empty() ? last : absl::StrCat(absl::StrJoin(names, ", "), " or ", last);
 }
 
 // The value of a scalar field, for people; "a.b" is the field b of the message a.

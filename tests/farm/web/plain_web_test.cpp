@@ -80,6 +80,7 @@ TEST_F(PlainWeb, ErrorsHaveTheirStatusCodeAndMessage) {
   const auto expect = [](const HttpReply& reply, int status, const std::string& code) {
     EXPECT_EQ(reply.status, status) << reply.body;
     EXPECT_EQ(json::parse(reply.body).at("code"), code) << reply.body;
+    EXPECT_EQ(reply.body.back(), '\n');  // a terminal's prompt stands on a line of its own
   };
   expect(to.get("/api/v1/Tuner/WatchJob?jobId=9"), 404, "NOT_FOUND");
   expect(to.get("/api/v1/Tuner/WatchJob?job=9"), 400, "INVALID_ARGUMENT");

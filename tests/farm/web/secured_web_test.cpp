@@ -100,6 +100,9 @@ TEST_F(SecuredWeb, NoTokenOrOneThatIsNotGoodIsRefused) {
   const std::string good = *issue(admin_, "viewer", "vic");
   const std::string ended = *issue(admin_, "viewer", "vic", 1);
   EXPECT_EQ(status_of(good), 200);
+  EXPECT_EQ(
+      json::parse(client().post("/api/v1/Tuner/CancelJob", "{}", bearer(good)).body).at("message"),
+      "viewer vic may not call Tuner/CancelJob: that needs the role user, tuner, device-owner or admin");
   const TemporaryFolder elsewhere = *TemporaryFolder::make();
   const auto others = *rpc::BearerTokens::open(elsewhere.file("tokens"));
   const std::string foreign =

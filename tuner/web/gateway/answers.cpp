@@ -33,7 +33,8 @@ asio::awaitable<void> answer_reply(Exchange& exchange, const Route& route, std::
     co_await answer_error(exchange, json.status());
     co_return;
   }
-  Answer answer{.type = "application/json", .body = *json};
+  const std::string line = *json + "\n";
+  Answer answer{.type = "application/json", .body = line};
   co_await exchange.answer(std::move(answer));
 }
 

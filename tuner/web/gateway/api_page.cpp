@@ -43,7 +43,8 @@ std::string section_of(const Route& route) {
   const std::string verbs = route.is_read() ? "GET or POST" : "POST";
   return absl::StrCat(
       "<section><h2><code>", route.path, "</code></h2><p>", escaped(comment_of(call)), "</p><p>", verbs,
-      route.answers_parts ? ", answers a stream" : "", route.takes_model ? ", the body is the model" : "",
+      route.answers_parts ? ", answers a stream" : "",
+      route.takes_model ? ", the body is the model, the parameter <code>spec</code> a JobSpec" : "",
       ". Roles on a secured tuner: ", roles_of(route),
       ".</p><details><summary>Request: ", call.input_type()->name(), "</summary>",
       fields_of(*call.input_type()), "</details><details><summary>Answer: ", call.output_type()->name(),

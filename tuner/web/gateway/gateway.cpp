@@ -40,8 +40,9 @@ int request_status(const RequestHead& head, const absl::Status& why) {
 }
 
 asio::awaitable<void> refuse_method(Exchange& exchange, std::string allowed) {
-  const std::string body = error_json(absl::UnimplementedError(absl::StrCat(
+  std::string body = error_json(absl::UnimplementedError(absl::StrCat(
       printable(exchange.head().path), " takes ", allowed, ", not ", printable(exchange.head().method))));
+  body += '\n';
   Answer answer{.status = 405, .type = "application/json", .body = body};
   answer.fields.emplace_back("Allow", std::move(allowed));
   co_await exchange.answer(std::move(answer));

@@ -64,7 +64,7 @@ std::string error_json(const absl::Status& error) {
 }
 
 asio::awaitable<bool> answer_error(Exchange& exchange, absl::Status error, int status) {
-  const std::string body = error_json(error);
+  const std::string body = error_json(error) + "\n";
   Answer answer{.status = status != 0 ? status : http_status_of(error.code()),
                 .type = "application/json",
                 .body = body};
