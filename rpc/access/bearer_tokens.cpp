@@ -67,9 +67,9 @@ absl::Status check_may_issue(const Identity& issuer, const Identity& asked) {
   TF_RETURN_IF_ERROR(check_identity_name(asked.name));
   const bool is_own = asked.name == issuer.name && (asked.role == issuer.role || asked.role == Role::kViewer);
   if (issuer.role == Role::kAdmin || is_own) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat(issuer.text(), " may issue tokens for themselves only, as ",
-                                                  std::string(role_name(issuer.role)),
-                                                  " or viewer; an admin issues others"));
+  return absl::PermissionDeniedError(absl::StrCat(
+      issuer.text(), " may issue tokens for themselves only, as ", std::string(role_name(issuer.role)),
+      issuer.role == Role::kViewer ? "" : " or viewer", "; an admin issues others"));
 }
 
 absl::StatusOr<std::unique_ptr<BearerTokens>> BearerTokens::open(const std::string& path,

@@ -28,6 +28,8 @@ TEST(CheckMayIssue, AdminsForEveryPersonAndOthersForThemselves) {
   EXPECT_TRUE(absl::IsPermissionDenied(check_may_issue(ada, {Role::kUser, "bob"})));
   EXPECT_TRUE(absl::IsPermissionDenied(check_may_issue(ada, {Role::kViewer, "bob"})));
   EXPECT_TRUE(absl::IsPermissionDenied(check_may_issue(ada, {Role::kAdmin, "ada"})));
+  EXPECT_EQ(check_may_issue({Role::kViewer, "vic"}, {Role::kAdmin, "vic"}).message(),
+            "viewer vic may issue tokens for themselves only, as viewer; an admin issues others");
   EXPECT_TRUE(absl::IsInvalidArgument(check_may_issue(admin, {Role::kViewer, "a b"})));
 }
 

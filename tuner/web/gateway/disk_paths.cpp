@@ -1,5 +1,6 @@
 #include "tuner/web/gateway/disk_paths.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -24,6 +25,13 @@ bool ends_path(char c) {
          std::string_view("\"'`\\,;:()[]{}<>|*?").find(c) != std::string_view::npos;
 }
 
+// In JSON: a line's end, a tab, or a character by its number.
+bool ends_with_escape(std::string_view text) {
+  const std::string_view two = text.substr(text.size() - std::min<size_t>(text.size(), 2));
+  const std::string_view six = text.substr(text.size() - std::min<size_t>(text.size(), 6));
+  return two == "\\n" || two == "\\r" || two == "\\t" || six.starts_with("\\u00");
+}
+
 }  // namespace
 
 std::string without_disk_paths(std::string text) {
@@ -31,7 +39,8 @@ std::string without_disk_paths(std::string text) {
   size_t kept = 0;  // of the text, what is in `out` or left out of it
   for (size_t at = text.find('/'); at != std::string::npos; at = text.find('/', at)) {
     // Not what goes on before, as in "a/home" or "https://": such is no absolute path.
-    const bool begins = at == 0 || ends_path(text[at - 1]) || text[at - 1] == '=';
+    const bool begins = at == 0 || ends_path(text[at - 1]) || text[at - 1] == '=' ||
+                        ends_with_escape(std::string_view(text).substr(0, at));
     size_t end = at + 1;
     while (begins && end < text.size() && !ends_path(text[end])) ++end;
     const std::string_view path = std::string_view(text).substr(at, end - at);

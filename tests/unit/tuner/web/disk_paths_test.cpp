@@ -11,6 +11,8 @@ TEST(DiskPaths, AreReplacedByTheirLastPart) {
   EXPECT_EQ(without_disk_paths(R"({"detail":"/tmp/x/y","a":"'/var/lib/z'"})"), R"({"detail":"y","a":"'z'"})");
   EXPECT_EQ(without_disk_paths("/usr/lib/x.so and /usr/lib/y.so"), "x.so and y.so");
   EXPECT_EQ(without_disk_paths("--db=/home/ada/t.db"), "--db=t.db");
+  EXPECT_EQ(without_disk_paths(R"({"a":"failed:\n/tmp/x/a.c:1\t/tmp/x/b","b":"\u003c/tmp/x/c.h\u003e"})"),
+            R"({"a":"failed:\na.c:1\tb","b":"\u003cc.h\u003e"})");
 }
 
 TEST(DiskPaths, OtherTextsWithSlashesStay) {
