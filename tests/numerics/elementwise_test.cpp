@@ -43,8 +43,10 @@ TEST_P(ElementFunctions, AreWithinTheirBoundsAsMachineCode) {
 }
 
 TEST_P(ElementFunctions, OfHalvesAreWithinTheirBoundsForEveryValue) {
-  for (const Element element : {Element::kFloat16, Element::kBFloat16})
-    expect_right(GetParam(), element, "host", kMantissas);
+  expect_right(GetParam(), Element::kFloat16, "host", kMantissas);
+  // The instructions of AVX512-BF16 take denormals for zero.
+  const bool flushes = target::host_target().has("avx512bf16");
+  expect_right(GetParam(), Element::kBFloat16, "host", kMantissas, {.flushes = flushes});
 }
 
 TEST_P(ElementFunctions, CompileForEveryProcessor) {

@@ -21,7 +21,7 @@ class InstallScript : public ::testing::Test {
     for (const char* file :
          {"boards/install.sh", "boards/device_agent.txtpb", "systemd/device_agent.service"})
       fs::copy(source(file), package_);
-    for (const char* file : {"README", "LICENSES", "device_agent", "trial_worker"})
+    for (const char* file : {"README", "LICENSES", "device_agent", "trial_worker", "gpu_worker"})
       ASSERT_TRUE(write_file(package_ + "/" + file, "version 1").ok());
   }
   Ended install(const std::string& arguments = "") {
@@ -54,7 +54,7 @@ TEST_F(InstallScript, InstallsProgramsUnitAndConfiguration) {
   EXPECT_EQ(ended.code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("edit"));
   for (const char* program : {"/usr/local/lib/tunefarm/device_agent", "/usr/local/lib/tunefarm/trial_worker",
-                              "/usr/local/bin/device_agent"})
+                              "/usr/local/lib/tunefarm/gpu_worker", "/usr/local/bin/device_agent"})
     EXPECT_EQ(access((root() + program).c_str(), X_OK), 0) << program;
   EXPECT_THAT(installed("/etc/systemd/system/device_agent.service"), HasSubstr("WatchdogSec="));
   EXPECT_THAT(installed(kConfiguration), HasSubstr("tracker:"));

@@ -33,6 +33,7 @@ class Installed : public ::testing::Test {
                              "lib/tunefarm/bin/device_agent",
                              "lib/tunefarm/bin/build_worker",
                              "lib/tunefarm/bin/trial_worker",
+                             "lib/tunefarm/bin/gpu_worker",
                              "lib/tunefarm/lib/libtf_runtime_model.a",
                              "lib/cmake/tunefarm/tunefarm-config.cmake",
                              "include/tunefarm/kernel_abi.h",
