@@ -266,13 +266,15 @@ class KernelEmitter {
       shared_bytes_ += (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
     } else if (buffer.scope == ir::Scope::kRegister) {
       line(absl::StrCat("{ ", in_registers(buffer), " ", name_of(buffer), "[", *count, "];"));
-    } else if (buffer.scope == ir::Scope::kGlobal && is_of_one_thread()) {
+    } else if (buffer.scope == ir::Scope::kGlobal) {
+      inside_threads_.push_back(
+          entered_);  // thread loops further inside would share it: set_launch refuses that
       line(absl::StrCat("{ ", in_memory(buffer), " ", name_of(buffer), "[", *count, "];"));
       private_.insert(&buffer);
     } else {
-      return fail(absl::StrCat("buffer ", buffer.name, " is scratch memory of scope ",
-                               buffer.scope == ir::Scope::kFragment ? "fragment" : "global",
-                               "; a kernel's is register or shared, by compute_at"));
+      return fail(absl::StrCat(
+          "buffer ", buffer.name,
+          " is scratch memory of scope fragment; a kernel's is register or shared, by compute_at"));
     }
     block(s.body);
   }
@@ -280,12 +282,6 @@ class KernelEmitter {
   void emit(const ir::Barrier&) { line(std::string(dialect_.barrier)); }
   void emit(const ir::AsyncCopy&) { fail_unimplemented("asynchronous copies"); }
   void emit(const ir::AsyncWait&) { fail_unimplemented("asynchronous copies"); }
-
-  // Whether each thread that comes here is in loops of its own. Thread loops further inside would share it.
-  bool is_of_one_thread() {
-    inside_threads_.push_back(entered_);
-    return true;
-  }
 
   absl::Status set_launch(Launch& launch, std::array<int64_t, 3>& block) {
     for (const std::set<ForKind>& entered : shared_stores_)
