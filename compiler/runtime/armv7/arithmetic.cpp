@@ -1,5 +1,5 @@
 // What GCC calls where an armv7 processor has no instruction, for a model.so, which needs libc alone: the
-// run-time ABI for the Arm architecture (IHI 0043), 4.2 and 4.1.2. Not for our own programs, which have
+// run-time ABI for the Arm architecture (IHI 0043), 4.2 and 4.1.2. The agent's workers link it too, before
 // libgcc.
 #include <stdint.h>
 
@@ -98,8 +98,9 @@ __attribute__((naked)) void __aeabi_ldivmod() {
 }
 
 // The halves are exact, and so is the first one's product: only the sum rounds. What has this name takes and
-// returns numbers as a processor without floating-point registers would.
-__attribute__((pcs("aapcs"))) double __aeabi_l2d(int64_t value) {
+// returns numbers as a processor without floating-point registers would. Weak, because libgcc's own has other
+// functions in the same object: a program of ours that uses those gets libgcc's.
+__attribute__((pcs("aapcs"), weak)) double __aeabi_l2d(int64_t value) {
   return static_cast<double>(static_cast<int32_t>(value >> 32)) * 0x1p32 +
          static_cast<double>(static_cast<uint32_t>(value));
 }

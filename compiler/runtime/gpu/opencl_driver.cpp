@@ -266,7 +266,8 @@ void drop_parts(Kernel& kernel) {
 // What the argument is: the memory, or a part of it, which is the kernel's then.
 ClHandle part_of(Kernel& kernel, const Argument& argument, int32_t* status) {
   if (argument.offset_bytes == 0) return argument.memory->handle;
-  const ClRegion region = {argument.offset_bytes, argument.size_bytes == 0 ? 1 : argument.size_bytes};
+  const ClRegion region = {static_cast<size_t>(argument.offset_bytes),
+                           static_cast<size_t>(argument.size_bytes == 0 ? 1 : argument.size_bytes)};
   ClHandle part = kernel.program->device->api->create_part(argument.memory->handle, kClReadWrite,
                                                            kClRegionType, &region, status);
   if (part != nullptr) kernel.parts[kernel.part_count++] = part;
