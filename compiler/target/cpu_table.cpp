@@ -77,16 +77,79 @@ constexpr CpuEntry kWasmCpus[] = {
     {"generic", "simd128", {32 * kKiB, 512 * kKiB, 0}, {}},
 };
 
+// Instructions by the first architecture that has them, as NVIDIA's assembler takes them. A suffix a or f means code for
+// that very architecture or its family, which alone has what stands in its row. Clusters of more than one block: not on
+// sm_120 and sm_121.
+#define TF_SM75 "ldmatrix mma_f16 mma_s8 dp4a"
+#define TF_SM80 TF_SM75 " cp_async mbarrier redux mma_k16 mma_bf16 mma_tf32 mma_f64"
+#define TF_SM89 TF_SM80 " mma_fp8"
+#define TF_SM120 TF_SM89 " tma mbarrier_try_wait stmatrix elect griddepcontrol"
+#define TF_SM90 TF_SM120 " clusters"
+#define TF_SM90A TF_SM90 " setmaxnreg wgmma"
+#define TF_SM100A TF_SM90 " setmaxnreg tcgen05"
+#define TF_SM120A TF_SM120 " setmaxnreg mma_block_scaled"
+
+// Blocks, threads and shared memory of one multiprocessor as cuda_occupancy.h and libcudacxx's arch_traits.h have them.
+constexpr GpuLimits multiprocessor(int threads, int blocks, int64_t shared_kib) {
+  const bool is_turing = shared_kib == 64;
+  const int64_t of_driver = is_turing ? 0 : kKiB;
+  return {.warp_threads = 32,
+          .block_threads = 1024,
+          .shared_bytes = shared_kib * kKiB - of_driver,
+          .registers_per_thread = 255,
+          .sm_threads = threads,
+          .sm_blocks = blocks,
+          .sm_registers = 64 << 10,
+          .sm_shared_bytes = shared_kib * kKiB,
+          .register_granule = 256,
+          .shared_granule_bytes = is_turing ? 256 : 128,
+          .shared_bytes_of_driver = of_driver};
+}
+constexpr GpuLimits kSm75 = multiprocessor(1024, 16, 64), kSm80 = multiprocessor(2048, 32, 164),
+                    kSm86 = multiprocessor(1536, 16, 100), kSm87 = multiprocessor(1536, 16, 164),
+                    kSm89 = multiprocessor(1536, 24, 100), kSm90 = multiprocessor(2048, 32, 228),
+                    kSm110 = multiprocessor(1536, 24, 228);
+
+// Caches: L1 with shared memory, and an L2 that is usual for the architecture.
 constexpr CpuEntry kCudaCpus[] = {
-    {"sm_75", "", {64 * kKiB, 4 * kMiB, 0}, {32, 1024, 64 * kKiB, 255}},
-    {"sm_80", "", {192 * kKiB, 40 * kMiB, 0}, {32, 1024, 163 * kKiB, 255}},
-    {"sm_86", "", {128 * kKiB, 6 * kMiB, 0}, {32, 1024, 99 * kKiB, 255}},
-    {"sm_89", "", {128 * kKiB, 72 * kMiB, 0}, {32, 1024, 99 * kKiB, 255}},
-    {"sm_90", "", {256 * kKiB, 50 * kMiB, 0}, {32, 1024, 227 * kKiB, 255}},
+    {"sm_75", TF_SM75, {96 * kKiB, 4 * kMiB, 0}, kSm75},
+    {"sm_80", TF_SM80, {192 * kKiB, 40 * kMiB, 0}, kSm80},
+    {"sm_86", TF_SM80, {128 * kKiB, 6 * kMiB, 0}, kSm86},
+    {"sm_87", TF_SM80, {192 * kKiB, 4 * kMiB, 0}, kSm87},
+    {"sm_88", TF_SM80, {128 * kKiB, 4 * kMiB, 0}, kSm86},
+    {"sm_89", TF_SM89, {128 * kKiB, 72 * kMiB, 0}, kSm89},
+    {"sm_90", TF_SM90, {256 * kKiB, 50 * kMiB, 0}, kSm90},
+    {"sm_90a", TF_SM90A, {256 * kKiB, 50 * kMiB, 0}, kSm90},
+    {"sm_100", TF_SM90, {256 * kKiB, 126 * kMiB, 0}, kSm90},
+    {"sm_100a", TF_SM100A, {256 * kKiB, 126 * kMiB, 0}, kSm90},
+    {"sm_100f", TF_SM100A, {256 * kKiB, 126 * kMiB, 0}, kSm90},
+    {"sm_103", TF_SM90, {256 * kKiB, 126 * kMiB, 0}, kSm90},
+    {"sm_103a", TF_SM100A, {256 * kKiB, 126 * kMiB, 0}, kSm90},
+    {"sm_103f", TF_SM100A, {256 * kKiB, 126 * kMiB, 0}, kSm90},
+    {"sm_110", TF_SM90, {256 * kKiB, 32 * kMiB, 0}, kSm110},
+    {"sm_110a", TF_SM100A, {256 * kKiB, 32 * kMiB, 0}, kSm110},
+    {"sm_110f", TF_SM100A, {256 * kKiB, 32 * kMiB, 0}, kSm110},
+    {"sm_120", TF_SM120, {128 * kKiB, 96 * kMiB, 0}, kSm89},
+    {"sm_120a", TF_SM120A, {128 * kKiB, 96 * kMiB, 0}, kSm89},
+    {"sm_120f", TF_SM120A, {128 * kKiB, 96 * kMiB, 0}, kSm89},
+    {"sm_121", TF_SM120, {128 * kKiB, 24 * kMiB, 0}, kSm89},
+    {"sm_121a", TF_SM120A, {128 * kKiB, 24 * kMiB, 0}, kSm89},
+    {"sm_121f", TF_SM120A, {128 * kKiB, 24 * kMiB, 0}, kSm89},
 };
+#undef TF_SM75
+#undef TF_SM80
+#undef TF_SM89
+#undef TF_SM90
+#undef TF_SM90A
+#undef TF_SM100A
+#undef TF_SM120
+#undef TF_SM120A
 
 constexpr CpuEntry kOpenClCpus[] = {
-    {"generic", "", {32 * kKiB, 1 * kMiB, 0}, {32, 256, 32 * kKiB, 128}},
+    {"generic",
+     "",
+     {32 * kKiB, 1 * kMiB, 0},
+     {.warp_threads = 32, .block_threads = 256, .shared_bytes = 32 * kKiB, .registers_per_thread = 128}},
 };
 
 constexpr ArchEntry kArchs[] = {
@@ -99,7 +162,10 @@ constexpr ArchEntry kArchs[] = {
     {Arch::kArmV7, "armv7", "linux", "generic", "neon vfp4", kArmV7Cpus},
     {Arch::kRiscV64, "riscv64", "linux", "generic-rv64", "m a f d c v zvfh", kRiscV64Cpus},
     {Arch::kWasm32, "wasm32", "none", "generic", "simd128 relaxed-simd", kWasmCpus},
-    {Arch::kCuda, "cuda", "none", "sm_80", "", kCudaCpus},
+    {Arch::kCuda, "cuda", "none", "sm_80",
+     "ldmatrix mma_f16 mma_s8 dp4a cp_async mbarrier redux mma_k16 mma_bf16 mma_tf32 mma_f64 mma_fp8 tma "
+     "mbarrier_try_wait stmatrix elect griddepcontrol clusters setmaxnreg wgmma tcgen05 mma_block_scaled",
+     kCudaCpus},
     {Arch::kOpenCl, "opencl", "none", "generic", "", kOpenClCpus},
 };
 

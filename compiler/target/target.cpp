@@ -172,6 +172,11 @@ absl::Status parse_option(std::string_view text, std::string_view option, Target
       return bad(text, absl::StrCat("unknown feature '", std::string(option.substr(1)),
                                     "'; known: ", absl::StrJoin(known_features(target.arch), ", ")));
     }
+    if (target.arch == Arch::kCuda && option[0] == '+' &&
+        !contains_word(cpu_entry(target).features, option.substr(1))) {
+      return bad(text, absl::StrCat(target.cpu, " has no ", std::string(option.substr(1)),
+                                    ", and an instruction cannot be added: name an arch= that has it"));
+    }
     later.features.emplace_back(option);
     return absl::OkStatus();
   }

@@ -30,11 +30,20 @@ struct Caches {
   bool operator==(const Caches&) const = default;
 };
 
-struct GpuLimits {  // of one thread block; all 0 on CPUs
+// All 0 on CPUs; from `sm_threads` on 0 where it is not known. How many multiprocessors there are, and how fast they and
+// their memory are, differs between devices of one architecture: agents measure that.
+struct GpuLimits {
   int warp_threads = 0;
   int block_threads = 0;
-  int64_t shared_bytes = 0;
+  int64_t shared_bytes = 0;  // of one block, as a launch may ask for it
   int registers_per_thread = 0;
+  int sm_threads = 0;  // of one multiprocessor, from here on
+  int sm_blocks = 0;
+  int sm_registers = 0;
+  int64_t sm_shared_bytes = 0;
+  int register_granule = 0;            // registers are given to warps in multiples of it
+  int64_t shared_granule_bytes = 0;    // shared memory is given to blocks in multiples of it
+  int64_t shared_bytes_of_driver = 0;  // that each block needs beside what it asks for
   bool operator==(const GpuLimits&) const = default;
 };
 
@@ -58,8 +67,8 @@ struct Target {
   // Lanes of one vector register for elements of that size; at least 1.
   int lanes(int element_bytes) const;
   int fp32_lanes() const { return lanes(4); }
-  // Whether CPU and extra features together have that LLVM feature ("avx512bf16", "dotprod"). Only features
-  // that known_features() lists are answered.
+  // Whether CPU and extra features together have that feature: by LLVM's name ("avx512bf16", "dotprod"), on GPUs an
+  // instruction ("cp_async", "mma_bf16", "wgmma"). Only features that known_features() lists are answered.
   bool has(std::string_view feature) const;
 };
 
@@ -76,7 +85,7 @@ Target host_target();
 // Logical CPUs that this process may use; at least 1.
 int host_cores();
 
-// CPU names and LLVM features that parse_target knows for the architecture.
+// CPU names and features that parse_target knows for the architecture.
 std::vector<std::string> known_cpus(Arch arch);
 std::vector<std::string> known_features(Arch arch);
 

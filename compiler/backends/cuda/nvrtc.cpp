@@ -101,16 +101,17 @@ class Source {
   Program program_ = nullptr;
 };
 
-// "sm_90" among what this NVRTC compiles for.
+// "sm_90" among what this NVRTC compiles for. It lists numbers only: each comes with its suffixes.
 absl::Status check_arch(const Api& api, const target::Target& target) {
   int count = 0;
   if (api.count_archs(&count) != kSuccess) return absl::InternalError("nvrtc: cannot list architectures");
   std::vector<int> archs(static_cast<size_t>(count));
   if (api.archs(archs.data()) != kSuccess) return absl::InternalError("nvrtc: cannot list architectures");
-  std::string known;
+  std::string known, number = target.cpu;
+  if (number.ends_with('a') || number.ends_with('f')) number.pop_back();
   for (const int arch : archs) {
     const std::string name = absl::StrCat("sm_", arch);
-    if (name == target.cpu) return absl::OkStatus();
+    if (name == number) return absl::OkStatus();
     absl::StrAppend(&known, known.empty() ? "" : ", ", name);
   }
   return absl::InvalidArgumentError(

@@ -45,6 +45,25 @@ TEST(Target, VectorUnitFollowsFromFeatures) {
   EXPECT_FALSE(parsed("x86_64:cpu=haswell").has("avx512f"));
 }
 
+TEST(Target, GpuFeaturesAreInstructionsOfTheArchitecture) {
+  for (const std::string& arch : known_cpus(Arch::kCuda)) {
+    const Target target = parsed("cuda:arch=" + arch);
+    EXPECT_EQ(parsed(target.text()), target);
+    EXPECT_TRUE(target.has("ldmatrix") && target.has("mma_f16")) << arch;
+    EXPECT_EQ(target.has("cp_async"), arch != "sm_75");
+    EXPECT_EQ(target.has("wgmma"), arch == "sm_90a");
+    EXPECT_EQ(target.has("tcgen05"), arch.starts_with("sm_1") && !arch.starts_with("sm_12") &&
+                                         (arch.ends_with('a') || arch.ends_with('f')));
+    EXPECT_GT(target.gpu.sm_shared_bytes, 0);
+  }
+  EXPECT_FALSE(parsed("cuda:arch=sm_90,-cp_async").has("cp_async"));
+  EXPECT_EQ(parsed("cuda:arch=sm_90,-cp_async").text(), "cuda:arch=sm_90,-cp_async");
+  EXPECT_EQ(parsed("cuda:arch=sm_90a,+wgmma").text(), "cuda:arch=sm_90a");
+  EXPECT_THAT(std::string(parse_target("cuda:arch=sm_90,+wgmma").status().message()),
+              HasSubstr("sm_90 has no wgmma"));
+  EXPECT_FALSE(parsed("opencl").has("cp_async"));
+}
+
 TEST(Target, NamesWhatWasMeant) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"x86", "did you mean x86_64?"},
