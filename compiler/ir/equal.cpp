@@ -119,7 +119,7 @@ class Comparison {
   bool compare(const AsyncCopy& a, const AsyncCopy& b) {
     return a.elements == b.elements && same_node(a.target.get(), b.target.get()) &&
            same_node(a.source.get(), b.source.get()) && all(a.target_indices, b.target_indices) &&
-           all(a.source_indices, b.source_indices);
+           all(a.source_indices, b.source_indices) && exprs(a.predicate, b.predicate);
   }
   bool compare(const AsyncWait& a, const AsyncWait& b) { return a.groups_in_flight == b.groups_in_flight; }
 

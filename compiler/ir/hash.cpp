@@ -128,7 +128,7 @@ class Hasher {
   uint64_t one(const Barrier&) { return 0; }
   uint64_t one(const AsyncCopy& s) {
     Sequence all;
-    all.add(s.elements).add(reference(*s.target)).add(reference(*s.source));
+    all.add(s.elements).add(reference(*s.target)).add(reference(*s.source)).add(expr(s.predicate));
     add(s.target_indices, all);
     add(s.source_indices, all);
     return all.value();

@@ -19,6 +19,8 @@ struct Mask {
 
 class Compiler {
  public:
+  explicit Compiler(bool watched) : watched_(watched) {}
+
   absl::StatusOr<Program> run(const Function& function) {
     collect_constants(function);
     for (const tensor::Dimension& dim : function.dims) {
@@ -35,6 +37,7 @@ class Compiler {
     program_.param_code = {begin, here()};
     top_ = std::max(top_, high_);
     program_.body = stmt(function.body);
+    mark_launches(program_.body);
     if (!status_.ok()) return status_;
     program_.frame.resize(static_cast<size_t>(high_));
     return std::move(program_);
@@ -51,6 +54,7 @@ class Compiler {
 
   int32_t reserve(const Type& type) {
     const int32_t slot = top_;
+    values_[slot] = {slot, type.lanes, slot_bytes(type.element)};
     top_ += (slot_bytes(type.element) * type.lanes + 7) / 8 * 8;
     high_ = std::max(high_, top_);
     return slot;
@@ -106,8 +110,20 @@ class Compiler {
     if (!kernel) fail(absl::StrCat(what, " of ", std::string(tensor::element_name(type.element))));
     i.run = kernel;
     if (i.target < 0) i.target = reserve(type);
+    if (watched_) program_.flows.push_back(flow(i, type));
+    for (int32_t* operand : {&i.a, &i.b, &i.c}) *operand = std::max(*operand, 0);
     program_.code.push_back(i);
     return i.target;
+  }
+
+  Flow flow(const Instruction& i, const Type& type) const {
+    if (i.site >= 0 || i.run == async_copy_kernel()) return {};  // these see to it themselves
+    const int32_t slots[] = {i.a, i.b, i.c};
+    Flow out{.target = {i.target, type.lanes, slot_bytes(type.element)}, .operands = {}};
+    for (size_t o = 0; o < 3; ++o)
+      if (slots[o] >= 0) out.operands[o] = values_.at(slots[o]);
+    out.is_select = i.run == select_kernel(type.element);
+    return out;
   }
 
   // --- Masks.
@@ -206,7 +222,7 @@ class Compiler {
     }
     if (node.function == Intrinsic::kDot) return compute_dot(node, mask);
     const int32_t lanes = node.args[0]->type().lanes;  // of a reduction: the lanes that it folds
-    int32_t args[3] = {};
+    int32_t args[3] = {-1, -1, -1};
     for (size_t i = 0; i < node.args.size(); ++i)
       args[i] = expr_wide(node.args[i], adapt(mask, lanes), lanes);
     return emit(call_kernel(node.function, node.type().element), node.type(),
@@ -252,7 +268,7 @@ class Compiler {
     const int32_t site = access(node.buffer, node.indices, mask, lanes, false);
     Mask wanted = adapt(mask, lanes);
     if (node.predicate) wanted = narrow_to(wanted, expr_wide(node.predicate, mask, lanes), lanes);
-    return emit(load_kernel(node.type().element), node.type(),
+    return emit(load_kernel(node.type().element, watched_), node.type(),
                 {.target = -1, .mask = wanted.slot, .lanes = lanes, .site = site}, "load");
   }
 
@@ -295,8 +311,20 @@ class Compiler {
     visit(s, [&](const auto& concrete) { build(concrete, &node); });
     memo_.clear();
     top_ = top;
-    for (const Node& child : node.children) node.has_barrier = node.has_barrier || child.has_barrier;
+    for (const Node& child : node.children) {
+      node.meets_block = node.meets_block || child.meets_block;
+      node.meets_warp = node.meets_warp || child.meets_warp;
+    }
     return node;
+  }
+
+  // As compiler/backends/gpu/kernels.h splits a function.
+  static void mark_launches(Node& node) {
+    const bool splits = node.kind == StmtKind::kSeq || node.kind == StmtKind::kLet ||
+                        (node.kind == StmtKind::kAllocate && node.buffer->scope == Scope::kGlobal);
+    if (!splits) node.is_launch = true;
+    if (splits)
+      for (Node& child : node.children) mark_launches(child);
   }
 
   void build(const For& s, Node* node) {
@@ -330,7 +358,7 @@ class Compiler {
     const bool vector = s.value->type().is_vector();
     const int32_t a = vector ? expr_wide(s.value, {}, lanes) : expr(s.value, {});
     const int32_t mask = s.predicate ? expr_wide(s.predicate, {}, lanes) : -1;
-    emit(store_kernel(s.buffer->element), {s.buffer->element, lanes},
+    emit(store_kernel(s.buffer->element, watched_), {s.buffer->element, lanes},
          {.target = 0, .a = a, .b = vector, .mask = mask, .lanes = lanes, .site = site}, "store");
     node->code = {begin, here()};
   }
@@ -370,9 +398,11 @@ class Compiler {
     node->buffer_slot = buffers_[s.buffer.get()];
     node->children.push_back(stmt(s.body));
     buffers_.erase(s.buffer.get());
+    node->meets_block = s.buffer->scope == Scope::kShared;
+    node->meets_warp = s.buffer->scope == Scope::kFragment;
   }
 
-  void build(const Barrier&, Node* node) { node->has_barrier = true; }
+  void build(const Barrier&, Node* node) { node->meets_block = true; }
 
   void build(const AsyncCopy& s, Node* node) {
     const int32_t begin = here();
@@ -380,17 +410,21 @@ class Compiler {
       fail(absl::StrCat("async copy into ", s.target->name, " of another type"));
     const int32_t target = access(s.target, s.target_indices, {}, 1, true);
     const int32_t source = access(s.source, s.source_indices, {}, 1, false);
+    const int32_t mask = s.predicate ? expr(s.predicate, {}) : -1;
     emit(async_copy_kernel(), {s.target->element, 1},
-         {.target = 0, .a = target, .b = source, .c = static_cast<int32_t>(s.elements)}, "async copy");
+         {.target = 0, .a = target, .b = source, .c = static_cast<int32_t>(s.elements), .mask = mask},
+         "async copy");
     node->code = {begin, here()};
   }
 
-  void build(const AsyncWait&, Node*) {}  // copies have already taken effect
+  void build(const AsyncWait& s, Node* node) { node->a = s.groups_in_flight; }
 
+  const bool watched_;
   Program program_;
   absl::Status status_;
   int32_t top_ = 0, high_ = 0;
   std::map<const tensor::ExprNode*, int32_t> constants_;
+  std::map<int32_t, Flow::Values> values_;  // what a slot has been reserved for
   std::map<const VarNode*, int32_t> vars_;
   std::map<const BufferNode*, int32_t> buffers_;
   std::map<MemoKey, int32_t> memo_;
@@ -400,8 +434,8 @@ class Compiler {
 
 }  // namespace
 
-absl::StatusOr<Program> compile(const Function& function) {
-  return Compiler().run(function);
+absl::StatusOr<Program> compile(const Function& function, bool watched) {
+  return Compiler(watched).run(function);
 }
 
 }  // namespace tf::ir::machine

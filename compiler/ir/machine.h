@@ -5,8 +5,10 @@
 // A value of n lanes is n consecutive C++ values in the frame: uint8_t for bool, the integers as they are,
 // float for f16, bf16 and f32, double for f64. Slots are byte offsets, 8-byte aligned.
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,21 +20,35 @@
 namespace tf::ir::machine {
 
 inline constexpr size_t kMaxRank = 16;  // of a buffer
+inline constexpr size_t kWarpThreads = 32;
 
 struct Machine;
 struct Instruction;
+struct Node;
+struct Shadow;  // of machine_watch.h, as the next
+struct Watch;
+struct Copy;
 using Kernel = void (*)(Machine&, const Instruction&);
 
 struct Instruction {
   Kernel run = nullptr;
   int32_t target = 0;
-  int32_t a = 0, b = 0, c = 0;  // operands' slots
-  int32_t mask = -1;            // slot of bools, or -1: all lanes
+  int32_t a = -1, b = -1, c = -1;  // operands' slots
+  int32_t mask = -1;               // slot of bools, or -1: all lanes
   int32_t lanes = 1;
   int32_t site = -1;    // index in Program::sites
   int32_t group = 1;    // of a dot: products a lane
   bool shared = false;  // of a dot: whether all lanes take the same group of a
   bool total = false;   // of a division: of data, whose divisor may be zero
+};
+
+// The values that an instruction makes, and of what: so whether they are defined can be followed.
+struct Flow {
+  struct Values {
+    int32_t slot = -1, lanes = 0, lane_bytes = 0;  // no slot: none
+  };
+  Values target, operands[3];
+  bool is_select = false;
 };
 
 // A range of Program::code.
@@ -71,15 +87,23 @@ absl::StatusOr<Shape> make_shape(const BufferNode& buffer, std::vector<int64_t> 
 struct BufferState {
   std::byte* data = nullptr;
   const Shape* shape = nullptr;
+  Shadow* shadow = nullptr;  // null: not watched
 };
+
+// What a warp executes once, after all its lanes have arrived: lanes[i] is lane i's machine, with the node's code executed.
+using Collective = void (*)(const Node& node, std::span<Machine* const> lanes);
 
 struct Node {
   StmtKind kind = StmtKind::kSeq;
   Code code;                       // expressions of the statement; a store and a copy are all code
-  int32_t slot = 0, a = 0, b = 0;  // For: variable, min, extent; If: condition in a
+  int32_t slot = 0, a = 0, b = 0;  // For: variable, min, extent; If: condition in a; AsyncWait: groups in a
   std::vector<int32_t> extents;    // Allocate: slots
   ForKind for_kind = ForKind::kSerial;
-  bool has_barrier = false;
+  bool meets_block =
+      false;  // the threads of a block run side by side through it: it has a barrier or shared memory
+  bool meets_warp = false;  // likewise those of a warp: it has a collective statement or a fragment
+  bool is_launch = false;   // a kernel of its own
+  Collective collective = nullptr;
   const BufferNode* buffer = nullptr;
   int32_t buffer_slot = 0;
   std::vector<Node> children;
@@ -87,6 +111,7 @@ struct Node {
 
 struct Program {
   std::vector<Instruction> code;
+  std::vector<Flow> flows;  // as many, where the run is watched
   std::vector<Site> sites;
   std::vector<std::byte> frame;  // as it starts, constants filled in
   Node body;
@@ -100,6 +125,7 @@ struct Program {
 // What all threads of a run share.
 struct Run {
   const Program* program = nullptr;
+  Watch* watch = nullptr;  // null: nothing is watched
   absl::Status status;
   bool failed = false;
   // Reports the first problem only.
@@ -109,23 +135,43 @@ struct Run {
   }
 };
 
+// A thread's place in its block, in the order of warps: x counts fastest.
+struct ThreadId {
+  int32_t z = 0, y = 0, x = 0;
+  auto operator<=>(const ThreadId&) const = default;
+};
+
 // One thread's frame and view of the buffers.
 struct Machine {
   Run* run = nullptr;
   std::vector<std::byte> frame;
   std::vector<BufferState> buffers;
+  ThreadId thread = {};
+  std::vector<uint8_t> undefined =
+      {};  // of a watched run: by the slots of lanes, whether they hold what nobody wrote
+  std::vector<std::vector<Copy>> copies = {};  // in flight, by groups; the last is still open
   template <typename T>
   T* at(int32_t slot) {
     return reinterpret_cast<T*>(frame.data() + slot);
   }
   void execute(const Code& code) {
+    if (run->watch != nullptr) return execute_watched(code);
     const Instruction* first = run->program->code.data();
     for (const Instruction* i = first + code.begin; i != first + code.end; ++i) i->run(*this, *i);
   }
+  void execute_watched(const Code& code);  // of machine_watch.cpp
+  void set_index(int32_t slot, int64_t value) {
+    *at<int64_t>(slot) = value;
+    if (!undefined.empty()) undefined[static_cast<size_t>(slot)] = 0;
+  }
 };
 
-// INVALID_ARGUMENT names what is undefined or ill-typed.
-absl::StatusOr<Program> compile(const Function& function);
+// INVALID_ARGUMENT names what is undefined or ill-typed. Accesses are shown to the run's watch where `watched`.
+absl::StatusOr<Program> compile(const Function& function, bool watched);
+
+// Runs the program's body.
+void execute(const Node& node, Machine& machine);
+std::vector<int64_t> read_slots(Machine& machine, const std::vector<int32_t>& slots);
 
 Kernel binary_kernel(BinaryOp op, Element element);
 Kernel unary_kernel(UnaryOp op, Element element);
@@ -136,9 +182,9 @@ Kernel select_kernel(Element element);
 Kernel ramp_kernel(Element element);       // a + b * lane
 Kernel broadcast_kernel(Element element);  // a in every lane
 Kernel copy_kernel(Element element);
-Kernel load_kernel(Element element);
-Kernel store_kernel(Element element);  // a: the value; b: 1 if it has a value for each lane
-// Site `a` from site `b`, c elements.
+Kernel load_kernel(Element element, bool watched);
+Kernel store_kernel(Element element, bool watched);  // a: the value; b: 1 if it has a value for each lane
+// Site `a` from site `b`, c elements, or zeros where the mask's one lane does not hold.
 Kernel async_copy_kernel();
 Kernel any_kernel();  // target: whether any of the lanes at a holds
 

@@ -5,19 +5,16 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/machine.h"
 #include "compiler/ir/machine_lanes.h"
+#include "compiler/ir/machine_watch.h"
 
 namespace tf::ir::machine {
 namespace {
 
-// Loop variables first: they say which iteration it was.
 void fail_access(Machine& m, const Site& site, size_t dimension, int64_t index, int64_t limit, int32_t lane) {
-  std::string at;
-  for (const auto& [var, slot] : site.scope)
-    absl::StrAppend(&at, at.empty() ? " at " : ", ", var->name, "=", *m.at<int64_t>(slot));
   m.run->fail(absl::OutOfRangeError(
       absl::StrCat(site.is_store ? "store to " : "load of ", site.buffer->name, ": ",
                    site.is_flat ? "element offset " : absl::StrCat("index ", dimension, " is "), index,
-                   ", outside [0, ", limit, ")", at, ", lane ", lane)));
+                   ", outside [0, ", limit, ")", place_of(m, site), ", lane ", lane)));
 }
 
 int64_t blocked_offset(const Shape& shape, const int64_t* index) {
@@ -82,7 +79,7 @@ struct Locator {
   }
 };
 
-template <typename L>
+template <typename L, bool kWatched>
 void run_load(Machine& m, const Instruction& i) {
   using T = typename L::Lane;
   const Site& site = m.run->program->sites[static_cast<size_t>(i.site)];
@@ -92,14 +89,20 @@ void run_load(Machine& m, const Instruction& i) {
   const uint8_t* mask = i.mask < 0 ? nullptr : m.at<uint8_t>(i.mask);
   for (int32_t l = 0; l < i.lanes; ++l) {
     out[l] = 0;
+    uint8_t* undefined =
+        kWatched ? &m.undefined[static_cast<size_t>(i.target) + static_cast<size_t>(l) * sizeof(T)] : nullptr;
+    if constexpr (kWatched) *undefined = 0;
     if (mask && mask[l] == 0) continue;
+    if constexpr (kWatched)
+      if (!check_indices(m, site, l)) return;
     const int64_t offset = at(l);
-    if (offset >= 0)
-      out[l] = L::read(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)));
+    if (offset < 0) continue;
+    if constexpr (kWatched) *undefined = !watch_read(m, site, buffer, offset);
+    out[l] = L::read(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)));
   }
 }
 
-template <typename L>
+template <typename L, bool kWatched>
 void run_store(Machine& m, const Instruction& i) {
   const Site& site = m.run->program->sites[static_cast<size_t>(i.site)];
   const BufferState& buffer = m.buffers[static_cast<size_t>(site.buffer_slot)];
@@ -107,11 +110,18 @@ void run_store(Machine& m, const Instruction& i) {
   const auto* value = m.at<typename L::Lane>(i.a);
   const uint8_t* mask = i.mask < 0 ? nullptr : m.at<uint8_t>(i.mask);
   for (int32_t l = 0; l < i.lanes && !m.run->failed; ++l) {
+    const int32_t from = i.b != 0 ? l : 0;
+    if constexpr (kWatched)
+      if (!check_predicate(m, site, i.mask, l)) return;
     if (mask && mask[l] == 0) continue;
+    if constexpr (kWatched)
+      if (!check_indices(m, site, l)) return;
     const int64_t offset = at(l);
-    if (offset >= 0)
-      L::write(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)),
-               value[i.b != 0 ? l : 0]);
+    if (offset < 0) return;
+    if constexpr (kWatched)
+      watch_write(m, site, buffer, offset,
+                  m.undefined[static_cast<size_t>(i.a) + static_cast<size_t>(from) * sizeof(value[0])] == 0);
+    L::write(buffer.data + offset * static_cast<int64_t>(sizeof(typename L::Memory)), value[from]);
   }
 }
 
@@ -120,12 +130,22 @@ void run_async_copy(Machine& m, const Instruction& i) {
   const Site& source = m.run->program->sites[static_cast<size_t>(i.b)];
   const BufferState& to = m.buffers[static_cast<size_t>(target.buffer_slot)];
   const BufferState& from = m.buffers[static_cast<size_t>(source.buffer_slot)];
-  const int64_t t = locate(m, target, *to.shape, 0), s = locate(m, source, *from.shape, 0);
+  const bool zeros = i.mask >= 0 && *m.at<uint8_t>(i.mask) == 0;
+  const int64_t t = locate(m, target, *to.shape, 0), s = zeros ? 0 : locate(m, source, *from.shape, 0);
   if (t < 0 || s < 0) return;
   if (t + i.c > to.shape->elements) return fail_access(m, target, 0, t + i.c - 1, to.shape->elements, 0);
-  if (s + i.c > from.shape->elements) return fail_access(m, source, 0, s + i.c - 1, from.shape->elements, 0);
-  const int64_t bytes = tensor::element_bytes(target.buffer->element);
-  std::memmove(to.data + t * bytes, from.data + s * bytes, static_cast<size_t>(i.c * bytes));
+  if (!zeros && s + i.c > from.shape->elements)
+    return fail_access(m, source, 0, s + i.c - 1, from.shape->elements, 0);
+  if (m.run->watch == nullptr) {  // at once
+    const int64_t bytes = tensor::element_bytes(target.buffer->element);
+    std::byte* into = to.data + t * bytes;
+    if (zeros)
+      std::memset(into, 0, static_cast<size_t>(i.c * bytes));
+    else
+      std::memmove(into, from.data + s * bytes, static_cast<size_t>(i.c * bytes));
+    return;
+  }
+  begin_copy(m, target, source, t, zeros ? nullptr : &from, s, i.c);
 }
 
 template <typename L>
@@ -179,11 +199,15 @@ Kernel broadcast_kernel(Element element) {
 Kernel copy_kernel(Element element) {
   return with_lane(element, [](auto lane) -> Kernel { return &run_copy<decltype(lane), false>; });
 }
-Kernel load_kernel(Element element) {
-  return with_lane(element, [](auto lane) -> Kernel { return &run_load<decltype(lane)>; });
+Kernel load_kernel(Element element, bool watched) {
+  return with_lane(element, [&](auto lane) -> Kernel {
+    return watched ? &run_load<decltype(lane), true> : &run_load<decltype(lane), false>;
+  });
 }
-Kernel store_kernel(Element element) {
-  return with_lane(element, [](auto lane) -> Kernel { return &run_store<decltype(lane)>; });
+Kernel store_kernel(Element element, bool watched) {
+  return with_lane(element, [&](auto lane) -> Kernel {
+    return watched ? &run_store<decltype(lane), true> : &run_store<decltype(lane), false>;
+  });
 }
 Kernel async_copy_kernel() {
   return &run_async_copy;

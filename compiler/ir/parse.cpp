@@ -249,12 +249,15 @@ class Parser {
     TF_ASSIGN_OR_RETURN(Expr value, reader_.expr(scope_));
     if (value->type().element != buffer->element)
       return reader_.error(absl::StrCat("a value of another type is stored to ", buffer->name));
-    Expr predicate;
-    if (reader_.accept("where")) {
-      TF_ASSIGN_OR_RETURN(predicate, reader_.expr(scope_));
-      if (predicate->type().element != Element::kBool) return reader_.error("a predicate is a bool");
-    }
+    TF_ASSIGN_OR_RETURN(Expr predicate, where());
     return make_stmt<Store>(buffer, std::move(at), value, predicate);
+  }
+
+  absl::StatusOr<Expr> where() {
+    if (!reader_.accept("where")) return Expr();
+    TF_ASSIGN_OR_RETURN(Expr predicate, reader_.expr(scope_));
+    if (predicate->type().element != Element::kBool) return reader_.error("a predicate is a bool");
+    return predicate;
   }
 
   absl::StatusOr<Stmt> async_copy() {
@@ -267,7 +270,9 @@ class Parser {
     TF_RETURN_IF_ERROR(check_rank(source, source_at));
     TF_RETURN_IF_ERROR(reader_.expect("elements"));
     TF_ASSIGN_OR_RETURN(const int64_t elements, reader_.expect_int());
-    return make_stmt<AsyncCopy>(target, std::move(target_at), source, std::move(source_at), elements);
+    TF_ASSIGN_OR_RETURN(Expr predicate, where());
+    return make_stmt<AsyncCopy>(target, std::move(target_at), source, std::move(source_at), elements,
+                                predicate);
   }
 
   tensor::Reader reader_;

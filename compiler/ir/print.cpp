@@ -87,7 +87,9 @@ class Printer {
 
   void operator()(const AsyncCopy& s) {
     absl::StrAppend(&out_, margin(), "async_copy ", access(s.target, s.target_indices), " from ",
-                    access(s.source, s.source_indices), " elements ", s.elements, "\n");
+                    access(s.source, s.source_indices), " elements ", s.elements);
+    if (s.predicate) absl::StrAppend(&out_, " where ", text(s.predicate));
+    absl::StrAppend(&out_, "\n");
   }
 
   void operator()(const AsyncWait& s) {

@@ -73,8 +73,11 @@ struct Rebuild {
 
   Stmt operator()(const AsyncCopy& s) const {
     std::vector<Expr> target = all(s.target_indices), source = all(s.source_indices);
-    if (same(target, s.target_indices) && same(source, s.source_indices)) return stmt;
-    return make_stmt<AsyncCopy>(s.target, std::move(target), s.source, std::move(source), s.elements);
+    Expr predicate = self(s.predicate);
+    if (same(target, s.target_indices) && same(source, s.source_indices) && predicate.same_as(s.predicate))
+      return stmt;
+    return make_stmt<AsyncCopy>(s.target, std::move(target), s.source, std::move(source), s.elements,
+                                predicate);
   }
 
   Stmt operator()(const AsyncWait&) const { return stmt; }
@@ -114,6 +117,7 @@ struct Descend {
   void operator()(const AsyncCopy& s) const {
     exprs(s.target_indices);
     exprs(s.source_indices);
+    self(s.predicate);
   }
   void operator()(const AsyncWait&) const {}
 };

@@ -150,24 +150,30 @@ struct Barrier final : StmtNode {  // of one thread block; all memory it wrote i
   Barrier() : StmtNode(kKind) {}
 };
 
-// Starts copying `elements` consecutive elements from global into shared memory; AsyncWait(n) waits until at
-// most n groups of copies are in flight. In the interpreter a copy takes effect at once.
+// Starts copying `elements` consecutive elements from global into shared memory, zeros instead where the
+// predicate does not hold: then the source's indices may be anything. Until it has arrived, the thread's next
+// AsyncWait that waits for it, nobody may touch the target, or write to the source; other threads see the
+// target after a barrier behind that.
 struct AsyncCopy final : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kAsyncCopy;
-  AsyncCopy(Buffer t, std::vector<Expr> ti, Buffer s, std::vector<Expr> si, int64_t n)
+  AsyncCopy(Buffer t, std::vector<Expr> ti, Buffer s, std::vector<Expr> si, int64_t n, Expr p = nullptr)
       : StmtNode(kKind),
         target(std::move(t)),
         target_indices(std::move(ti)),
         source(std::move(s)),
         source_indices(std::move(si)),
-        elements(n) {}
+        elements(n),
+        predicate(std::move(p)) {}
   const Buffer target;
   const std::vector<Expr> target_indices;
   const Buffer source;
   const std::vector<Expr> source_indices;
   const int64_t elements;
+  const Expr predicate;  // null: always
 };
 
+// Of one thread: what it started to copy since its last AsyncWait becomes a group, which may be empty; then it waits
+// until at most `groups_in_flight` groups of its own, the newest, are in flight.
 struct AsyncWait final : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kAsyncWait;
   explicit AsyncWait(int groups) : StmtNode(kKind), groups_in_flight(groups) {}

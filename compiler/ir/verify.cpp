@@ -309,7 +309,8 @@ class Verifier {
       return error("an async copy goes from global to shared memory");
     if (s.source->element != s.target->element || s.elements < 1)
       return error("an async copy moves at least one element between buffers of one type");
-    return absl::OkStatus();
+    if (s.predicate) TF_RETURN_IF_ERROR(expr(s.predicate));
+    return predicate(s.predicate, 1);
   }
 
   absl::Status check(const AsyncWait&) {

@@ -146,6 +146,10 @@ void Emitter::stmt_async_copy(const ir::AsyncCopy& copy) {
     return index ? address(buffer.get(), *index)
                  : fail(absl::InvalidArgumentError("async copy from a vector of places"), b_.getPtrTy());
   };
+  if (copy.predicate) {
+    fail(absl::UnimplementedError("async copies with a predicate are for GPUs"), b_.getPtrTy());
+    return;
+  }
   llvm::Value* target = at(copy.target, copy.target_indices);
   llvm::Value* source = at(copy.source, copy.source_indices);
   int64_t bytes = copy.elements * tensor::element_bytes(copy.source->element);

@@ -71,7 +71,7 @@ class Flattener final : public ir::Rewriter {
       return ir::make_stmt<ir::AsyncCopy>(
           flat(copy->target), std::vector<Expr>{ir::physical_offset(*copy->target, copy->target_indices)},
           flat(copy->source), std::vector<Expr>{ir::physical_offset(*copy->source, copy->source_indices)},
-          copy->elements);
+          copy->elements, copy->predicate);
     return out;
   }
 

@@ -1,0 +1,81 @@
+#pragma once
+// Owns: who touched each element of memory, and when: what finds races between threads, reads of what nobody wrote, and
+// touches of what an asynchronous copy still moves. Private to compiler/ir. Does not know: how programs run.
+//
+// Time is counted in epochs: a barrier begins one, as do each block and each launch. Blocks run one after another here, but what two
+// of one launch touch, one of them writing, is a race too.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/machine.h"
+
+namespace tf::ir::machine {
+
+// Of one element. Blocks and epochs count from 1.
+struct Cell {
+  uint32_t write_block = 0, write_epoch = 0;
+  uint32_t first_read_block = 0, read_epoch = 0;  // the launch's first that read it
+  ThreadId writer = {}, readers[2] = {};          // two that read it in read_epoch, or one twice
+  bool is_defined = false;                        // holds what somebody wrote
+  bool is_in_flight = false;
+};
+
+// Of one buffer.
+struct Shadow {
+  std::vector<Cell> cells;
+  bool is_shared = false;  // by several threads: races matter
+  bool is_param = false;
+  int64_t in_flight = 0;  // elements
+  uint32_t block = 0;     // of shared memory: which block's
+};
+
+struct Watch {
+  bool copies_land_late = true;
+  uint32_t epoch = 0;
+  uint32_t block = 0;                         // counted over the whole run
+  uint32_t launch = 0;                        // its first block
+  std::map<const Node*, Shadow> shared = {};  // by allocation
+  void begin_launch() {
+    begin_block();
+    launch = block;
+  }
+  void begin_block() {
+    ++block;
+    ++epoch;
+  }
+};
+
+struct Copy {
+  const Site* site = nullptr;
+  BufferState to;
+  int64_t first = 0, elements = 0;  // of the target
+  int64_t element_bytes = 0;
+  const std::byte* from = nullptr;  // null: zeros
+  std::vector<std::byte> bytes;     // as they were when it began
+  std::vector<bool> defined;        // likewise, by elements
+};
+
+// Each reports what is wrong to the run; `offset` is the physical one. A read says whether the element holds what somebody
+// wrote, a write is told whether the value does.
+bool watch_read(Machine& m, const Site& site, const BufferState& buffer, int64_t offset);
+void watch_write(Machine& m, const Site& site, const BufferState& buffer, int64_t offset, bool is_defined);
+// Of a lane of an access: whether its indices are made of what was written, and of a store, its predicate.
+bool check_indices(Machine& m, const Site& site, int32_t lane);
+bool check_predicate(Machine& m, const Site& site, int32_t mask, int32_t lane);
+// Likewise of what a branch or a loop has just decided by.
+bool check_decision(Machine& m, const Node& node);
+
+// Of locations that were checked: `from` is null where zeros arrive.
+void begin_copy(Machine& m, const Site& target, const Site& source, int64_t to,
+                const BufferState* source_buffer, int64_t from, int64_t elements);
+// Closes the open group and lets arrive what may not be in flight any longer.
+void wait_for_copies(Machine& m, int32_t groups_in_flight);
+
+// " at i=1, j=2": the loop variables around an access.
+std::string place_of(Machine& m, const Site& site);
+
+}  // namespace tf::ir::machine
