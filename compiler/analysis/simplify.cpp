@@ -48,6 +48,7 @@ class StmtSimplifier final : public ir::Rewriter {
       case ir::StmtKind::kBarrier:
       case ir::StmtKind::kAsyncCopy:
       case ir::StmtKind::kAsyncWait:
+      case ir::StmtKind::kMatrixOp:
         return recurse(stmt);
     }
     __builtin_unreachable();

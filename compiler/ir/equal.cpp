@@ -1,5 +1,6 @@
 #include "compiler/ir/equal.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -122,6 +123,13 @@ class Comparison {
            all(a.source_indices, b.source_indices) && exprs(a.predicate, b.predicate);
   }
   bool compare(const AsyncWait& a, const AsyncWait& b) { return a.groups_in_flight == b.groups_in_flight; }
+  bool compare(const MatrixOp& a, const MatrixOp& b) {
+    return a.unit == b.unit && a.action == b.action &&
+           std::ranges::equal(a.tiles, b.tiles, [this](const MatrixTile& x, const MatrixTile& y) {
+             return same_node(x.buffer.get(), y.buffer.get()) && all(x.indices, y.indices) &&
+                    x.row_steps == y.row_steps && x.column_steps == y.column_steps;
+           });
+  }
 
   std::map<const void*, const void*> forward_, backward_;
   std::set<std::pair<const void*, const void*>> known_;  // pairs that were equal: shared subtrees cost once

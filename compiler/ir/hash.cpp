@@ -134,6 +134,17 @@ class Hasher {
     return all.value();
   }
   uint64_t one(const AsyncWait& s) { return static_cast<uint64_t>(s.groups_in_flight); }
+  uint64_t one(const MatrixOp& s) {
+    Sequence all;
+    all.add(text_hash(s.unit->name)).add(s.action);
+    for (const MatrixTile& tile : s.tiles) {
+      all.add(reference(*tile.buffer));
+      add(tile.indices, all);
+      for (const auto* steps : {&tile.row_steps, &tile.column_steps})
+        for (const int64_t step : *steps) all.add(step);
+    }
+    return all.value();
+  }
 
   uint64_t bindings_ = 0;
   std::unordered_map<const void*, uint64_t> bound_;

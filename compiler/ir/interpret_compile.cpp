@@ -23,6 +23,7 @@ class Compiler {
 
   absl::StatusOr<Program> run(const Function& function) {
     collect_constants(function);
+    collect_fragments(function);
     for (const tensor::Dimension& dim : function.dims) {
       program_.dim_slots.push_back(reserve(dim.var->type()));
       vars_[dim.var.get()] = program_.dim_slots.back();
@@ -93,6 +94,24 @@ class Compiler {
     for (const Buffer& param : function.params)
       for (const Expr& extent : param->extents) collect(extent);
     collect(function.body);
+  }
+
+  // Which lanes hold the elements of each fragment.
+  void collect_fragments(const Function& function) {
+    struct Collect final : Visitor {
+      bool enter(const Stmt& stmt) override {
+        const auto* op = as<MatrixOp>(stmt);
+        for (size_t i = 0; op != nullptr && i < op->tiles.size(); ++i)
+          if (op->tiles[i].buffer->scope == Scope::kFragment)
+            found.insert_or_assign(op->tiles[i].buffer.get(),
+                                   Held{lane_map(*op, i), op->tiles[i].row_steps, op->tiles[i].column_steps});
+        return true;
+      }
+      bool enter(const Expr&) override { return false; }
+      std::map<const BufferNode*, Held> found;
+    } collect;
+    collect(function.body);
+    fragments_ = std::move(collect.found);
   }
 
   void declare(const BufferNode* buffer) {
@@ -278,6 +297,7 @@ class Compiler {
     site.buffer = buffer.get();
     site.is_store = is_store;
     site.scope = scope_;
+    if (auto held = fragments_.find(buffer.get()); held != fragments_.end()) site.held = held->second;
     auto found = buffers_.find(buffer.get());
     if (found == buffers_.end())
       fail(absl::StrCat("buffer ", buffer->name, " is not defined"));
@@ -419,6 +439,16 @@ class Compiler {
 
   void build(const AsyncWait& s, Node* node) { node->a = s.groups_in_flight; }
 
+  void build(const MatrixOp& s, Node* node) {
+    node->meets_warp = true;
+    node->collective = run_matrix_op;
+    node->matrix = &s;
+    const int32_t begin = here();
+    for (size_t i = 0; i < s.tiles.size(); ++i)
+      node->sites.push_back(access(s.tiles[i].buffer, s.tiles[i].indices, {}, 1, i == 0));
+    node->code = {begin, here()};
+  }
+
   const bool watched_;
   Program program_;
   absl::Status status_;
@@ -428,6 +458,7 @@ class Compiler {
   std::map<const VarNode*, int32_t> vars_;
   std::map<const BufferNode*, int32_t> buffers_;
   std::map<MemoKey, int32_t> memo_;
+  std::map<const BufferNode*, Held> fragments_;
   std::vector<std::pair<const VarNode*, int32_t>> scope_;
   Data data_;
 };

@@ -56,6 +56,12 @@ struct Code {
   int32_t begin = 0, end = 0;
 };
 
+// Which lane holds an element of a fragment, if the map is set: that of the row and the column of its tile.
+struct Held {
+  const tensor_units::LaneMap* map = nullptr;
+  std::vector<int64_t> row_steps, column_steps;  // as of compiler/ir/stmt.h's MatrixTile
+};
+
 // One load or store: where its indices are and what to say if they are wrong.
 struct Site {
   const BufferNode* buffer = nullptr;
@@ -65,6 +71,7 @@ struct Site {
   std::vector<int32_t> indices;
   std::vector<uint8_t> moves;                             // per index: 1 if it has a value for each lane
   std::vector<std::pair<const VarNode*, int32_t>> scope;  // loop variables around it, outermost first
+  Held held = {};
 };
 
 // Extents and the way to the physical offset, worked out when a buffer comes to life.
@@ -104,6 +111,8 @@ struct Node {
   bool meets_warp = false;  // likewise those of a warp: it has a collective statement or a fragment
   bool is_launch = false;   // a kernel of its own
   Collective collective = nullptr;
+  const MatrixOp* matrix = nullptr;  // with a site for each of its tiles
+  std::vector<int32_t> sites;
   const BufferNode* buffer = nullptr;
   int32_t buffer_slot = 0;
   std::vector<Node> children;
@@ -168,6 +177,11 @@ struct Machine {
 
 // INVALID_ARGUMENT names what is undefined or ill-typed. Accesses are shown to the run's watch where `watched`.
 absl::StatusOr<Program> compile(const Function& function, bool watched);
+
+// Runs a matrix statement (machine_matrix.cpp).
+void run_matrix_op(const Node& node, std::span<Machine* const> lanes);
+// The checked physical element offset of the indices (site.is_flat: of the one offset); -1 after reporting what is wrong.
+int64_t locate_indices(Machine& m, const Site& site, const Shape& shape, const int64_t* index, int32_t lane);
 
 // Runs the program's body.
 void execute(const Node& node, Machine& machine);

@@ -17,6 +17,23 @@ void fail_access(Machine& m, const Site& site, size_t dimension, int64_t index, 
                    ", outside [0, ", limit, ")", place_of(m, site), ", lane ", lane)));
 }
 
+// Whether the lane holds that element of a fragment.
+bool is_holder(Machine& m, const Site& site, const int64_t* index) {
+  int64_t row = 0, column = 0;
+  for (size_t d = 0; d < site.held.row_steps.size(); ++d) {
+    row += site.held.row_steps[d] * index[d];
+    column += site.held.column_steps[d] * index[d];
+  }
+  const tensor_units::LaneMap& map = *site.held.map;
+  const int64_t lane = m.thread.x % static_cast<int64_t>(kWarpThreads);
+  const int holder = map.lane_of(static_cast<int>(row % map.rows), static_cast<int>(column % map.columns));
+  if (holder == lane) return true;
+  m.run->fail(absl::FailedPreconditionError(
+      absl::StrCat("lane ", lane, " touches row ", row, " and column ", column, " of fragment ",
+                   site.buffer->name, ", which lane ", holder, " holds", place_of(m, site))));
+  return false;
+}
+
 int64_t blocked_offset(const Shape& shape, const int64_t* index) {
   int64_t offset = 0, previous = 0;
   for (size_t i = 0; i < shape.axes.size(); ++i) {
@@ -32,27 +49,11 @@ int64_t blocked_offset(const Shape& shape, const int64_t* index) {
 
 // The checked physical element offset of one lane, or -1.
 int64_t locate(Machine& m, const Site& site, const Shape& shape, int32_t lane) {
-  if (site.is_flat) {
-    const int64_t offset = m.at<int64_t>(site.indices[0])[site.moves[0] != 0 ? lane : 0];
-    if (offset >= 0 && offset < shape.elements) return offset;
-    fail_access(m, site, 0, offset, shape.elements, lane);
-    return -1;
-  }
   int64_t index[kMaxRank];
-  int64_t offset = 0;
-  for (size_t d = 0; d < site.indices.size(); ++d) {
+  for (size_t d = 0; d < site.indices.size(); ++d)
     index[d] = m.at<int64_t>(site.indices[d])[site.moves[d] != 0 ? lane : 0];
-    if (index[d] < 0 || index[d] >= shape.extents[d]) {
-      fail_access(m, site, d, index[d], shape.extents[d], lane);
-      return -1;
-    }
-    if (shape.is_row_major) offset += index[d] * shape.row_strides[d];
-  }
-  offset = shape.is_row_major ? offset : blocked_offset(shape, index);
-  // A swizzle may leave storage whose innermost extent is not a multiple of its block.
-  if (offset < shape.elements) return offset;
-  fail_access(m, site, 0, offset, shape.elements, lane);
-  return -1;
+  if (site.held.map != nullptr && m.run->watch != nullptr && !is_holder(m, site, index)) return -1;
+  return locate_indices(m, site, shape, index, lane);
 }
 
 // The usual case after flattening, one index that is the offset, without the general case's loops.
@@ -61,7 +62,8 @@ struct Locator {
   const Site& site;
   const Shape& shape;
   const int64_t* index;
-  const bool direct = site.indices.size() == 1 && (site.is_flat || shape.is_row_major);
+  const bool direct =
+      site.indices.size() == 1 && site.held.map == nullptr && (site.is_flat || shape.is_row_major);
   const int32_t step = site.moves.empty() ? 0 : site.moves[0];
 
   Locator(Machine& machine, const Site& s, const Shape& sh)
@@ -186,6 +188,27 @@ void run_any(Machine& m, const Instruction& i) {
 }
 
 }  // namespace
+
+int64_t locate_indices(Machine& m, const Site& site, const Shape& shape, const int64_t* index, int32_t lane) {
+  if (site.is_flat) {
+    if (index[0] >= 0 && index[0] < shape.elements) return index[0];
+    fail_access(m, site, 0, index[0], shape.elements, lane);
+    return -1;
+  }
+  int64_t offset = 0;
+  for (size_t d = 0; d < site.indices.size(); ++d) {
+    if (index[d] < 0 || index[d] >= shape.extents[d]) {
+      fail_access(m, site, d, index[d], shape.extents[d], lane);
+      return -1;
+    }
+    if (shape.is_row_major) offset += index[d] * shape.row_strides[d];
+  }
+  offset = shape.is_row_major ? offset : blocked_offset(shape, index);
+  // A swizzle may leave storage whose innermost extent is not a multiple of its block.
+  if (offset < shape.elements) return offset;
+  fail_access(m, site, 0, offset, shape.elements, lane);
+  return -1;
+}
 
 Kernel select_kernel(Element element) {
   return with_lane(element, [](auto lane) -> Kernel { return &run_select<decltype(lane)>; });

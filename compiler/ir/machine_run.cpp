@@ -204,6 +204,7 @@ void together(const Node& node, const Threads& threads) {
     case StmtKind::kStore:
     case StmtKind::kAsyncCopy:
     case StmtKind::kAsyncWait:
+    case StmtKind::kMatrixOp:  // a collective
       return;
   }
 }
@@ -255,6 +256,9 @@ void execute(const Node& node, Machine& m) {
     case StmtKind::kBarrier:
       if (m.run->watch != nullptr) ++m.run->watch->epoch;
       return;
+    case StmtKind::kMatrixOp:
+      return m.run->fail(
+          absl::FailedPreconditionError("a matrix statement is outside of thread loops: a warp runs it"));
   }
 }
 

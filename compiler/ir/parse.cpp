@@ -189,6 +189,7 @@ class Parser {
       if (groups < 0 || groups > 64) return reader_.error("async_wait takes a number of groups from 0 to 64");
       return make_stmt<AsyncWait>(static_cast<int>(groups));
     }
+    if (reader_.accept("matrix")) return matrix_op();
     return store_statement();
   }
 
@@ -273,6 +274,38 @@ class Parser {
     TF_ASSIGN_OR_RETURN(Expr predicate, where());
     return make_stmt<AsyncCopy>(target, std::move(target_at), source, std::move(source_at), elements,
                                 predicate);
+  }
+
+  absl::StatusOr<Stmt> matrix_op() {
+    TF_ASSIGN_OR_RETURN(const std::string action, reader_.expect_name());
+    for (int a = 0; a <= static_cast<int>(MatrixAction::kMultiply); ++a) {
+      const auto known = static_cast<MatrixAction>(a);
+      if (action != action_name(known)) continue;
+      TF_ASSIGN_OR_RETURN(const std::string name, reader_.expect_name());
+      const tensor_units::TensorUnit* unit = tensor_units::find_tensor_unit(name);
+      if (unit == nullptr) return reader_.error(absl::StrCat("'", name, "' is not a matrix instruction"));
+      std::vector<MatrixTile> tiles(known == MatrixAction::kZero       ? 1
+                                    : known == MatrixAction::kMultiply ? 3
+                                                                       : 2);
+      for (MatrixTile& tile : tiles) {
+        TF_ASSIGN_OR_RETURN(tile.buffer, known_buffer());
+        TF_ASSIGN_OR_RETURN(tile.indices, indices());
+        TF_RETURN_IF_ERROR(check_rank(tile.buffer, tile.indices));
+        TF_RETURN_IF_ERROR(steps("rows", tile.indices.size(), &tile.row_steps));
+        TF_RETURN_IF_ERROR(steps("columns", tile.indices.size(), &tile.column_steps));
+      }
+      return make_stmt<MatrixOp>(unit, known, std::move(tiles));
+    }
+    return reader_.error(absl::StrCat("'", action, "' is not zero, load_a, load_b or multiply"));
+  }
+
+  absl::Status steps(const char* what, size_t count, std::vector<int64_t>* out) {
+    TF_RETURN_IF_ERROR(reader_.expect(what));
+    for (size_t i = 0; i < count; ++i) {
+      if (i > 0) TF_RETURN_IF_ERROR(reader_.expect(","));
+      TF_ASSIGN_OR_RETURN(out->emplace_back(), reader_.expect_int());
+    }
+    return absl::OkStatus();
   }
 
   tensor::Reader reader_;

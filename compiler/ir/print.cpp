@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace tf::ir {
 namespace {
@@ -96,6 +97,15 @@ class Printer {
     absl::StrAppend(&out_, margin(), "async_wait ", s.groups_in_flight, "\n");
   }
 
+  void operator()(const MatrixOp& s) {
+    absl::StrAppend(&out_, margin(), "matrix ", view(action_name(s.action)), " ", view(s.unit->name));
+    for (const MatrixTile& tile : s.tiles)
+      absl::StrAppend(&out_, " ", access(tile.buffer, tile.indices), " rows ",
+                      absl::StrJoin(tile.row_steps, ", "), " columns ",
+                      absl::StrJoin(tile.column_steps, ", "));
+    absl::StrAppend(&out_, "\n");
+  }
+
   std::string declaration(const Buffer& buffer) {
     std::string out =
         absl::StrCat(names_.name(buffer.get()), ": ", view(tensor::element_name(buffer->element)), "[",
@@ -138,6 +148,11 @@ std::string_view kind_name(ForKind kind) {
 std::string_view scope_name(Scope scope) {
   static constexpr std::array<std::string_view, 4> kNames = {"global", "shared", "register", "fragment"};
   return kNames[static_cast<size_t>(scope)];
+}
+
+std::string_view action_name(MatrixAction action) {
+  static constexpr std::array<std::string_view, 4> kNames = {"zero", "load_a", "load_b", "multiply"};
+  return kNames[static_cast<size_t>(action)];
 }
 
 std::string print(const Stmt& stmt, tensor::Names& names, int indent) {

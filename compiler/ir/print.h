@@ -20,6 +20,9 @@
 //   barrier
 //   async_copy T[…] from S[…] elements 16
 //   async_wait 1
+//   matrix zero UNIT C
+//   matrix load_a UNIT A S        and load_b UNIT B S
+//   matrix multiply UNIT C A B    each a tile: T[…] rows 1, 0 columns 0, 1
 
 #include <string>
 #include <string_view>
@@ -37,5 +40,6 @@ std::string print(const Stmt& stmt, tensor::Names& names, int indent = 0);
 // "serial", "parallel", … as in the text.
 std::string_view kind_name(ForKind kind);
 std::string_view scope_name(Scope scope);
+std::string_view action_name(MatrixAction action);
 
 }  // namespace tf::ir

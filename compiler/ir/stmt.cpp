@@ -81,6 +81,17 @@ struct Rebuild {
   }
 
   Stmt operator()(const AsyncWait&) const { return stmt; }
+
+  Stmt operator()(const MatrixOp& s) const {
+    std::vector<MatrixTile> tiles = s.tiles;
+    bool changed = false;
+    for (MatrixTile& tile : tiles) {
+      std::vector<Expr> indices = all(tile.indices);
+      changed = changed || !same(indices, tile.indices);
+      tile.indices = std::move(indices);
+    }
+    return changed ? make_stmt<MatrixOp>(s.unit, s.action, std::move(tiles)) : stmt;
+  }
 };
 
 // Shows a visitor the parts of a statement, expressions first.
@@ -120,6 +131,9 @@ struct Descend {
     self(s.predicate);
   }
   void operator()(const AsyncWait&) const {}
+  void operator()(const MatrixOp& s) const {
+    for (const MatrixTile& tile : s.tiles) exprs(tile.indices);
+  }
 };
 
 // Variables are replaced in expressions only: a bound variable is its own node, so nothing can be captured.
@@ -178,6 +192,38 @@ Stmt seq(std::vector<Stmt> stmts) {
 Stmt store(const Buffer& buffer, std::vector<Expr> indices, const Expr& value, const Expr& predicate) {
   TF_CHECK(buffer && value) << "a store has a buffer and a value";
   return make_stmt<Store>(buffer, std::move(indices), value, as_int(predicate) == 1 ? Expr() : predicate);
+}
+
+namespace {
+
+// 'a', 'b', 'c', or 'm' for memory.
+char role(const MatrixOp& op, size_t tile) {
+  if (op.action == MatrixAction::kMultiply) return tile == 0 ? 'c' : tile == 1 ? 'a' : 'b';
+  if (op.action == MatrixAction::kZero) return 'c';
+  return tile == 1 ? 'm' : op.action == MatrixAction::kLoadA ? 'a' : 'b';
+}
+
+}  // namespace
+
+const tensor_units::LaneMap* lane_map(const MatrixOp& op, size_t tile) {
+  switch (role(op, tile)) {
+    case 'a':
+      return &op.unit->a;
+    case 'b':
+      return &op.unit->b;
+    case 'c':
+      return &op.unit->c;
+    default:
+      return nullptr;
+  }
+}
+
+tensor::Element element_of(const MatrixOp& op, size_t tile) {
+  const tensor_units::LaneMap* map = lane_map(op, tile);
+  if (map == nullptr) map = lane_map(op, 0);
+  return map == &op.unit->a   ? op.unit->a_element
+         : map == &op.unit->b ? op.unit->b_element
+                              : op.unit->c_element;
 }
 
 Stmt substitute(const Stmt& stmt, const tensor::Substitution& values) {

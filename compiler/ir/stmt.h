@@ -15,6 +15,7 @@
 
 #include "compiler/tensor/expr.h"
 #include "compiler/tensor/workload.h"
+#include "compiler/tensor_units/tensor_unit.h"
 
 namespace tf::ir {
 
@@ -44,7 +45,8 @@ using tensor::UnaryOp;
 using tensor::Var;
 using tensor::VarNode;
 
-#define TF_STMT_KINDS(X) X(For) X(Seq) X(Store) X(If) X(Let) X(Allocate) X(Barrier) X(AsyncCopy) X(AsyncWait)
+#define TF_STMT_KINDS(X) \
+  X(For) X(Seq) X(Store) X(If) X(Let) X(Allocate) X(Barrier) X(AsyncCopy) X(AsyncWait) X(MatrixOp)
 
 enum class StmtKind : uint8_t {
 #define TF_KIND(name) k##name,
@@ -179,6 +181,39 @@ struct AsyncWait final : StmtNode {
   explicit AsyncWait(int groups) : StmtNode(kKind), groups_in_flight(groups) {}
   const int groups_in_flight;
 };
+
+// A matrix in a buffer: its element (row, column) stands at indices + row * row_steps + column * column_steps, a step an
+// index. Of scope register it is a tile of which the lane holds a part, and its elements in their order stand from the
+// one index on, which is the same in all lanes of a warp; the steps say nothing.
+struct MatrixTile {
+  Buffer buffer;
+  std::vector<Expr> indices;
+  std::vector<int64_t> row_steps, column_steps;
+};
+
+enum class MatrixAction : uint8_t {
+  kZero,     // c = 0
+  kLoadA,    // a = a tile of memory
+  kLoadB,    // b = a tile of memory
+  kMultiply  // c += a * b
+};
+
+// A warp's 32 lanes, the neighbours in thread_x, run it once and together. A buffer of scope fragment belongs to a warp:
+// its tiles are c, a or b of one unit, whose lane maps say which lane holds which element, and other statements touch
+// elements of a c only, each lane its own. A pass gives lanes their parts as buffers of scope register.
+struct MatrixOp final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kMatrixOp;
+  MatrixOp(const tensor_units::TensorUnit* u, MatrixAction a, std::vector<MatrixTile> t)
+      : StmtNode(kKind), unit(u), action(a), tiles(std::move(t)) {}
+  const tensor_units::TensorUnit* const unit;  // a row of the table
+  const MatrixAction action;
+  const std::vector<MatrixTile>
+      tiles;  // of zero: c; of a load: the fragment, the memory; of multiply: c, a, b
+};
+
+// The lane map of tile number `tile` of the statement; null for a tile of memory.
+const tensor_units::LaneMap* lane_map(const MatrixOp& op, size_t tile);
+tensor::Element element_of(const MatrixOp& op, size_t tile);  // that the unit takes there
 
 // A kernel: parameters in call order (inputs, constants as the workload lists them, then outputs).
 struct Function {

@@ -317,6 +317,32 @@ class Verifier {
     return promises_.for_cpu ? error("an async wait is for GPUs") : absl::OkStatus();
   }
 
+  absl::Status check(const MatrixOp& s) {
+    if (promises_.for_cpu) return error("a matrix statement is for GPUs");
+    if (s.unit == nullptr) return error("a matrix statement has no unit");
+    if (s.tiles.size() != (s.action == MatrixAction::kZero       ? 1u
+                           : s.action == MatrixAction::kMultiply ? 3u
+                                                                 : 2u))
+      return error("a matrix statement has another number of tiles");
+    for (size_t i = 0; i < s.tiles.size(); ++i) {
+      const MatrixTile& tile = s.tiles[i];
+      for (const Expr& index : tile.indices) TF_RETURN_IF_ERROR(scalar_index(index, "index of a tile"));
+      TF_RETURN_IF_ERROR(access(tile.buffer, tile.indices, 1));
+      const Scope scope = tile.buffer->scope;
+      const bool is_own = scope == Scope::kFragment || scope == Scope::kRegister;
+      if (is_own != (lane_map(s, i) != nullptr))
+        return error(
+            absl::StrCat(tile.buffer->name, " is ", std::string(scope_name(scope)),
+                         "; tiles of a, b and c are fragments, those that are loaded lie in memory"));
+      if (tile.buffer->element != element_of(s, i))
+        return error(absl::StrCat(tile.buffer->name, " has other elements than ", std::string(s.unit->name),
+                                  " takes there"));
+      if (tile.row_steps.size() != tile.indices.size() || tile.column_steps.size() != tile.indices.size())
+        return error(absl::StrCat("a tile of ", tile.buffer->name, " has one step an index"));
+    }
+    return absl::OkStatus();
+  }
+
   void forget(const Var& var) {
     vars_.erase(var.get());
     checked_.clear();

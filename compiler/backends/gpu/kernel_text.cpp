@@ -282,6 +282,7 @@ class KernelEmitter {
   void emit(const ir::Barrier&) { line(std::string(dialect_.barrier)); }
   void emit(const ir::AsyncCopy&) { fail_unimplemented("asynchronous copies"); }
   void emit(const ir::AsyncWait&) { fail_unimplemented("asynchronous copies"); }
+  void emit(const ir::MatrixOp&) { fail_unimplemented("matrix instructions"); }
 
   absl::Status set_launch(Launch& launch, std::array<int64_t, 3>& block) {
     for (const std::set<ForKind>& entered : shared_stores_)

@@ -39,6 +39,9 @@ void Emitter::stmt(const ir::Stmt& s) {
       return stmt_allocate(*ir::as<ir::Allocate>(s));
     case ir::StmtKind::kAsyncCopy:
       return stmt_async_copy(*ir::as<ir::AsyncCopy>(s));
+    case ir::StmtKind::kMatrixOp:
+      fail(absl::InvalidArgumentError("matrix statements are for GPUs"), b_.getInt64Ty());
+      return;
     case ir::StmtKind::kBarrier:
     case ir::StmtKind::kAsyncWait:
       return;  // a thread block of one thread: what it wrote is visible to itself
