@@ -25,20 +25,38 @@ struct Phase {
   int64_t duration_ns = 0;
 };
 
+// What a kernel takes of a GPU's multiprocessor, as its assembler reports it. All 0: not known.
+struct Resources {
+  uint32_t registers_per_thread = 0;
+  uint32_t stack_bytes = 0;   // of a thread, in memory: arrays that are indexed by values, and spills
+  uint32_t spill_bytes = 0;   // of a thread: registers that did not fit, stored and loaded
+  uint32_t shared_bytes = 0;  // of a block, beside what a launch asks for
+  // So much that the kernel should be refused while there is another.
+  bool spills() const { return spill_bytes > 64; }
+  bool operator==(const Resources&) const = default;
+};
+
 // One start of an entry of the blob. The sizes are integer expressions over the workload's dimensions, in the text form of
 // compiler/tensor: x, y, z. All are empty for a plain call.
 struct Launch {
   std::string entry;
   std::vector<std::string> grid, block;
   std::string shared_bytes;
+  Resources resources = {};
+};
+
+struct CodeBlob {
+  tunefarm::kernel::v1::BlobKind kind = {};
+  std::string content;
 };
 
 // One blob and how it is started.
 struct Code {
   tunefarm::kernel::v1::BlobKind kind = {};
   std::string content;
-  std::vector<Launch> launches;             // one after another
-  uint64_t workspace_bytes = 0;             // of tf_call.workspace, shared by all threads
+  std::vector<CodeBlob> others;  // the same program in other forms, for devices that do not load the first
+  std::vector<Launch> launches;  // one after another
+  uint64_t workspace_bytes = 0;  // of tf_call.workspace, shared by all threads
   uint64_t workspace_per_thread_bytes = 0;  // and then this for each thread
   std::string digest;                       // SHA-256, hexadecimal: equal digests are equal programs
   std::vector<Phase> phases;

@@ -1,5 +1,7 @@
 #include "compiler/backends/cuda/cuda_backend.h"
 
+#include <utility>
+
 #include "base/status.h"
 #include "compiler/backends/cuda/cuda_dialect.h"
 #include "compiler/backends/cuda/nvrtc.h"
@@ -13,9 +15,22 @@ bool accepts(const target::Target& target) {
   return target.arch == target::Arch::kCuda;
 }
 
+// PTX of an architecture with a suffix is for no other one.
+bool has_suffix(const target::Target& target) {
+  return target.cpu.ends_with('a') || target.cpu.ends_with('f');
+}
+
+absl::StatusOr<GpuBinary> compile_source(const std::string& source, const target::Target& target) {
+  TF_ASSIGN_OR_RETURN(CudaCode code, compile_cuda(source, target));
+  GpuBinary binary{.content = std::move(code.cubin), .others = {}, .resources = std::move(code.resources)};
+  if (!has_suffix(target))
+    binary.others.push_back({tunefarm::kernel::v1::BLOB_KIND_PTX, std::move(code.ptx)});
+  return binary;
+}
+
 absl::StatusOr<Code> compile_kernel(const ir::Function& function, const target::Target& target, Use use) {
   return gpu_code(function, target, use, cuda_dialect(),
-                  {.kind = tunefarm::kernel::v1::BLOB_KIND_CUBIN, .compile = compile_cubin});
+                  {.kind = tunefarm::kernel::v1::BLOB_KIND_CUBIN, .compile = compile_source});
 }
 
 absl::StatusOr<std::string> show_kernel(const ir::Function& function, const target::Target& target) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
+#include "compiler/backends/cuda/ptxas_log.h"
 
 namespace tf::backends {
 namespace {
@@ -22,6 +23,8 @@ struct Api {
   int (*log)(Program, char*) = nullptr;
   int (*cubin_size)(Program, size_t*) = nullptr;
   int (*cubin)(Program, char*) = nullptr;
+  int (*ptx_size)(Program, size_t*) = nullptr;
+  int (*ptx)(Program, char*) = nullptr;
   int (*destroy)(Program*) = nullptr;
   int (*count_archs)(int*) = nullptr;
   int (*archs)(int*) = nullptr;
@@ -50,6 +53,7 @@ absl::StatusOr<Api> open_api() {
       find(library, "nvrtcCompileProgram", api.compile) &&
       find(library, "nvrtcGetProgramLogSize", api.log_size) && find(library, "nvrtcGetProgramLog", api.log) &&
       find(library, "nvrtcGetCUBINSize", api.cubin_size) && find(library, "nvrtcGetCUBIN", api.cubin) &&
+      find(library, "nvrtcGetPTXSize", api.ptx_size) && find(library, "nvrtcGetPTX", api.ptx) &&
       find(library, "nvrtcDestroyProgram", api.destroy) &&
       find(library, "nvrtcGetNumSupportedArchs", api.count_archs) &&
       find(library, "nvrtcGetSupportedArchs", api.archs))
@@ -72,29 +76,35 @@ class Source {
     if (program_ != nullptr) api_.destroy(&program_);
   }
 
-  absl::StatusOr<std::string> compile(const std::vector<std::string>& options) {
+  absl::StatusOr<CudaCode> compile(const std::vector<std::string>& options) {
     if (program_ == nullptr) return absl::InternalError("nvrtc: cannot make a program");
     std::vector<const char*> texts;
     for (const std::string& option : options) texts.push_back(option.c_str());
     const int code = api_.compile(program_, static_cast<int>(texts.size()), texts.data());
-    if (code != kSuccess) return absl::InternalError(absl::StrCat("nvrtc: error ", code, ": ", log()));
-    size_t size = 0;
-    if (api_.cubin_size(program_, &size) != kSuccess || size == 0)
+    if (code != kSuccess)
+      return absl::InternalError(
+          absl::StrCat("nvrtc: error ", code, ": ", absl::StrReplaceAll(log(), {{"\n", "; "}})));
+    CudaCode made{.cubin = text_of(api_.cubin_size, api_.cubin),
+                  .ptx = text_of(api_.ptx_size, api_.ptx),
+                  .resources = read_ptxas_log(log())};
+    if (made.cubin.empty())
       return absl::InternalError("NVRTC compiled the source but produced no machine code");
-    std::string cubin(size, '\0');
-    if (api_.cubin(program_, cubin.data()) != kSuccess)
-      return absl::InternalError("nvrtc: cannot read machine code");
-    return cubin;
+    while (!made.ptx.empty() && made.ptx.back() == '\0') made.ptx.pop_back();
+    return made;
   }
 
  private:
-  std::string log() const {
+  // Empty: it has none.
+  std::string text_of(int (*size_of)(Program, size_t*), int (*copy)(Program, char*)) const {
     size_t size = 0;
-    if (api_.log_size(program_, &size) != kSuccess || size < 2) return "no log";
+    if (size_of(program_, &size) != kSuccess) return "";
     std::string text(size, '\0');
-    api_.log(program_, text.data());
-    text.resize(size - 1);
-    return absl::StrReplaceAll(text, {{"\n", "; "}});
+    return copy(program_, text.data()) == kSuccess ? text : "";
+  }
+
+  std::string log() const {
+    const std::string text = text_of(api_.log_size, api_.log);
+    return text.size() < 2 ? "no log" : text.substr(0, text.size() - 1);
   }
 
   const Api& api_;
@@ -124,14 +134,14 @@ absl::Status find_nvrtc() {
   return the_api().status();
 }
 
-absl::StatusOr<std::string> compile_cubin(const std::string& source, const target::Target& target) {
+absl::StatusOr<CudaCode> compile_cuda(const std::string& source, const target::Target& target) {
   TF_RETURN_IF_ERROR(the_api().status());
   const Api& api = *the_api();
   TF_RETURN_IF_ERROR(check_arch(api, target));
   // As in the IR: denormals stay, quotients and roots are rounded, a product may be contracted with a sum.
   return Source(api, source)
       .compile({"--gpu-architecture=" + target.cpu, "--std=c++17", "--ftz=false", "--prec-div=true",
-                "--prec-sqrt=true", "--fmad=true"});
+                "--prec-sqrt=true", "--fmad=true", "--ptxas-options=-v"});
 }
 
 }  // namespace tf::backends

@@ -22,7 +22,12 @@ absl::StatusOr<Code> gpu_code(const ir::Function& function, const target::Target
   code.kind = blob.kind;
   code.phases = {{"emit", std::chrono::nanoseconds(emitted - start).count()}};
   if (blob.compile != nullptr) {
-    TF_ASSIGN_OR_RETURN(code.content, blob.compile(source.text, target));
+    TF_ASSIGN_OR_RETURN(GpuBinary binary, blob.compile(source.text, target));
+    code.content = std::move(binary.content);
+    code.others = std::move(binary.others);
+    for (Launch& launch : source.launches)
+      if (const auto found = binary.resources.find(launch.entry); found != binary.resources.end())
+        launch.resources = found->second;
     code.phases.push_back({"machine", std::chrono::nanoseconds(Clock::now() - emitted).count()});
   } else {
     code.content = std::move(source.text);

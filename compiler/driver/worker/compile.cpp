@@ -184,6 +184,14 @@ absl::StatusOr<backends::Use> use_of(proto::KernelUse use) {
                                                  " is unknown; give KERNEL_USE_DEVICE or KERNEL_USE_MODEL"));
 }
 
+void set_resources(const backends::Resources& from, proto::Resources& to) {
+  to.set_registers_per_thread(from.registers_per_thread);
+  to.set_stack_bytes(from.stack_bytes);
+  to.set_spill_bytes(from.spill_bytes);
+  to.set_shared_bytes(from.shared_bytes);
+  to.set_spills(from.spills());
+}
+
 absl::Status compile_into(const proto::BuildKernelRequest& request, proto::BuildReply& reply) {
   Stopwatch clock(reply);
   TF_ASSIGN_OR_RETURN(Job job, parse(request));
@@ -200,6 +208,7 @@ absl::Status compile_into(const proto::BuildKernelRequest& request, proto::Build
   manifest.set_workspace_per_thread_bytes(code.workspace_per_thread_bytes);
   for (const backends::Launch& each : code.launches) {
     proto::Launch& launch = *manifest.add_launches();
+    if (each.resources != backends::Resources{}) set_resources(each.resources, *launch.mutable_resources());
     launch.set_entry(each.entry);
     launch.set_blob(0);
     launch.mutable_grid()->Assign(each.grid.begin(), each.grid.end());
@@ -209,6 +218,11 @@ absl::Status compile_into(const proto::BuildKernelRequest& request, proto::Build
   proto::Blob& blob = *artifact.add_blobs();
   blob.set_kind(code.kind);
   blob.set_content(std::move(code.content));
+  for (backends::CodeBlob& other : code.others) {
+    proto::Blob& added = *artifact.add_blobs();
+    added.set_kind(other.kind);
+    added.set_content(std::move(other.content));
+  }
   reply.set_code_digest(code.digest);
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@ struct Device;   // one device with a queue of its own; use it from one thread a
 struct Program;  // compiled code on a device
 struct Kernel;   // an entry of a program
 struct Memory;   // of a device
+struct Graph;    // launches that the device makes one after another by itself
 
 struct Facts {
   char name[128];
@@ -24,6 +25,8 @@ struct Facts {
   uint32_t alignment_bytes;  // of parts of Memory that are arguments
   bool doubles;              // f64 is supported
   bool shares_host_memory;
+  uint32_t capability;  // CUDA's, as 90 for 9.0; from here on 0: not told
+  uint32_t clock_khz, memory_clock_khz, memory_bus_bits;
 };
 
 // A part of memory that a kernel gets as a pointer.
@@ -39,10 +42,16 @@ struct LaunchSize {
   uint32_t shared_bytes;
 };
 
+// A launch in a graph: the kernel with what it is bound to when the graph is made.
+struct GraphLaunch {
+  Kernel* kernel;
+  LaunchSize size;
+};
+
 // A kind of driver. Calls that can fail write a line into `error` and return null or false. After one has failed with
 // `is_lost`, the device is of no use to this process any more.
 struct Driver {
-  const char* name;  // "opencl"
+  const char* name;  // "opencl", "cuda"
 
   // How many devices there are; -1: no driver, `error` says what is missing.
   int (*count)(char* error);
@@ -51,7 +60,8 @@ struct Driver {
   void (*facts)(Device* device, Facts* facts);
   bool (*is_lost)(const Device* device);
 
-  // Compiles or loads code for the device: of this driver's kind of blob (kernel.v1.BlobKind).
+  // Compiles or loads code for the device: of this driver's kinds of blob (kernel.v1.BlobKind), which are OpenCL C, or a
+  // cubin or PTX.
   Program* (*load)(Device* device, const void* code, uint64_t size_bytes, char* error);
   void (*unload)(Program* program);
   // Belongs to the program and ends with it.
@@ -75,8 +85,15 @@ struct Driver {
   // Before and after what is launched between: the device's own time, in ns, once end_time has waited for all of it.
   bool (*begin_time)(Device* device, char* error);
   bool (*end_time)(Device* device, int64_t* total_ns, char* error);
+
+  // Null: this kind of driver has no graphs. The kernels' program must outlive the graph.
+  Graph* (*make_graph)(Device* device, const GraphLaunch* launches, uint32_t count, char* error);
+  // As launch.
+  bool (*launch_graph)(Graph* graph, char* error);
+  void (*drop_graph)(Graph* graph);
 };
 
 const Driver& opencl_driver();
+const Driver& cuda_driver();
 
 }  // namespace tf::gpu

@@ -369,6 +369,9 @@ const Driver& opencl_driver() {
       .finish = finish,
       .begin_time = begin_time,
       .end_time = end_time,
+      .make_graph = nullptr,
+      .launch_graph = nullptr,
+      .drop_graph = nullptr,
   };
   return driver;
 }

@@ -322,8 +322,12 @@ TEST(BuildPool, BuildsACudaKernelWithItsLaunchPlanWithoutAGpu) {
   EXPECT_THAT(launch.grid(), ::testing::ElementsAre("4", "2", "1"));
   EXPECT_THAT(launch.block(), ::testing::ElementsAre("16", "16", "1"));
   EXPECT_EQ(launch.shared_bytes(), "8192");
-  ASSERT_EQ(reply->artifact().blobs_size(), 1);
+  ASSERT_EQ(reply->artifact().blobs_size(), 2);
   EXPECT_EQ(reply->artifact().blobs(0).kind(), proto::BLOB_KIND_CUBIN);
+  EXPECT_EQ(reply->artifact().blobs(1).kind(), proto::BLOB_KIND_PTX);
+  EXPECT_THAT(reply->artifact().blobs(1).content(), HasSubstr(".entry kernel"));
+  EXPECT_GT(reply->artifact().manifest().launches(0).resources().registers_per_thread(), 0u);
+  EXPECT_FALSE(reply->artifact().manifest().launches(0).resources().spills());
   EXPECT_THAT(reply->artifact().blobs(0).content(), HasSubstr("kernel"));
 }
 

@@ -156,19 +156,19 @@ TEST(CudaSource, ComputesWhatTheInterpreterDoes) {
 TEST(Nvrtc, CompilesEveryKernelWithoutAGpu) {
   TF_SKIP_WITHOUT_NVRTC();
   for (const Host& each : host_cases()) {
-    const absl::StatusOr<std::string> cubin = compile_cubin(each.source.text, kTarget);
-    ASSERT_TRUE(cubin.ok()) << each.kernel.name << ": " << cubin.status() << "\n" << each.source.text;
-    EXPECT_EQ(cubin->substr(0, 4),
+    const absl::StatusOr<CudaCode> code = compile_cuda(each.source.text, kTarget);
+    ASSERT_TRUE(code.ok()) << each.kernel.name << ": " << code.status() << "\n" << each.source.text;
+    EXPECT_EQ(code->cubin.substr(0, 4),
               "\x7f"
               "ELF");
-    EXPECT_THAT(*cubin, HasSubstr(each.kernel.function.name));
+    EXPECT_THAT(code->cubin, HasSubstr(each.kernel.function.name));
   }
 }
 
 TEST(Nvrtc, SaysWhatIsWrongWithASource) {
   TF_SKIP_WITHOUT_NVRTC();
   const absl::Status status =
-      compile_cubin("extern \"C\" __global__ void k() { nonsense; }", kTarget).status();
+      compile_cuda("extern \"C\" __global__ void k() { nonsense; }", kTarget).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()), HasSubstr("nonsense"));
 }
