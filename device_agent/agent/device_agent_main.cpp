@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/cli/command_line.h"
@@ -32,6 +31,7 @@
 #include "device_agent/agent/offer.h"
 #include "device_agent/agent/trials/counted_executor.h"
 #include "device_agent/agent/trials/worker_executor.h"
+#include "device_agent/worker/gpu/device_name.h"
 #include "device_agent/worker/worker.h"
 #include "proto/config/v1/farm.pb.h"
 #include "proto/farm/v1/farm.pb.h"
@@ -66,13 +66,19 @@ DeviceAgent default_config() {
 
 // Empty, or what is wrong with a --device.
 std::string is_device(const std::string& text) {
-  constexpr std::string_view kOpenCl = "opencl:";
-  int number = 0;
-  if (text == "cpu" ||
-      (text.starts_with(kOpenCl) && absl::SimpleAtoi(text.substr(kOpenCl.size()), &number) && number >= 0))
-    return "";
-  return absl::StrCat("there is no device '", text,
-                      "': give cpu, or opencl:N with the number of an OpenCL device, as in opencl:0");
+  if (text == "cpu" || tf::worker::parse_gpu_name(text)) return "";
+  return absl::StrCat("there is no device '", text, "': give ", tf::worker::kKnownDevices);
+}
+
+// What tuners can select by: gpu-arch=sm_87. Labels of the configuration go before.
+std::map<std::string, std::string> labels_of(const DeviceAgent& config,
+                                             const std::optional<tf::worker::GpuDevice>& gpu) {
+  std::map<std::string, std::string> labels(config.labels().begin(), config.labels().end());
+  if (!gpu) return labels;
+  labels.emplace("gpu", gpu->back_end);
+  if (gpu->capability > 0) labels.emplace("gpu-arch", absl::StrCat("sm_", gpu->capability));
+  if (gpu->units > 0) labels.emplace("gpu-units", absl::StrCat(gpu->units));
+  return labels;
 }
 
 // A device with all that it needs to serve; in order of construction.
@@ -122,7 +128,8 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
   TF_ASSIGN_OR_RETURN(const double peak_gflops, served.workers.front()->peak_gflops());
   facts.set_peak_gflops(peak_gflops);
   facts.set_fingerprint(served.workers.front()->device_state().fingerprint());
-  if (const std::optional<tf::worker::GpuDevice> gpu = served.workers.front()->gpu()) {
+  const std::optional<tf::worker::GpuDevice> gpu = served.workers.front()->gpu();
+  if (gpu) {
     tunefarm::farm::v1::Gpu& fact = *facts.add_gpus();
     fact.set_back_end(gpu->back_end);
     fact.set_model(gpu->model);
@@ -138,7 +145,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
                                          .state_dir = offer.state_dir,
                                          .slots = std::move(slots),
                                          .version = std::string(tf::version()),
-                                         .labels = {config.labels().begin(), config.labels().end()},
+                                         .labels = labels_of(config, gpu),
                                          .cache_bytes = uint64_t{config.cache_mib()} << 20,
                                          .transfer_bytes = machine.transfer_memory_bytes,
                                          .golden = config.golden_seconds() == 0 ? nullptr : &machine.golden,
@@ -284,7 +291,7 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
   app.add_option("--slots", *config.mutable_slots(),
                  "CPUs of each slot, as in 0-1,2-3 or 0+4,1+5; slots run trials in parallel");
   app.add_option("--device", *config.mutable_device(),
-                 "What to measure on: cpu, or opencl:N, the OpenCL device with that number")
+                 "What to measure on: cpu; cuda:N or opencl:N, the GPU with that number")
       ->check(is_device)
       ->capture_default_str();
   app.add_option_function<std::vector<std::string>>(

@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -21,6 +24,7 @@
 #include "device_agent/agent/golden/golden_kernel.h"
 #include "device_agent/agent/machine/facts.h"
 #include "device_agent/agent/trials/worker_executor.h"
+#include "device_agent/worker/gpu/device_name.h"
 #include "device_agent/worker/worker.h"
 #include "proto/config/v1/farm.pb.h"
 #include "proto/farm/v1/farm.pb.h"
@@ -123,15 +127,36 @@ absl::Status examine_sandbox(const DeviceAgent& config, CheckList& checks) {
 }
 
 // In the sandbox that there is: whether that is enough was examined before.
-absl::StatusOr<pb::GoldenSample> run_golden(const CpuSet& cpus) {
-  TF_ASSIGN_OR_RETURN(const auto worker,
-                      worker::Worker::start({.sandbox = {.without = {}, .without_missing = true},
-                                             .cpus = {cpus.begin(), cpus.end()}}));
+absl::StatusOr<std::unique_ptr<worker::Worker>> start_worker(const std::string& device, const CpuSet& cpus) {
+  return worker::Worker::start({.device = device,
+                                .sandbox = {.without = {}, .without_missing = true},
+                                .cpus = {cpus.begin(), cpus.end()}});
+}
+
+absl::StatusOr<pb::GoldenSample> run_golden(const std::string& device, const CpuSet& cpus) {
+  TF_ASSIGN_OR_RETURN(const auto worker, start_worker(device, cpus));
   WorkerExecutor executor(*worker);
   pb::GoldenSample sample;
-  sample.ParseFromString(GoldenKernel().sample(0, executor, {}));
+  sample.ParseFromString(GoldenKernel(device).sample(0, executor, {}));
   if (sample.time_ns() > 0) return sample;
   return absl::InternalError(absl::StrCat("the golden kernel: ", sample.detail()));
+}
+
+// Whether it opens, what it is, and how fast.
+Check examine_gpu(const std::string& device, const CpuSet& cpus) {
+  const auto found = [&]() -> absl::StatusOr<std::string> {
+    TF_ASSIGN_OR_RETURN(const auto worker, start_worker(device, cpus));
+    TF_ASSIGN_OR_RETURN(const double gflops, worker->peak_gflops());
+    const std::optional<worker::GpuDevice> gpu = worker->gpu();
+    if (!gpu) return absl::InternalError("it does not say what it is");
+    return absl::StrFormat("%s: %s, %s, %s, %.0f GFLOP/s", device, gpu->model, gpu->driver,
+                           mib(gpu->memory_bytes), gflops);
+  }();
+  if (found.ok()) return {.what = "GPU", .detail = *found};
+  return {.what = "GPU",
+          .health = Health::kFailed,
+          .detail = absl::StrCat(device, ": ", std::string(found.status().message())),
+          .remedy = "an agent can measure on the CPUs meanwhile: omit --device"};
 }
 
 // What the configuration offers, with a check of what keeps an agent from offering it. Only the name is
@@ -159,8 +184,8 @@ std::vector<Offer> examined_offers(const DeviceAgent& config, const CpuSet& allo
 }
 
 // The golden kernel goes the way of a candidate, so that it shows whether that way works.
-Check examine_worker(const CpuSet& cpus) {
-  const absl::StatusOr<pb::GoldenSample> sample = run_golden(cpus);
+Check examine_worker(const std::string& device, const CpuSet& cpus) {
+  const absl::StatusOr<pb::GoldenSample> sample = run_golden(device, cpus);
   if (!sample.ok()) return check_of("measuring", sample.status(), kTrialWorker);
   Check check{.what = "measuring",
               .detail = golden_text(static_cast<double>(sample->time_ns()) * 1e-6, sample->spread())};
@@ -272,7 +297,15 @@ void examine(const DeviceAgent& config, const std::string& state_folder, CheckLi
   checks.add(examine_memory(slot_count(measured)));
   if (const absl::Status status = examine_sandbox(config, checks); !status.ok())
     checks.add(check_of("sandbox", status, kTrialWorker));
-  checks.add(examine_worker(measured.front().slots.front()));
+  const CpuSet& cpus = measured.front().slots.front();
+  const std::string device = config.device().empty() ? "cpu" : config.device();
+  if (worker::parse_gpu_name(device)) {
+    Check check = examine_gpu(device, cpus);
+    const bool is_there = check.health != Health::kFailed;
+    checks.add(std::move(check));
+    if (!is_there) return;
+  }
+  checks.add(examine_worker(device, cpus));
 }
 
 }  // namespace tf::agent

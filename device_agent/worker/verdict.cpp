@@ -141,6 +141,9 @@ absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, farm::Trial
     case ChildEnd::kCannotLoad:
       set(result, farm::OUTCOME_COMPILE_ERROR, absl::StrCat("it cannot be loaded: ", detail_of(run.result)));
       break;
+    case ChildEnd::kDeviceFailed:
+      set(result, farm::OUTCOME_CRASHED, detail_of(run.result));
+      break;
     case ChildEnd::kKernelError:
     case ChildEnd::kWroteOutside:
       set(result, farm::OUTCOME_WRONG_OUTPUT, detail_of(run.result));

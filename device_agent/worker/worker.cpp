@@ -49,7 +49,11 @@ absl::Status check_cpus(const std::vector<int>& cpus) {
 
 // A supervisor with two runners. Drivers take memory and threads of their own, and compile beside that.
 Helper gpu_helper() {
-  return {.path = "", .name = "gpu_worker", .own_bytes = uint64_t{4} << 30, .own_processes = 512};
+  return {.path = "",
+          .name = "gpu_worker",
+          .own_bytes = uint64_t{4} << 30,
+          .own_processes = 512,
+          .has_driver = true};
 }
 // What it does not have: drivers make too many system calls for a list of those that are allowed.
 constexpr Capability kNotOnGpus = Capability::kSeccomp;
@@ -116,6 +120,7 @@ class ZygoteWorker final : public Worker {
     if (run.result.disturbed != 0 || was_held_up(run, loaded.job)) {
       TF_ASSIGN_OR_RETURN(run, run_child(loaded, printed_bytes, end));
     }
+    if (std::lock_guard lock(gpu_facts_mutex_); gpu_facts_) note_gpu_state(run.result.gpu);
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
       if (right) judge_answers(run, loaded, *right, &result);
@@ -191,6 +196,9 @@ class ZygoteWorker final : public Worker {
                             gpu_facts_->driver, "\n", gpu_facts_->memory_bytes))
             .hex());
     of_gpu.set_load_1min(state.load_1min());
+    of_gpu.set_clock_mhz(gpu_facts_->clock_mhz);
+    of_gpu.set_temperature_c(gpu_facts_->temperature_c);
+    of_gpu.set_throttled(gpu_facts_->throttled);
     return of_gpu;
   }
 
@@ -340,7 +348,17 @@ class ZygoteWorker final : public Worker {
     gpu_facts_ = {.back_end = options_.device.substr(0, options_.device.find(':')),
                   .model = text(result.detail, sizeof result.detail),
                   .driver = text(result.gpu.driver, sizeof result.gpu.driver),
-                  .memory_bytes = result.gpu.memory_bytes};
+                  .memory_bytes = result.gpu.memory_bytes,
+                  .capability = result.gpu.capability,
+                  .units = result.gpu.units};
+    note_gpu_state(result.gpu);
+  }
+
+  // With the mutex.
+  void note_gpu_state(const sandbox::GpuResult& state) {
+    gpu_facts_->clock_mhz = state.clock_mhz;
+    gpu_facts_->temperature_c = state.temperature_c;
+    gpu_facts_->throttled = state.throttled != 0;
   }
 
   // What it is now; peak_gflops_ keeps the best.

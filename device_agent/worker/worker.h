@@ -26,7 +26,7 @@ inline constexpr uint64_t kMostPrintedBytes = 64 << 10;
 
 struct WorkerOptions {
   std::string program;         // trial_worker's path; empty: beside the running executable
-  std::string device = "cpu";  // a row of sandbox/device_backends.cpp, or "opencl:N" (gpu/device_kinds.cpp)
+  std::string device = "cpu";  // a row of sandbox/device_backends.cpp, or as "cuda:0" (gpu/device_kinds.cpp)
   SandboxPolicy sandbox;       // by default a machine that lacks a layer runs no candidates
   std::vector<int> cpus;       // CPUs that candidates are pinned to; empty: not pinned
   // Beside them: where a trial's buffers and inputs are made while the one before runs. Empty: it waits.
@@ -43,9 +43,12 @@ struct WorkerOptions {
 
 // A GPU that candidates run on.
 struct GpuDevice {
-  std::string back_end;  // "opencl"
+  std::string back_end;  // "opencl", "cuda"
   std::string model, driver;
   uint64_t memory_bytes = 0;
+  uint32_t capability = 0, units = 0;         // CUDA's, as 90 for 9.0; multiprocessors; 0: not told
+  uint32_t clock_mhz = 0, temperature_c = 0;  // when it was last used
+  bool throttled = false;
 };
 
 // One slot: helper processes (zygotes) that fork a child for each trial. Thread-safe; trials of one Worker

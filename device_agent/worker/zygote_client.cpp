@@ -18,6 +18,7 @@
 #include "base/remedy.h"
 #include "base/status.h"
 #include "compiler/runtime/clock.h"
+#include "device_agent/worker/gpu/driver_environment.h"
 
 namespace tf::worker {
 namespace {
@@ -48,7 +49,7 @@ absl::StatusOr<Pipe> make_pipe() {
 
 // posix_spawn and not fork: the process that starts us may have threads and fork handlers (gRPC's) of its
 // own.
-absl::StatusOr<pid_t> spawn(const std::string& program, int socket) {
+absl::StatusOr<pid_t> spawn(const std::string& program, int socket, bool has_driver) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -61,7 +62,9 @@ absl::StatusOr<pid_t> spawn(const std::string& program, int socket) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   char* const arguments[] = {const_cast<char*>(program.c_str()), nullptr};
-  char* const environment[] = {nullptr};
+  constexpr int kMostOfDriver = 32;
+  char* environment[kMostOfDriver + 1] = {};
+  if (has_driver) add_for_driver(environ, environment, kMostOfDriver);
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environment);
   posix_spawn_file_actions_destroy(&actions);
@@ -118,7 +121,7 @@ absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const Helper& 
     return absl::ResourceExhaustedError(absl::StrCat("cannot make a socket pair: ", std::strerror(errno)));
   }
   OwnedFd ours(ends[0]), theirs(ends[1]);
-  TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.get()));
+  TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.get(), helper.has_driver));
   theirs.reset();
   std::unique_ptr<ZygoteClient> client(new ZygoteClient(helper, std::move(ours), pid, std::move(cgroup)));
   TF_RETURN_IF_ERROR(client->enter_sandbox(without, missing));

@@ -41,6 +41,7 @@ struct Helper {
   const char* name = "trial_worker";
   uint64_t own_bytes = 128 << 20;
   uint64_t own_processes = 8;
+  bool has_driver = false;  // of a GPU, which sees its own environment variables
 };
 
 // Not thread-safe but for kill().

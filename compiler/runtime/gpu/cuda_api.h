@@ -47,6 +47,7 @@ struct CuKernelNode {
   X(device_name, cuDeviceGetName, int (*)(char*, int, int))                                           \
   X(device_memory, cuDeviceTotalMem_v2, int (*)(size_t*, int))                                        \
   X(attribute, cuDeviceGetAttribute, int (*)(int*, int, int))                                         \
+  X(bus_id, cuDeviceGetPCIBusId, int (*)(char*, int, int))                                            \
   X(retain_context, cuDevicePrimaryCtxRetain, int (*)(CuHandle*, int))                                \
   X(release_context, cuDevicePrimaryCtxRelease_v2, int (*)(int))                                      \
   X(enter_context, cuCtxSetCurrent, int (*)(CuHandle))                                                \

@@ -203,6 +203,7 @@ void facts(Device* opened, Facts* facts) {
   facts->clock_khz = attribute(device, kCuClockKhz);
   facts->memory_clock_khz = attribute(device, kCuMemoryClockKhz);
   facts->memory_bus_bits = attribute(device, kCuMemoryBusBits);
+  if (device.api->bus_id(facts->bus_id, sizeof facts->bus_id, device.id) != kCuSuccess) facts->bus_id[0] = 0;
 }
 
 bool is_lost(const Device* device) {

@@ -27,6 +27,7 @@ struct Facts {
   bool shares_host_memory;
   uint32_t capability;  // CUDA's, as 90 for 9.0; from here on 0: not told
   uint32_t clock_khz, memory_clock_khz, memory_bus_bits;
+  char bus_id[32];  // of PCI; empty: not told
 };
 
 // A part of memory that a kernel gets as a pointer.

@@ -1,6 +1,7 @@
 #include "device_agent/agent/golden/golden_kernel.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +9,9 @@
 #include "base/text/printable.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "device_agent/agent/golden/golden_library.h"
+#include "device_agent/agent/golden/golden_ptx.h"
 #include "device_agent/agent/trials/executor.h"
+#include "device_agent/worker/gpu/device_name.h"
 #include "proto/farm/v1/farm.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
@@ -48,15 +51,17 @@ void add_code(std::string_view device, kernel::Artifact& artifact) {
   kernel::Launch& launch = *artifact.mutable_manifest()->add_launches();
   launch.set_entry("golden");
   kernel::Blob& blob = *artifact.add_blobs();
-  if (device.starts_with("opencl:")) {
-    for (const char* extent : {"32", "1", "1"}) launch.add_grid(extent);
-    for (const char* extent : {"64", "1", "1"}) launch.add_block(extent);
-    blob.set_kind(kernel::BLOB_KIND_OPENCL_C);
-    blob.set_content(kOpenClSums);
-  } else {
+  const std::optional<worker::GpuName> gpu = worker::parse_gpu_name(device);
+  if (!gpu) {
     blob.set_kind(kernel::BLOB_KIND_ELF_SHARED);
     blob.set_content(std::string(golden_library()));
+    return;
   }
+  for (const char* extent : {"32", "1", "1"}) launch.add_grid(extent);
+  for (const char* extent : {"64", "1", "1"}) launch.add_block(extent);
+  const bool is_cuda = gpu->kind == "cuda";
+  blob.set_kind(is_cuda ? kernel::BLOB_KIND_PTX : kernel::BLOB_KIND_OPENCL_C);
+  blob.set_content(is_cuda ? kGoldenPtx : kOpenClSums);
 }
 
 // The sizes are those of golden/golden_kernel.c.

@@ -20,7 +20,7 @@ class TrialExecutor;
 // Immutable; thread-safe.
 class GoldenKernel {
  public:
-  // For "cpu", or a GPU as in "opencl:0".
+  // For "cpu", or a GPU as in "cuda:0".
   explicit GoldenKernel(std::string_view device = "cpu");
   ~GoldenKernel();
 

@@ -7,14 +7,20 @@
 
 namespace tf::worker::gpu_worker {
 
-struct DeviceName {
-  const gpu::Driver* driver = nullptr;
-  int32_t blob_kind = 0;  // kernel.v1.BlobKind
-  int index = 0;
-  const char* peak_source = nullptr;  // for measure_peak
+struct DeviceKind {
+  const gpu::Driver& (*driver)();
+  int32_t blob_kinds[2];    // kernel.v1.BlobKind; 0: none
+  const char* peak_source;  // for measure_peak
+
+  bool loads(int32_t blob_kind) const { return blob_kind == blob_kinds[0] || blob_kind == blob_kinds[1]; }
 };
 
-// "opencl:0", as Job.device names it; a null driver: no such kind, or no number.
+struct DeviceName {
+  const DeviceKind* kind = nullptr;
+  int index = 0;
+};
+
+// "opencl:0", as Job.device names it; a null kind: it names no GPU.
 DeviceName find_device(const char* name);
 
 }  // namespace tf::worker::gpu_worker

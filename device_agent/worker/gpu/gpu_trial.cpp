@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/statistics/race.h"
 #include "compiler/runtime/clock.h"
 #include "device_agent/worker/sandbox/buffers.h"
 #include "device_agent/worker/sandbox/inputs.h"
 #include "device_agent/worker/sandbox/packed_input.h"
+#include "device_agent/worker/sandbox/sampling.h"
 
 namespace tf::worker::gpu_worker {
 namespace {
@@ -20,13 +20,15 @@ using sandbox::Role;
 
 constexpr int kChecks = 3;                   // runs whose answers must be equal
 constexpr int64_t kLongRunNs = 200'000'000;  // then one is enough
-constexpr uint32_t kFewestSamples = 3;       // of a candidate that takes long
 constexpr int64_t kShortBatchNs = 100'000;   // the clock must not count
 constexpr uint32_t kMostBatch = 1 << 12;     // launches that may wait in a driver's queue
+constexpr double kShortRunNs = 20'000;       // so short that the host's launches would be timed
+constexpr uint32_t kGraphLaunches = 256;     // of one graph, about: making one takes time by their number
 
 }  // namespace
 
 GpuTrial::~GpuTrial() {
+  if (graph_ != nullptr) driver_.drop_graph(graph_);
   if (program_ != nullptr) driver_.unload(program_);
   for (uint32_t p = 0; p < job_.port_count; ++p)
     if (host_[p] != nullptr) sandbox::unmap_memory(host_[p], job_.ports[p].size_bytes);
@@ -38,9 +40,9 @@ bool GpuTrial::end(ChildEnd how, const char* detail) {
   return false;
 }
 
+// A launch that a device refuses, as for too many registers, leaves it as it was: such a program cannot be used there.
 bool GpuTrial::device_failed() {
-  result_->kernel_error = -1;
-  return end(ChildEnd::kKernelError, error_);
+  return end(driver_.is_lost(open_.device) ? ChildEnd::kDeviceFailed : ChildEnd::kCannotLoad, error_);
 }
 
 bool GpuTrial::prepare() {
@@ -96,9 +98,11 @@ bool GpuTrial::poison_outputs(Set& set) {
   return true;
 }
 
-bool GpuTrial::load(const void* code, uint64_t size_bytes) {
+bool GpuTrial::load(const CodeBytes* forms, uint32_t form_count) {
   began_ns_ = tf_monotonic_ns();
-  program_ = driver_.load(open_.device, code, size_bytes, error_);
+  char error[gpu::kErrorChars];  // the first form is what it was measured as elsewhere: of that one we tell
+  for (uint32_t f = 0; f < form_count && program_ == nullptr && !driver_.is_lost(open_.device); ++f)
+    program_ = driver_.load(open_.device, forms[f].data, forms[f].size_bytes, f == 0 ? error_ : error);
   if (program_ == nullptr) return end(ChildEnd::kCannotLoad, error_);
   for (uint32_t s = 0; s < set_count_; ++s)
     if (!bind(sets_[s], program_)) return end(ChildEnd::kCannotLoad, error_);
@@ -119,16 +123,19 @@ bool GpuTrial::bind(Set& set, gpu::Program* program) {
   return true;
 }
 
-bool GpuTrial::launch(Set& set) {
-  for (uint32_t l = 0; l < job_.launch_count; ++l) {
-    const sandbox::LaunchJob& launch = job_.launches[l];
-    gpu::LaunchSize size{.grid = {}, .block = {}, .shared_bytes = static_cast<uint32_t>(launch.shared_bytes)};
-    for (int axis = 0; axis < 3; ++axis) {
-      size.grid[axis] = static_cast<uint64_t>(launch.grid[axis]);
-      size.block[axis] = static_cast<uint32_t>(launch.block[axis]);
-    }
-    if (!driver_.launch(set.kernels[l], size, error_)) return device_failed();
+gpu::LaunchSize GpuTrial::size_of(uint32_t index) const {
+  const sandbox::LaunchJob& launch = job_.launches[index];
+  gpu::LaunchSize size{.grid = {}, .block = {}, .shared_bytes = static_cast<uint32_t>(launch.shared_bytes)};
+  for (int axis = 0; axis < 3; ++axis) {
+    size.grid[axis] = static_cast<uint64_t>(launch.grid[axis]);
+    size.block[axis] = static_cast<uint32_t>(launch.block[axis]);
   }
+  return size;
+}
+
+bool GpuTrial::launch(Set& set) {
+  for (uint32_t l = 0; l < job_.launch_count; ++l)
+    if (!driver_.launch(set.kernels[l], size_of(l), error_)) return device_failed();
   return true;
 }
 
@@ -199,12 +206,33 @@ bool GpuTrial::check_memory(const Set& set) {
   return intact || end(ChildEnd::kWroteOutside, "it wrote outside of its workspace");
 }
 
-// Runs on the next sets in turn.
-bool GpuTrial::run_batch(uint32_t runs, int64_t* total_ns) {
+// Whole rounds of all sets, so many that a graph has about kGraphLaunches.
+bool GpuTrial::make_graph() {
+  const uint32_t round = set_count_ * job_.launch_count;
+  const uint32_t rounds = std::max(kGraphLaunches / round, 1u);
+  static gpu::GraphLaunch launches[kGraphLaunches + kMostSets * sandbox::kMaxLaunches];
+  uint32_t count = 0;
+  for (uint32_t r = 0; r < rounds; ++r)
+    for (uint32_t s = 0; s < set_count_; ++s)
+      for (uint32_t l = 0; l < job_.launch_count; ++l) launches[count++] = {sets_[s].kernels[l], size_of(l)};
+  graph_ = driver_.make_graph(open_.device, launches, count, error_);
+  graph_runs_ = rounds * set_count_;
+  return graph_ != nullptr || device_failed();
+}
+
+// Runs on the next sets in turn: `runs` of them, or with a graph whole graphs of at least so many.
+bool GpuTrial::run_batch(uint32_t* runs, int64_t* total_ns) {
   if (!driver_.begin_time(open_.device, error_)) return device_failed();
-  for (uint32_t i = 0; i < runs; ++i) {
-    if (!launch(sets_[next_set_])) return false;
-    if (++next_set_ == set_count_) next_set_ = 0;
+  if (graph_ != nullptr) {
+    const uint32_t graphs = (*runs + graph_runs_ - 1) / graph_runs_;
+    *runs = graphs * graph_runs_;
+    for (uint32_t i = 0; i < graphs; ++i)
+      if (!driver_.launch_graph(graph_, error_)) return device_failed();
+  } else {
+    for (uint32_t i = 0; i < *runs; ++i) {
+      if (!launch(sets_[next_set_])) return false;
+      if (++next_set_ == set_count_) next_set_ = 0;
+    }
   }
   return driver_.end_time(open_.device, total_ns, error_) || device_failed();
 }
@@ -215,9 +243,14 @@ bool GpuTrial::warm_up(double* run_ns) {
   uint32_t batch = 1;
   int64_t batch_ns = 0;
   do {
-    if (!run_batch(batch, &batch_ns)) return false;
-    *run_ns = std::max(1.0, static_cast<double>(batch_ns) / batch);
-    if (batch_ns < kShortBatchNs && batch < kMostBatch) batch *= 2;
+    uint32_t runs = batch;
+    if (!run_batch(&runs, &batch_ns)) return false;
+    *run_ns = std::max(1.0, static_cast<double>(batch_ns) / runs);
+    if (batch_ns < kShortBatchNs && batch < kMostBatch) {
+      batch *= 2;
+    } else if (graph_ == nullptr && driver_.make_graph != nullptr && *run_ns < kShortRunNs) {
+      if (!make_graph()) return false;
+    }
   } while (tf_monotonic_ns() - start_ns < job_.warmup_ns);
   return true;
 }
@@ -225,9 +258,9 @@ bool GpuTrial::warm_up(double* run_ns) {
 bool GpuTrial::take_sample(double run_ns, sandbox::SampleResult* sample) {
   do {
     const auto left_ns = static_cast<double>(job_.min_sample_ns - sample->total_ns);
-    const auto runs = static_cast<uint32_t>(std::clamp(left_ns / run_ns + 0.999, 1.0, double{kMostBatch}));
+    auto runs = static_cast<uint32_t>(std::clamp(left_ns / run_ns + 0.999, 1.0, double{kMostBatch}));
     int64_t batch_ns = 0;
-    if (!run_batch(runs, &batch_ns)) return false;
+    if (!run_batch(&runs, &batch_ns)) return false;
     sample->total_ns += batch_ns;
     sample->iterations += runs;
   } while (sample->total_ns < job_.min_sample_ns);
@@ -237,33 +270,21 @@ bool GpuTrial::take_sample(double run_ns, sandbox::SampleResult* sample) {
 bool GpuTrial::timed_runs(int status_fd) {
   double run_ns = 1;
   if (!warm_up(&run_ns)) return false;
-  SlowerTest race(static_cast<double>(job_.stop_if_slower_than_ns), job_.noise);
   result_->timed = 1;
   if (write(status_fd, &sandbox::kTimingStarts, 1) != 1)
     return end(ChildEnd::kCannotMeasure, "the parent is gone");
-  const int64_t usable_ns = job_.timeout_ns / 4 * 3;
-  int64_t sampled_ns = 0;
-  uint32_t count = 0;
-  while (count < job_.samples && !race.is_slower()) {
-    sandbox::SampleResult sample = {};
-    if (!take_sample(run_ns, &sample)) return false;
-    result_->samples[count++] = sample;
-    result_->sample_count = count;
-    run_ns = std::max(1.0, static_cast<double>(sample.total_ns) / sample.iterations);
-    race.add(run_ns);
-    sampled_ns += sample.total_ns;
-    if (job_.enough_ns > 0 && count >= kFewestSamples && sampled_ns >= job_.enough_ns) break;
-    const int64_t left_ns = usable_ns - (tf_monotonic_ns() - began_ns_);
-    if (static_cast<double>(left_ns) < 1.5 * (static_cast<double>(sample.total_ns) + run_ns)) break;
-  }
+  const sandbox::SamplesEnd samples = sandbox::take_samples(
+      job_, began_ns_ + job_.timeout_ns / 4 * 3, run_ns, result_,
+      [this](double run_ns_now, sandbox::SampleResult* sample) { return take_sample(run_ns_now, sample); });
+  if (samples == sandbox::SamplesEnd::kFailed) return false;
   if (write(status_fd, &sandbox::kTimingEnds, 1) != 1)
     return end(ChildEnd::kCannotMeasure, "the parent is gone");
   // Once more, into poisoned outputs: it finds a kernel that was right only at first.
   int64_t elapsed_ns = 0;
   if (!poison_outputs(sets_[0])) return device_failed();
   if (!run_once(sets_[0], &elapsed_ns) || !keep_answer(sets_[0], true)) return false;
-  __atomic_store_n(&result_->end, race.is_slower() ? ChildEnd::kStoppedEarly : ChildEnd::kDone,
-                   __ATOMIC_RELEASE);
+  const bool is_slower = samples == sandbox::SamplesEnd::kSlower;
+  __atomic_store_n(&result_->end, is_slower ? ChildEnd::kStoppedEarly : ChildEnd::kDone, __ATOMIC_RELEASE);
   return true;
 }
 

@@ -17,6 +17,12 @@ struct OpenDevice {
   gpu::Facts facts = {};
 };
 
+// A program in one of its forms: a cubin, PTX.
+struct CodeBytes {
+  const void* data;
+  uint64_t size_bytes;
+};
+
 // Of one job. Each step returns false where the trial has ended, and `result` then says how. What it has on the device ends
 // with it.
 class GpuTrial {
@@ -27,8 +33,8 @@ class GpuTrial {
 
   // Inputs and buffers; nothing of the candidate.
   bool prepare();
-  // The candidate's code, and its kernels bound to their buffers.
-  bool load(const void* code, uint64_t size_bytes);
+  // The candidate's code, in the first form that the device loads, and its kernels bound to their buffers.
+  bool load(const CodeBytes* forms, uint32_t form_count);
   // Once with guards. Twice more: a kernel that races may give another answer.
   bool checked_runs();
   // Samples, with marks around them on the status pipe.
@@ -48,12 +54,14 @@ class GpuTrial {
   bool fill_set(Set& set);
   bool poison_outputs(Set& set);
   bool bind(Set& set, gpu::Program* program);
+  gpu::LaunchSize size_of(uint32_t launch) const;
   bool launch(Set& set);
   bool run_once(Set& set, int64_t* elapsed_ns);
   bool keep_answer(const Set& set, bool last);
   bool check_memory(const Set& set);
   bool same_answer(const Set& set);
-  bool run_batch(uint32_t runs, int64_t* total_ns);
+  bool make_graph();
+  bool run_batch(uint32_t* runs, int64_t* total_ns);
   bool warm_up(double* run_ns);
   bool take_sample(double run_ns, sandbox::SampleResult* sample);
 
@@ -64,6 +72,8 @@ class GpuTrial {
   char error_[gpu::kErrorChars] = "";
   uint8_t* host_[sandbox::kMaxPorts] = {};  // inputs as they were made; of outputs, room to compare
   gpu::Program* program_ = nullptr;
+  gpu::Graph* graph_ = nullptr;  // of short runs
+  uint32_t graph_runs_ = 0;
   GuardedMemory workspace_;
   Set sets_[kMostSets];
   uint32_t set_count_ = 0, next_set_ = 0;

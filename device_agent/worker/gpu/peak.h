@@ -10,6 +10,8 @@ double measure_peak(const OpenDevice& open, const char* source, char* error);
 
 // A kernel `peak` in OpenCL C: of one pointer to floats, one for each thread; each thread makes kPeakFlops operations.
 extern const char kOpenClPeak[];
+// The same as PTX, of peak.cu.
+extern const char kPeakPtx[];
 constexpr double kPeakFlops = 2.0 * 8 * 8 * 512;
 
 }  // namespace tf::worker::gpu_worker

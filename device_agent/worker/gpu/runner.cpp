@@ -11,7 +11,9 @@
 #include <new>
 
 #include "device_agent/worker/gpu/device_kinds.h"
+#include "device_agent/worker/gpu/device_name.h"
 #include "device_agent/worker/gpu/gpu_trial.h"
+#include "device_agent/worker/gpu/monitor.h"
 #include "device_agent/worker/gpu/note.h"
 #include "device_agent/worker/gpu/peak.h"
 #include "device_agent/worker/sandbox/request_socket.h"
@@ -64,7 +66,7 @@ bool end(Result* result, ChildEnd how, const char* detail) {
 class Runner {
  public:
   Runner(int socket, const DeviceName& name, const OpenDevice& open)
-      : socket_(socket), name_(name), open_(open) {}
+      : socket_(socket), name_(name), open_(open), monitor_(open.facts.bus_id) {}
 
   // False: the supervisor has gone.
   bool serve_one(const Received& received) {
@@ -86,10 +88,13 @@ class Runner {
     if (job.kind == JobKind::kPeak) {
       if (!wait_for_turn(received)) return false;
       char error[gpu::kErrorChars] = "";
-      result->peak_gflops = measure_peak(open_, name_.peak_source, error);
+      result->peak_gflops = measure_peak(open_, name_.kind->peak_source, error);
       std::snprintf(result->detail, sizeof result->detail, "%s", open_.facts.name);
       std::snprintf(result->gpu.driver, sizeof result->gpu.driver, "%.39s", open_.facts.driver);
       result->gpu.memory_bytes = open_.facts.memory_bytes;
+      result->gpu.capability = open_.facts.capability;
+      result->gpu.units = open_.facts.units;
+      monitor_.read(&result->gpu);
       if (result->peak_gflops > 0) {
         result->end = ChildEnd::kDone;
       } else {
@@ -98,20 +103,27 @@ class Runner {
       return true;
     }
     for (uint32_t b = 0; b < job.blob_count; ++b)
-      if (job.blob_kinds[b] != name_.blob_kind || job.blob_count != 1)
-        return !end(result, ChildEnd::kOtherDevice, "the artifact is not one program for this device");
+      if (!name_.kind->loads(job.blob_kinds[b]))
+        return !end(result, ChildEnd::kOtherDevice, "the artifact is not for this kind of device");
     GpuTrial* trial = new (std::nothrow) GpuTrial(open_, job, result);
     if (trial == nullptr) return !end(result, ChildEnd::kCannotMeasure, "no memory");
-    const bool here = !trial->prepare() || run(*trial, received);
+    const bool here = !trial->prepare() || run(*trial, job.blob_count, received);
+    monitor_.read(&result->gpu);
     delete trial;
     return here;
   }
 
-  bool run(GpuTrial& trial, const Received& received) {
+  bool run(GpuTrial& trial, uint32_t form_count, const Received& received) {
     if (!wait_for_turn(received)) return false;
-    const Mapped code(received.fds[sandbox::kFirstBlobFd], PROT_READ);
-    if (trial.load(code.data(), code.bytes()) && trial.checked_runs())
+    CodeBytes forms[sandbox::kMaxBlobs];
+    for (uint32_t f = 0; f < form_count; ++f) {
+      const int fd = received.fds[sandbox::kFirstBlobFd + f];
+      forms[f] = {sandbox::map_whole(fd, PROT_READ), sandbox::file_bytes(fd)};
+    }
+    if (trial.load(forms, form_count) && trial.checked_runs())
       trial.timed_runs(received.fds[sandbox::kStatusFd]);
+    for (uint32_t f = 0; f < form_count; ++f)
+      munmap(const_cast<void*>(forms[f].data), static_cast<size_t>(forms[f].size_bytes));
     return true;
   }
 
@@ -129,6 +141,7 @@ class Runner {
   const int socket_;
   const DeviceName name_;
   const OpenDevice open_;
+  Monitor monitor_;
 };
 
 }  // namespace
@@ -136,11 +149,12 @@ class Runner {
 int serve_runner(int socket, const char* device) {
   const DeviceName name = find_device(device);
   char error[gpu::kErrorChars] = "";
-  OpenDevice open{.driver = name.driver};
-  if (name.driver == nullptr) {
-    std::snprintf(error, sizeof error, "this worker has no device '%s': there are cpu and opencl:N", device);
+  OpenDevice open;
+  if (name.kind == nullptr) {
+    std::snprintf(error, sizeof error, "this worker has no device '%s': there are %s", device, kKnownDevices);
   } else {
-    open.device = name.driver->open(name.index, error);
+    open.driver = &name.kind->driver();
+    open.device = open.driver->open(name.index, error);
   }
   if (open.device == nullptr) {
     tell(socket, NoteKind::kCannotOpen, true, error);

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/statistics/race.h"
 #include "compiler/runtime/clock.h"
 #include "device_agent/worker/sandbox/buffers.h"
 #include "device_agent/worker/sandbox/confine.h"
@@ -19,6 +18,7 @@
 #include "device_agent/worker/sandbox/grace_period.h"
 #include "device_agent/worker/sandbox/inputs.h"
 #include "device_agent/worker/sandbox/packed_input.h"
+#include "device_agent/worker/sandbox/sampling.h"
 #include "device_agent/worker/sandbox/system_calls.h"
 
 namespace tf::worker::sandbox {
@@ -27,7 +27,6 @@ namespace {
 constexpr int64_t kPeakBudgetNs = 25'000'000;
 constexpr int64_t kToEndNs =
     100'000'000;  // of its time limit: to give back what memory it has, on a busy machine
-constexpr uint32_t kFewestSamples = 3;  // of a candidate that takes long
 // Time that processors worked for the calling thread, or for the whole process.
 int64_t cpu_ns(clockid_t clock) {
   timespec now = {};
@@ -255,31 +254,21 @@ class Harness {
       finish(result_, ChildEnd::kCannotMeasure, "the parent is gone");
   }
 
-  // Samples until there are enough, they show that it is slower, or the time limit comes so near that
-  // another, a last run and giving back its memory may not fit. True if stopped early.
+  // The end of its time limit stays free for a last run and giving back its memory. True if stopped early.
   bool timed_runs(int64_t first_run_ns) {
-    double run_ns = warm_up(first_run_ns);
-    SlowerTest race(static_cast<double>(job_.stop_if_slower_than_ns), job_.noise);
-    int64_t sampled_ns = 0;
-    const int64_t usable_ns = job_.timeout_ns - std::min(job_.timeout_ns / 4, kToEndNs);
-    uint32_t count = 0;
+    const double run_ns = warm_up(first_run_ns);
+    const int64_t until_ns = started_ns_ + job_.timeout_ns - std::min(job_.timeout_ns / 4, kToEndNs);
     result_->timed = 1;
     tell_parent(&kTimingStarts, 1);
     batch_ended_ns_ = tf_monotonic_ns();
-    while (count < job_.samples && !race.is_slower()) {
-      const SampleResult sample = take_sample(run_ns);
-      result_->samples[count++] = sample;
-      result_->sample_count = count;
-      run_ns = std::max(1.0, static_cast<double>(sample.total_ns) / sample.iterations);
-      race.add(run_ns);
-      sampled_ns += sample.total_ns;
-      if (job_.enough_ns > 0 && count >= kFewestSamples && sampled_ns >= job_.enough_ns) break;
-      const int64_t left_ns = usable_ns - (tf_monotonic_ns() - started_ns_);
-      if (static_cast<double>(left_ns) < 1.5 * (static_cast<double>(sample.total_ns) + run_ns)) break;
-    }
+    const SamplesEnd end =
+        take_samples(job_, until_ns, run_ns, result_, [this](double run_ns_now, SampleResult* sample) {
+          *sample = take_sample(run_ns_now);
+          return true;
+        });
     tell_parent(&kTimingEnds, 1);
     result_->disturbed = grace_period_.is_disturbed() ? 1 : 0;
-    return race.is_slower();
+    return end == SamplesEnd::kSlower;
   }
 
   // The last timed run may have read the flush buffer, so one more follows that has the job's constants, into

@@ -108,6 +108,7 @@ enum class ChildEnd : uint32_t {
   kWroteOutside = 6,   // a canary or an input changed
   kCannotMeasure = 7,  // no thread, no signal stack: our trouble, not the candidate's
   kOtherDevice = 8,    // the artifact is not for this device; nothing of it was loaded
+  kDeviceFailed = 9,   // a GPU reports that its kernel faulted
 };
 
 struct SampleResult {
@@ -119,6 +120,9 @@ struct SampleResult {
 struct GpuResult {
   char driver[40];  // its version
   uint64_t memory_bytes;
+  uint32_t capability, units;         // CUDA's, as 90 for 9.0; multiprocessors; 0: not told
+  uint32_t clock_mhz, temperature_c;  // after the trial; 0: not told
+  uint32_t throttled;                 // 1: by heat or by power that fails, not by the limit of its power
 };
 
 // Lies at the start of the shared result memory; answers follow at PortJob.result_offset.
@@ -135,7 +139,7 @@ struct Result {
   double peak_gflops;
   char detail[kDetailChars];
   SampleResult samples[kMaxSamples];
-  GpuResult gpu;  // of kPeak on a GPU
+  GpuResult gpu;  // of kPeak on a GPU all of it; of a trial there what changes
 };
 
 // Descriptors that travel with a request, in this order; the blobs follow.

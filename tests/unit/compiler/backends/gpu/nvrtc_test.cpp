@@ -8,6 +8,9 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/files/file.h"
 #include "compiler/backends/cuda/cuda_backend.h"
 #include "compiler/backends/cuda/cuda_dialect.h"
 #include "compiler/backends/cuda/ptxas_log.h"
@@ -175,6 +178,38 @@ TEST(CudaBackend, HasPtxForLaterDevicesUnlessItIsForOneArchitecture) {
   EXPECT_EQ(forward.others[0].kind, tunefarm::kernel::v1::BLOB_KIND_PTX);
   EXPECT_GT(forward.launches.at(0).resources.registers_per_thread, 16u);
   EXPECT_TRUE(only.others.empty());
+}
+
+// --- PTX that the agent carries, because it has no compiler.
+
+// Instructions, without what another version of NVRTC says otherwise.
+std::vector<std::string> ptx_lines(std::string_view ptx) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(absl::string_view(ptx.data(), ptx.size()), '\n')) {
+    const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    if (!words.empty() && words[0] != ".version" && !words[0].starts_with("//"))
+      lines.push_back(absl::StrJoin(words, " "));
+  }
+  return lines;
+}
+
+TEST(CarriedPtx, IsWhatNvrtcMakesOfTheSourceBesideIt) {
+  if (const absl::Status found = find_nvrtc(); !found.ok()) GTEST_SKIP() << found.message();
+  const std::pair<std::string, std::string> all[] = {
+      {"agent/golden/golden_kernel.cu", "agent/golden/golden_ptx.cpp"},
+      {"worker/gpu/peak.cu", "worker/gpu/peak_ptx.cpp"}};
+  for (const auto& [source, carried] : all) {
+    const std::string folder = TF_SOURCE_DIR "/device_agent/";
+    const absl::StatusOr<std::string> text = read_file(folder + source), file = read_file(folder + carried);
+    ASSERT_TRUE(text.ok() && file.ok());
+    const size_t begin = file->find("R\"(") + 3, end = file->find(")\";");
+    ASSERT_NE(end, std::string::npos);
+    const absl::StatusOr<CudaCode> code = compile_cuda(*text, *target::parse_target("cuda:arch=sm_75"));
+    ASSERT_TRUE(code.ok()) << code.status();
+    EXPECT_EQ(ptx_lines(file->substr(begin, end - begin)), ptx_lines(code->ptx))
+        << carried << " must be made anew from:\n"
+        << code->ptx;
+  }
 }
 
 TEST(PtxasLog, IsReadByKernel) {

@@ -1,0 +1,154 @@
+// The CUDA driver on the fake device: what passes through it, and which errors are the end.
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "compiler/runtime/gpu/gpu.h"
+#include "tests/support/fake_cuda/use_fake_cuda.h"
+
+namespace tf::gpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kKernels[] = R"(
+extern "C" __global__ void __launch_bounds__(32) add(const float* x, float* y, long long n) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < n) y[i] += x[i];
+}
+extern "C" __global__ void __launch_bounds__(64) reversed(const float* x, float* y) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  float* tile = (float*)shared_memory;
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = tile[63 - threadIdx.x];
+}
+extern "C" __global__ void failing(const float*) { fake_cuda_fail(700); }
+)";
+
+class CudaDriver : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    test::use_fake_cuda();
+    const absl::StatusOr<std::string> cubin = test::fake_cubin(kKernels);
+    ASSERT_TRUE(cubin.ok()) << cubin.status();
+    device_ = driver_.open(0, error_);
+    ASSERT_NE(device_, nullptr) << error_;
+    program_ = driver_.load(device_, cubin->data(), cubin->size(), error_);
+    ASSERT_NE(program_, nullptr) << error_;
+    for (Memory*& memory : memory_) {
+      memory = driver_.allocate(device_, kCount * sizeof(float), error_);
+      ASSERT_NE(memory, nullptr) << error_;
+    }
+    std::vector<float> values(kCount);
+    std::iota(values.begin(), values.end(), 0.0f);
+    ASSERT_TRUE(driver_.upload(memory_[0], 0, values.data(), kCount * sizeof(float), error_)) << error_;
+    ASSERT_TRUE(driver_.fill(memory_[1], 0, 0, kCount * sizeof(float), error_)) << error_;
+  }
+  void TearDown() override {
+    for (Memory* memory : memory_) driver_.free(memory);
+    if (program_ != nullptr) driver_.unload(program_);
+    if (device_ != nullptr) driver_.close(device_);
+  }
+
+  Kernel* bound(const char* entry, std::vector<int64_t> dims = {}) {
+    Kernel* kernel = driver_.find(program_, entry, error_);
+    if (kernel == nullptr) return nullptr;
+    const Argument arguments[] = {{memory_[0], 0, kCount * sizeof(float)},
+                                  {memory_[1], 0, kCount * sizeof(float)}};
+    const bool done =
+        driver_.bind(kernel, arguments, 2, dims.data(), static_cast<uint32_t>(dims.size()), error_);
+    return done ? kernel : nullptr;
+  }
+
+  std::vector<float> result() {
+    std::vector<float> values(kCount);
+    EXPECT_TRUE(driver_.download(values.data(), memory_[1], 0, kCount * sizeof(float), error_)) << error_;
+    return values;
+  }
+
+  static constexpr size_t kCount = 64;
+  static constexpr LaunchSize kTwoBlocks = {{2, 1, 1}, {32, 1, 1}, 0};
+  const Driver& driver_ = cuda_driver();
+  char error_[kErrorChars] = "";
+  Device* device_ = nullptr;
+  Program* program_ = nullptr;
+  Memory* memory_[2] = {};
+};
+
+TEST_F(CudaDriver, TellsTheFactsOfTheDevice) {
+  Facts facts;
+  driver_.facts(device_, &facts);
+  EXPECT_STREQ(facts.name, "Fake GPU");
+  EXPECT_STREQ(facts.driver, "CUDA 13.0");
+  EXPECT_EQ(facts.capability, 90u);
+  EXPECT_EQ(facts.units, 2u);
+  EXPECT_EQ(facts.cache_bytes, 1u << 20);
+  EXPECT_EQ(facts.shared_bytes, 227u << 10);
+  EXPECT_EQ(driver_.open(7, error_), nullptr);
+  EXPECT_THAT(error_, HasSubstr("no CUDA device 7: there are 0 to 0"));
+}
+
+TEST_F(CudaDriver, LaunchesWithPointersAndDims) {
+  Kernel* add = bound("add", {40});
+  ASSERT_NE(add, nullptr) << error_;
+  int64_t ns = 0;
+  ASSERT_TRUE(driver_.begin_time(device_, error_));
+  ASSERT_TRUE(driver_.launch(add, kTwoBlocks, error_)) << error_;
+  ASSERT_TRUE(driver_.launch(add, {{0, 1, 1}, {32, 1, 1}, 0}, error_)) << "an empty grid is nothing to do";
+  ASSERT_TRUE(driver_.end_time(device_, &ns, error_)) << error_;
+  EXPECT_GE(ns, 0);
+  EXPECT_EQ(result()[39], 39);
+  EXPECT_EQ(result()[40], 0);
+}
+
+TEST_F(CudaDriver, AsksForLargeSharedMemory) {
+  Kernel* reversed = bound("reversed");
+  ASSERT_NE(reversed, nullptr) << error_;
+  ASSERT_TRUE(driver_.launch(reversed, {{1, 1, 1}, {64, 1, 1}, 100 << 10}, error_)) << error_;
+  EXPECT_EQ(result()[0], 63);
+  EXPECT_FALSE(driver_.launch(reversed, {{1, 1, 1}, {64, 1, 1}, 228 << 10}, error_));
+  EXPECT_THAT(error_, HasSubstr("cannot have 233472 bytes of shared memory"));
+  EXPECT_FALSE(driver_.is_lost(device_));
+}
+
+TEST_F(CudaDriver, RunsGraphsOfWhatKernelsWereBoundTo) {
+  Kernel* add = bound("add", {64});
+  const GraphLaunch launches[] = {{add, kTwoBlocks}, {add, kTwoBlocks}, {add, kTwoBlocks}};
+  Graph* graph = driver_.make_graph(device_, launches, 3, error_);
+  ASSERT_NE(graph, nullptr) << error_;
+  const int64_t none = 0;
+  ASSERT_TRUE(driver_.bind(add, nullptr, 0, &none, 1, error_));
+  ASSERT_TRUE(driver_.launch_graph(graph, error_) && driver_.launch_graph(graph, error_)) << error_;
+  EXPECT_EQ(result()[63], 6 * 63);
+  driver_.drop_graph(graph);
+}
+
+TEST_F(CudaDriver, IsNotLostByWhatItRefuses) {
+  EXPECT_EQ(driver_.find(program_, "absent", error_), nullptr);
+  EXPECT_THAT(error_, HasSubstr("no kernel absent"));
+  EXPECT_EQ(driver_.load(device_, "nonsense", 8, error_), nullptr);
+  EXPECT_THAT(error_, HasSubstr("does not load the program: error 218"));
+  EXPECT_EQ(driver_.allocate(device_, uint64_t{1} << 40, error_), nullptr);
+  EXPECT_THAT(error_, HasSubstr("no memory for 1099511627776 bytes: error 2 (CUDA_ERROR_OUT_OF_MEMORY"));
+  EXPECT_FALSE(driver_.is_lost(device_));
+}
+
+TEST_F(CudaDriver, IsLostByAFault) {
+  // Of its process: in this one every later call would fail.
+  const auto fault = [&] {
+    Kernel* failing = driver_.find(program_, "failing", error_);
+    const Argument argument{memory_[0], 0, 4};
+    const bool launched = driver_.bind(failing, &argument, 1, nullptr, 0, error_) &&
+                          driver_.launch(failing, {{1, 1, 1}, {1, 1, 1}, 0}, error_);
+    const bool finished = driver_.finish(device_, error_);
+    fprintf(stderr, "%s\n", error_);
+    exit(launched && !finished && driver_.is_lost(device_) ? 0 : 1);
+  };
+  EXPECT_EXIT(fault(), ::testing::ExitedWithCode(0),
+              "a kernel failed: error 700 .CUDA_ERROR_ILLEGAL_ADDRESS");
+}
+
+}  // namespace
+}  // namespace tf::gpu

@@ -1,0 +1,176 @@
+// Candidates on the fake CUDA device, good, hostile and unlucky: each ends in an outcome of its own, and the next one is right.
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/candidates/candidates.h"
+#include "tests/support/fake_cuda/use_fake_cuda.h"
+#include "tests/unit/device_agent/worker/worker_support.h"
+
+namespace tf::worker {
+namespace {
+
+using ::testing::HasSubstr;
+namespace farm = tunefarm::farm::v1;
+namespace kernel = tunefarm::kernel::v1;
+
+constexpr char kProductInCuda[] = R"(
+extern "C" __global__ void __launch_bounds__(8) product(const float* x, const float* w, float* y) {
+  const int m = blockIdx.y, n = blockIdx.x * 8 + threadIdx.x;
+  if (n < 31) {
+    float sum = 0;
+    for (int k = 0; k < 13; ++k) sum += x[m * 13 + k] * w[k * 31 + n];
+    y[m * 31 + n] = sum;
+  }
+  MISCHIEF
+}
+)";
+
+class CudaWorker : public ::testing::Test {
+ protected:
+  void SetUp() override { test::use_fake_cuda(); }
+  void TearDown() override {
+    for (const char* variable : set_) unsetenv(variable);
+  }
+
+  // Before start().
+  void control(const char* variable, const char* value) {
+    setenv(variable, value, 1);
+    set_.push_back(variable);
+  }
+
+  void start() {
+    absl::StatusOr<std::unique_ptr<Worker>> started = Worker::start(anywhere({.device = "cuda:0"}));
+    ASSERT_TRUE(started.ok()) << started.status();
+    worker_ = *std::move(started);
+  }
+
+  // Product 17x31 of 13, with a line more at its end.
+  static kernel::Artifact artifact_of(const std::string& mischief) {
+    kernel::Artifact artifact = test::candidate("reference");
+    kernel::Manifest& manifest = *artifact.mutable_manifest();
+    manifest.set_target("cuda:arch=sm_90");
+    manifest.clear_workspace_bytes();
+    manifest.clear_workspace_per_thread_bytes();
+    while (manifest.ports_size() > 3) manifest.mutable_ports()->RemoveLast();
+    kernel::Launch& launch = *manifest.mutable_launches(0);
+    launch.set_entry("product");
+    for (const char* extent : {"4", "17", "1"}) launch.add_grid(extent);
+    for (const char* extent : {"8", "1", "1"}) launch.add_block(extent);
+    const absl::StatusOr<std::string> cubin =
+        test::fake_cubin(absl::StrCat("#define MISCHIEF ", mischief, "\n", kProductInCuda));
+    EXPECT_TRUE(cubin.ok()) << cubin.status();
+    artifact.mutable_blobs(0)->set_kind(kernel::BLOB_KIND_CUBIN);
+    artifact.mutable_blobs(0)->set_content(cubin.value_or(""));
+    return artifact;
+  }
+  static std::string candidate(const std::string& mischief = "") {
+    return test::serialized(artifact_of(mischief));
+  }
+
+  farm::TrialResult run(const std::string& artifact, absl::Duration timeout = absl::Seconds(20)) {
+    const std::string reference = test::serialized(test::candidate("reference"));
+    farm::Trial trial = test::trial_of(artifact, reference);
+    trial.mutable_limits()->set_run_timeout_ns(absl::ToInt64Nanoseconds(timeout));
+    trial.mutable_limits()->set_memory_bytes(uint64_t{1} << 30);
+    absl::StatusOr<farm::TrialResult> result = worker_->run(trial, artifact, reference);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or(farm::TrialResult());
+  }
+
+  // A bad candidate ends so, and the next good one is right.
+  void expect_survived(const std::string& mischief, farm::Outcome outcome, const std::string& detail,
+                       absl::Duration timeout = absl::Seconds(20)) {
+    const farm::TrialResult result = run(candidate(mischief), timeout);
+    EXPECT_EQ(farm::Outcome_Name(result.outcome()), farm::Outcome_Name(outcome)) << result.detail();
+    EXPECT_THAT(result.detail(), HasSubstr(detail));
+    const farm::TrialResult next = run(candidate());
+    EXPECT_OUTCOME(next, OUTCOME_OK) << " after " << mischief;
+  }
+
+  std::unique_ptr<Worker> worker_;
+  std::vector<const char*> set_;
+};
+
+TEST_F(CudaWorker, TimesARightCandidateAndTellsWhatTheDeviceIs) {
+  start();
+  const farm::TrialResult result = run(candidate());
+  EXPECT_OUTCOME(result, OUTCOME_OK);
+  EXPECT_GE(result.samples_size(), 3);
+  ASSERT_TRUE(worker_->peak_gflops().ok()) << worker_->peak_gflops().status();
+  const std::optional<GpuDevice> gpu = worker_->gpu();
+  ASSERT_TRUE(gpu.has_value());
+  EXPECT_EQ(gpu->back_end, "cuda");
+  EXPECT_EQ(gpu->model, "Fake GPU");
+  EXPECT_EQ(gpu->capability, 90u);
+  EXPECT_EQ(gpu->units, 2u);
+}
+
+TEST_F(CudaWorker, EndsEachFaultInAnOutcomeAndGoesOn) {
+  start();
+  expect_survived("if (n == 0 && m == 0) y[17 * 31 + 5] = 1;", farm::OUTCOME_WRONG_OUTPUT,
+                  "wrote outside of buffer 2");
+  expect_survived("y[1000000000000L] = 1;", farm::OUTCOME_CRASHED, "error 700");
+  expect_survived("fake_cuda_fail(719);", farm::OUTCOME_CRASHED, "error 719");
+  expect_survived("fake_cuda_fail(702);", farm::OUTCOME_CRASHED, "error 702");
+  // As of a block with too many registers.
+  expect_survived("fake_cuda_fail(701);", farm::OUTCOME_COMPILE_ERROR, "error 701");
+  expect_survived("__builtin_trap();", farm::OUTCOME_CRASHED, "");  // its runner dies
+  expect_survived("static int runs; if (n == 0 && m == 0) y[0] += ++runs * 1e-6f;",
+                  farm::OUTCOME_WRONG_OUTPUT, "different answers");
+}
+
+TEST_F(CudaWorker, EndsAnEndlessKernel) {
+  start();
+  EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
+  expect_survived("while (y[0] != 3.25f) ((volatile float*)y)[1] = 1;", farm::OUTCOME_TIMED_OUT, "",
+                  absl::Seconds(2));
+}
+
+TEST_F(CudaWorker, DoesNotMeasureWhatDoesNotFitItsMemory) {
+  control("CUDA_FAKE_MEMORY_BYTES", "65536");
+  start();
+  const farm::TrialResult result = run(candidate());
+  EXPECT_OUTCOME(result, OUTCOME_OUT_OF_MEMORY);
+}
+
+TEST_F(CudaWorker, DoesNotBelieveAClockThatRunsTooFast) {
+  control("CUDA_FAKE_CLOCK", "50");
+  start();
+  const farm::TrialResult result =
+      run(candidate("if (n + m == 0) for (volatile int i = 0; i < 5000000; ++i) {}"));
+  EXPECT_OUTCOME(result, OUTCOME_IMPLAUSIBLE);
+}
+
+TEST_F(CudaWorker, TakesPtxWhereTheCubinIsForAnotherDevice) {
+  control("CUDA_FAKE_CAPABILITY", "80");
+  start();
+  kernel::Artifact artifact = artifact_of("");
+  EXPECT_OUTCOME(run(test::serialized(artifact)), OUTCOME_COMPILE_ERROR);
+  kernel::Blob& other = *artifact.add_blobs();
+  other = artifact.blobs(0);
+  other.set_kind(kernel::BLOB_KIND_PTX);
+  other.set_content(
+      ".version 9.0\n.visible .entry product()\n");  // which the fake cannot run: it gets as far as that
+  const farm::TrialResult result = run(test::serialized(artifact));
+  EXPECT_OUTCOME(result, OUTCOME_COMPILE_ERROR);
+  EXPECT_THAT(result.detail(), HasSubstr("no kernel product"));
+}
+
+TEST_F(CudaWorker, SaysWhatIsMissing) {
+  control("CUDA_FAKE_INIT_ERROR", "100");
+  start();
+  EXPECT_THAT(std::string(worker_->peak_gflops().status().message()), HasSubstr("finds no GPU"));
+}
+
+// As a device that has fallen off its bus: nothing is measured, and nothing is blamed on the candidate.
+TEST_F(CudaWorker, IsUnavailableOnALostDevice) {
+  control("CUDA_FAKE_INIT_ERROR", "999");
+  start();
+  EXPECT_THAT(std::string(worker_->peak_gflops().status().message()), HasSubstr("error 999"));
+}
+
+}  // namespace
+}  // namespace tf::worker
