@@ -7,6 +7,9 @@
 
 #include "base/check.h"
 #include "tuner/model/formulas/point_program.h"
+#include "tuner/model/gpu/gpu_features.h"
+#include "tuner/model/gpu/gpu_model.h"
+#include "tuner/model/gpu/gpu_rates.h"
 #include "tuner/model/roofline/roofline.h"
 
 namespace tf::model {
@@ -23,14 +26,12 @@ Value is_sensible(const Nest& nest, const target::Target& target) {
   return both(small, in_registers);
 }
 
-// The nest with the most arithmetic at the default point stands for it at all points.
-size_t main_nest(std::span<const Nest> nests, const space::Sketch& sketch, Formulas& formulas) {
-  std::vector<Value> arithmetic;
-  for (const Nest& nest : nests) arithmetic.push_back(arithmetic_of(nest));
+// The nest, or launch, with the most arithmetic at the default point stands for it at all points.
+size_t greatest(std::span<const Value> arithmetic, const space::Sketch& sketch, Formulas& formulas) {
   const PointProgram program(sketch, formulas, arithmetic);
   const space::Point point = sketch.default_point();
   const space::Point* const points[] = {&point};
-  std::vector<double> results(nests.size());
+  std::vector<double> results(arithmetic.size());
   program.run(points, results);
   return static_cast<size_t>(std::max_element(results.begin(), results.end()) - results.begin());
 }
@@ -43,11 +44,55 @@ void assess_nests(std::span<const Nest> nests, const target::Target& target, con
   out.roofline_seconds = roofline.seconds;
 }
 
+bool is_gpu(const target::Target& target) {
+  return target.gpu.block_threads > 0;
+}
+
+std::vector<Value> arithmetic_of_all(std::span<const Nest> nests) {
+  std::vector<Value> arithmetic;
+  for (const Nest& nest : nests) arithmetic.push_back(arithmetic_of(nest));
+  return arithmetic;
+}
+
+std::vector<Value> arithmetic_of_all(std::span<const GpuLaunch> launches) {
+  std::vector<Value> arithmetic;
+  for (const GpuLaunch& launch : launches) {
+    Value flops = 0;
+    for (const GpuNest& nest : launch.nests)
+      flops += nest.turns * std::max(0.5, nest.flops_per_turn) * launch.threads() * launch.blocks();
+    arithmetic.push_back(flops);
+  }
+  return arithmetic;
+}
+
+void assess_launches(std::span<const GpuLaunch> launches, const target::Target& target, const GpuPace& pace,
+                     Assessment& out) {
+  const GpuCost cost = cost_of(launches, target, pace);
+  out.legal = both(out.legal, cost.legal);
+  out.features = gpu_features(launches, out.main_nest, target, pace, cost);
+  out.roofline_seconds = cost.seconds;
+}
+
 Pace any_pace(Formulas& formulas) {
   return {formulas.parameter(0), formulas.parameter(1), formulas.parameter(2), formulas.parameter(3)};
 }
 
-std::array<double, 4> numbers_of(const Pace& pace) {
+GpuPace any_gpu_pace(Formulas& formulas) {
+  return {formulas.parameter(0), formulas.parameter(1), formulas.parameter(2), formulas.parameter(3)};
+}
+
+GpuPace pace_of_gpu(const target::Target& target, const MeasuredRates& measured) {
+  const GpuRates rates = gpu_rates(target, measured);
+  return {rates.units, rates.flops_per_s, rates.l2_bytes_per_s, rates.memory_bytes_per_s};
+}
+
+// In the order of the programs' parameters.
+std::array<double, 4> pace_numbers(const target::Target& target, const MeasuredRates& measured) {
+  if (is_gpu(target)) {
+    const GpuRates rates = gpu_rates(target, measured);
+    return {rates.units, rates.flops_per_s, rates.l2_bytes_per_s, rates.memory_bytes_per_s};
+  }
+  const Pace pace = pace_of(target, {.measured = measured});
   return {pace.hertz.constant(), pace.l2_bytes.constant(), pace.l3_bytes.constant(),
           pace.memory_bytes.constant()};
 }
@@ -58,6 +103,10 @@ Assessment assess(const schedule::State& state, const tensor::PortLayouts& ports
                   const target::Target& target, const RooflineOptions& options, size_t main_nest) {
   Assessment assessment;
   assessment.main_nest = main_nest;
+  if (is_gpu(target)) {
+    assess_launches(launches_of(state, ports), target, pace_of_gpu(target, options.measured), assessment);
+    return assessment;
+  }
   assess_nests(summarize(state, ports, target), target, options, pace_of(target, options), assessment);
   return assessment;
 }
@@ -72,8 +121,15 @@ std::optional<Assessment> assess(const space::Sketch& sketch, const tensor::Port
   Assessment assessment;
   for (const tensor::Expr& condition : state.data().conditions)
     assessment.legal = both(assessment.legal, reading(condition));
+  if (is_gpu(target)) {
+    const std::vector<GpuLaunch> launches = launches_of(state, ports, reading);
+    if (launches.empty()) return std::nullopt;
+    assessment.main_nest = greatest(arithmetic_of_all(launches), sketch, formulas);
+    assess_launches(launches, target, any_gpu_pace(formulas), assessment);
+    return assessment;
+  }
   const std::vector<Nest> nests = summarize(state, ports, target, reading);
-  assessment.main_nest = main_nest(nests, sketch, formulas);
+  assessment.main_nest = greatest(arithmetic_of_all(nests), sketch, formulas);
   assess_nests(nests, target, options, any_pace(formulas), assessment);
   return assessment;
 }
@@ -110,7 +166,7 @@ struct Evaluator::Compiled {
 
 Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& target, int threads,
                      uint64_t reuse_distance_bytes, const MeasuredRates& measured)
-    : target_(target), pace_(numbers_of(pace_of(target, {.measured = measured}))) {
+    : target_(target), pace_(pace_numbers(target, measured)) {
   const RooflineOptions options{.threads = threads, .reuse_distance_bytes = reuse_distance_bytes};
   Compiled compiled;
   for (const space::Sketch& sketch : space.sketches) {
@@ -131,7 +187,7 @@ Evaluator::Evaluator(const space::DesignSpace& space, const target::Target& targ
 
 Evaluator Evaluator::on(const MeasuredRates& measured) const {
   Evaluator other = *this;
-  other.pace_ = numbers_of(pace_of(target_, {.measured = measured}));
+  other.pace_ = pace_numbers(target_, measured);
   return other;
 }
 

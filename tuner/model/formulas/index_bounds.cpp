@@ -62,6 +62,11 @@ void IndexBounds::set(const tensor::Var& var, const Value& last) {
   known_.clear();
 }
 
+void IndexBounds::fix(const tensor::Var& var, const Value& value) {
+  ranges_[var.get()] = point(value);
+  known_.clear();
+}
+
 Bounds IndexBounds::of(const Expr& expr) {
   if (const auto known = known_.find(expr.get()); known != known_.end()) return known->second;
   Bounds bounds = compute(expr);

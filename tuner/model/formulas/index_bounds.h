@@ -21,6 +21,8 @@ class IndexBounds {
 
   // From here on the variable runs from 0 to `last`.
   void set(const tensor::Var& var, const Value& last);
+  // From here on the variable has that value.
+  void fix(const tensor::Var& var, const Value& value);
   Bounds of(const tensor::Expr& expr);
 
  private:

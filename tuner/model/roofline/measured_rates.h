@@ -4,12 +4,13 @@
 
 namespace tf::model {
 
-// Of one thread, a second; 0: not measured.
+// Of one thread, or of a whole GPU, a second; 0: not measured.
 struct MeasuredRates {
   double flops_per_s = 0;         // in registers and the first level of cache
   double l2_bytes_per_s = 0;      // read from there,
   double shared_bytes_per_s = 0;  // from the cache behind it,
   double memory_bytes_per_s = 0;  // and from memory
+  double units = 0;               // of a GPU: its multiprocessors
   bool operator==(const MeasuredRates&) const = default;
 };
 
