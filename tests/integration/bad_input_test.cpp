@@ -107,7 +107,11 @@ TEST_F(BadInput, WhatCannotRunHereIsNotTunedHere) {
     tune.insert(tune.end(), more.begin(), more.end());
     expect_refusal("tuner", tune, kUsage, words);
   };
-  refused({"--target", "cuda"}, "tuning for it is not supported yet");
+  refused({"--target", "wasm32"}, "tuning for it is not supported yet");
+  refused({"--target", "opencl", "--threads", "2"}, "has the threads of its schedule");
+  refused({"--target", "opencl", "--device", "cpu"}, "give opencl:N, as in opencl:0");
+  refused({"--target", "host", "--device", "opencl:0"}, "does not run code for --target");
+  refused({"--target", "host", "--device", "gpu"}, "give cpu, opencl:N or cuda:N");
   refused({"--target", "riscv64", "--trials", "1"}, "device_agent on a machine that does");
   refused({"--target", "host", "--threads", "4096"}, "this process may run on");
   refused({"--target", "host", "--minutes", "0"}, "'0' is not a finite number above 0");

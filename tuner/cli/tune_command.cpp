@@ -34,6 +34,7 @@
 #include "tuner/cli/progress_printer.h"
 #include "tuner/cli/progress_text.h"
 #include "tuner/cli/spec_options.h"
+#include "tuner/cli/tune_device.h"
 #include "tuner/measure/local_runner.h"
 #include "tuner/service/farm/network_calls.h"
 #include "tuner/service/farm/network_tasks.h"
@@ -50,6 +51,7 @@ using Clock = std::chrono::steady_clock;
 struct TuneArguments : SpecArguments {
   std::string db, device_class = service::device_class_of({});
   std::string without_sandbox;
+  std::string device;  // empty: the target's
   int builders = 0;
 };
 
@@ -134,31 +136,6 @@ absl::Status close_job(database::Store& store, database::Job job,
   return store.update_job(job);
 }
 
-// Candidates run here: the target must be a machine that this one can stand in for.
-absl::Status check_runs_here(const target::Target& target, int threads, size_t cpus) {
-  if (!target.is_hosted())
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--target ", target.text(), ": tuning for it is not supported yet; `compiler kernel --target ",
-        target.text(), "` compiles a kernel"));
-  const target::Target host = target::host_target();
-  const auto refuse = [&](const std::string& truth) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--target ", target.text(), ": ", truth,
-                     "; run device_agent on a machine that does, and `tuner submit` to its farm"));
-  };
-  if (target.arch != host.arch)
-    return refuse(absl::StrCat("this machine (", host.text(), ") does not run code for ",
-                               std::string(target::arch_name(target.arch))));
-  for (const std::string& feature : target::known_features(target.arch)) {
-    if (target.has(feature) && !host.has(feature))
-      return refuse(absl::StrCat("this machine (", host.text(), ") does not have ", feature));
-  }
-  if (static_cast<size_t>(threads) > cpus)
-    return absl::InvalidArgumentError(absl::StrCat("--threads ", threads, ": this process may run on ", cpus,
-                                                   " CPU", cpus == 1 ? "" : "s"));
-  return absl::OkStatus();
-}
-
 // One line for the layers of the sandbox that the default policy went on without.
 void warn_of_missing_layers(const std::vector<worker::CapabilityState>& missing) {
   if (missing.empty()) return;
@@ -170,8 +147,8 @@ void warn_of_missing_layers(const std::vector<worker::CapabilityState>& missing)
 }
 
 // What is set aside for the network's own trial, at most a tenth of the budget.
-double trial_seconds(const service::JobSpec& spec, const session::Progress& progress) {
-  if (spec.open_dims_size() > 0) return 0;  // it has none
+double trial_seconds(const service::JobSpec& spec, const session::Progress& progress, bool has_trial) {
+  if (!has_trial || spec.open_dims_size() > 0) return 0;
   const double seconds = session::network_trial_seconds(progress);
   return spec.minutes() > 0 ? std::min(seconds, spec.minutes() * 6) : seconds;
 }
@@ -180,7 +157,7 @@ double trial_seconds(const service::JobSpec& spec, const session::Progress& prog
 struct TrialSetting {
   const session::SessionOptions& options;
   session::NetworkBench& bench;
-  const session::UntunedNetwork& untuned;
+  const std::optional<session::UntunedNetwork>& untuned;  // nothing: the network is not compared
   database::Store& store;
   const std::string& name;
 };
@@ -211,7 +188,7 @@ Clock::time_point trial_deadline(const service::JobSpec& spec, const session::Pr
   const auto after = [](Clock::time_point time, double seconds) {
     return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   };
-  const Clock::time_point deadline = after(Clock::now(), trial_seconds(spec, progress));
+  const Clock::time_point deadline = after(Clock::now(), trial_seconds(spec, progress, /*has_trial=*/true));
   return spec.minutes() > 0 ? std::min(deadline, after(began, spec.minutes() * 60)) : deadline;
 }
 
@@ -242,10 +219,10 @@ absl::StatusOr<Ending> end_of(const graph::Network& network, const TrialSetting&
   if (network.dims.empty()) {
     TF_ASSIGN_OR_RETURN(graph, network.at({}));
   }
-  const bool is_compared = graph && graph::found_dims(*graph).empty() && !stop;
+  const bool is_compared = setting.untuned && graph && graph::found_dims(*graph).empty() && !stop;
   if (is_compared && Clock::now() < deadline) {
     const absl::StatusOr<session::NetworkTrial> tried =
-        session::try_network(*graph, setting.untuned, setting.store, setting.bench,
+        session::try_network(*graph, *setting.untuned, setting.store, setting.bench,
                              {.target = options.target,
                               .threads = options.threads,
                               .device_class = options.device_class,
@@ -295,6 +272,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                       service::session_options(spec, 0, service::device_class_of(spec)));
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads(), cpus.size()));
+  TF_ASSIGN_OR_RETURN(const std::string device, device_for(options.target, arguments.device));
+  const bool on_gpu = is_gpu(options.target);
   TF_ASSIGN_OR_RETURN(const service::NetworkPlan plan,
                       service::plan_of_network(arguments.model, options.target, options.threads,
                                                service::network_request(spec)));
@@ -308,7 +287,8 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                       worker::parse_without_sandbox(arguments.without_sandbox, worker::kOwnCandidates));
   TF_ASSIGN_OR_RETURN(
       auto runner,
-      measure::LocalRunner::start({.sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
+      measure::LocalRunner::start(
+          {.device = device, .sandbox = sandbox, .cpus = split.measure, .spare_cpus = split.rest}));
   if (sandbox.own_candidates) warn_of_missing_layers(runner->missing_layers());
   stay_on(split.rest);  // before any build worker or thread that computes is started
   const int builders = arguments.builders > 0 ? arguments.builders : static_cast<int>(split.build.size());
@@ -318,14 +298,21 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                                                             .allowed_numerics = options.allowed_numerics,
                                                             .cpus = split.measure,
                                                             .stop = &stop});
-  const absl::StatusOr<session::UntunedNetwork> untuned =
-      build_untuned(arguments, spec, options.target, stop, *bench);
-  if (stop) return kExitInterrupted;
-  TF_RETURN_IF_ERROR(untuned.status());
+  std::optional<session::UntunedNetwork> untuned;
+  if (on_gpu) {
+    // Its answers are compared with those of this machine's CPUs, which say nothing of what it reaches.
+    options.reference_target = target::host_target();
+    options.calibration = false;
+  } else {
+    absl::StatusOr<session::UntunedNetwork> built =
+        build_untuned(arguments, spec, options.target, stop, *bench);
+    if (stop) return kExitInterrupted;
+    TF_ASSIGN_OR_RETURN(untuned, std::move(built));
+  }
   options.takes_turns = split.takes_turns;
   options.has_no_cpu = split.rest.empty();
-  options.budget.reserve_s = [&spec](const session::Progress& progress) {
-    return trial_seconds(spec, progress);
+  options.budget.reserve_s = [&spec, has_trial = untuned.has_value()](const session::Progress& progress) {
+    return trial_seconds(spec, progress, has_trial);
   };
   std::error_code error;  // where the working folder has gone, the path is kept as it was given
   const std::filesystem::path path = std::filesystem::absolute(arguments.model, error);
@@ -350,9 +337,9 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   if (result.ok() && has_results(*result)) {
     TF_ASSIGN_OR_RETURN(const graph::Network network,
                         frontends::import_network(arguments.model, service::network_request(spec)));
-    tries_network = network.dims.empty();
+    tries_network = untuned && network.dims.empty();
     if (!stop && tries_network) printer.say("timing the whole network: untuned and tuned builds alternate");
-    TF_ASSIGN_OR_RETURN(ending, end_of(network, {options, *bench, *untuned, *store, spec.model_name()},
+    TF_ASSIGN_OR_RETURN(ending, end_of(network, {options, *bench, untuned, *store, spec.model_name()},
                                        trial_deadline(spec, *result, began), stop));
   }
   const absl::Status closed = close_job(*store, job, result, stop);
@@ -380,6 +367,9 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       })
       ->capture_default_str();
   command->add_option(
+      "--device", arguments->device,
+      "What measures: cpu, or a GPU by its number, as in opencl:0 or cuda:0 [the target's first]");
+  command->add_option(
       "--without-sandbox", arguments->without_sandbox,
       "Run without these sandbox layers, as in seccomp,cgroup; missing: every layer that this machine lacks; "
       "nothing: require all layers [run without missing layers if the rest still confines candidates]");
@@ -389,9 +379,12 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1024));
   command->footer(
       "Example: tuner tune squeezenet.onnx --target host --db tune.db --minutes 5\n"
+      "         tuner tune squeezenet.onnx --target opencl --device opencl:0 --db tune.db --minutes 5\n"
       "         tuner tune bert_mini.onnx --dim batch=1..64 --dim sequence=128 --at batch=1,8,64 --db "
       "tune.db\n"
-      "Builds the untuned network first, so that a network that cannot be built fails before tuning.\n"
+      "Builds the untuned network first, so that a network that cannot be built fails before tuning; for a "
+      "GPU it "
+      "tunes kernels only.\n"
       "Ctrl-C finishes running trials, cancels the timing of the network, and exits 130; run the same "
       "command to continue. A second Ctrl-C stops at once.");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return tune(*arguments); }; });

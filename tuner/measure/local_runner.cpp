@@ -11,7 +11,9 @@ namespace tf::measure {
 namespace farm = tunefarm::farm::v1;
 
 absl::StatusOr<std::unique_ptr<LocalRunner>> LocalRunner::start(worker::WorkerOptions options) {
+  const bool on_gpu = options.device != "cpu";
   TF_ASSIGN_OR_RETURN(std::unique_ptr<worker::Worker> worker, worker::Worker::start(std::move(options)));
+  if (on_gpu) TF_RETURN_IF_ERROR(worker->peak_gflops().status());
   return std::unique_ptr<LocalRunner>(new LocalRunner(std::move(worker)));
 }
 

@@ -13,7 +13,7 @@ namespace tf::measure {
 // One slot. Thread-safe; calls wait for each other.
 class LocalRunner final : public Runner {
  public:
-  // Starts the worker's helper process; its errors.
+  // Starts the worker's helper process; its errors. A GPU is opened: UNAVAILABLE says what it lacks.
   static absl::StatusOr<std::unique_ptr<LocalRunner>> start(worker::WorkerOptions options);
 
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const MeasureRequest& request) override;
