@@ -58,6 +58,14 @@ ir::Function guard_memory(const ir::Function& function);
 inline constexpr int64_t kMaxPeeledNodes = 6000, kMaxPeeledTwiceNodes = 600;
 ir::Function partition_loops(const ir::Function& function);
 
+// What each lane of a warp holds of a fragment becomes registers of its own, tile by tile; indices of what readers of sums
+// touch become those of its registers. check_fragments (memory/own_fragments.h) must have passed.
+//
+//   allocate c: f32[32, 8] fragment                     allocate c: f32[8] register
+//   matrix zero mma_m16n8k16_f16 c[16, 0] …         →   matrix zero mma_m16n8k16_f16 c[4] …
+//   out[…] = c[16 + e*8 + t // 4, t % 4 * 2 + f]        out[…] = c[4 + e*2 + f]
+ir::Function own_fragments(const ir::Function& function);
+
 // Every buffer becomes one-dimensional, as large as its layout's storage, temporaries as far as loads reach
 // (up to kSlackElements beyond); parameters keep their order.
 //

@@ -45,6 +45,8 @@ Pipeline gpu_pipeline() {
       {"guard_memory", guard_memory},
       {"simplify_guards", simplify},
       // No loop is peeled: threads of a warp would part. Functions are the device library's.
+      // While the places of tiles are rows and columns.
+      {"own_fragments", own_fragments},
       {"flatten", flatten},
       {"simplify_offsets", simplify},
       {"vectorize", vectorize},

@@ -12,6 +12,7 @@
 #include "compiler/recipes/cpu/winograd.h"
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/stages.h"
+#include "compiler/recipes/gpu/tensor_product.h"
 #include "compiler/recipes/shape/structure.h"
 
 namespace tf::recipes {
@@ -40,6 +41,7 @@ const Recipe kCpu[] = {
 };
 
 const Recipe kGpu[] = {
+    {"tensor product", tensor_product_on_gpu},
     {"product", product_on_gpu},
     {"stages", stages_on_gpu, kLastResort},
     kPlain,

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "base/text/printable.h"
 #include "compiler/schedule/explain_numbers.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/step_names.h"
@@ -97,6 +98,11 @@ class Explainer {
         return StrCat(names_.stage, " is not a sum of byte products in which ", names_.other,
                       " is a factor and the other factor is summed over whole axes; the value must be 128 "
                       "for i8, -128 for u8");
+      case Illegal::kNotTensor:
+        return not_tensor();
+      case Illegal::kIsTensor:
+        return StrCat("the loops of ", names_.stage,
+                      " are a matrix instruction's; a step that changes them comes before `tensorize`");
     }
     TF_CHECK(false) << "unknown reason";
     return "";
@@ -205,6 +211,24 @@ class Explainer {
     const auto taken = std::ranges::find(stage_->loops, Annotation::kParallel, &Loop::annotation);
     return StrCat("loop ", taken->name, " of ", names_.stage,
                   " is already parallel; a stage can have one parallel loop: fuse the two first");
+  }
+
+  std::string not_tensor() const {
+    const auto& step = std::get<Tensorize>(step_);
+    const tensor_units::TensorUnit* unit = tensor_units::find_tensor_unit(step.unit);
+    if (unit == nullptr)
+      return StrCat(
+          "there is no matrix instruction '", printable(step.unit, 40), "'; there are ",
+          absl::StrJoin(tensor_units::tensor_units(), ", ",
+                        [](std::string* out, const tensor_units::TensorUnit& u) { *out += u.name; }));
+    return StrCat(names_.stage, " is not what ", step.unit,
+                  " computes: in scope fragment, a sum of products of two copies (cache_read) ",
+                  "that are computed inside it in scope fragment, of ",
+                  std::string(tensor::element_name(unit->a_element)), " and ",
+                  std::string(tensor::element_name(unit->b_element)), " in ",
+                  std::string(tensor::element_name(unit->c_element)), ", whose three innermost loops, from ",
+                  step.loop, " on, are rows, columns and terms of extents ", unit->m, ", ", unit->n, " and ",
+                  unit->k, " and whose tiles are whole; it has the loops ", loops_text(*stage_));
   }
 
   std::string loop_text() const {

@@ -25,13 +25,17 @@ class NeedFinder {
       : data_(data), consumer_(consumer), loop_(loop) {
     open_.sizes = data.open_ranges();
     for (const StageState& stage : data.stages) add_ranges(stage, 0, &all_);
-    if (scope == tensor::Scope::kShared) add_threads_around();
+    if (scope == tensor::Scope::kShared || scope == tensor::Scope::kFragment) add_threads_around(scope);
+    whole_tiles_ = scope == tensor::Scope::kFragment;
   }
 
   Region find(const StageState& stage) {
     const std::vector<Expr>& extents = stage.stage.output->extents;
     std::optional<analysis::Region> all;
-    for (const StageState* reader : data_.readers(stage.stage.output.get())) add_reader(stage, *reader, &all);
+    for (const StageState* reader : data_.readers(stage.stage.output.get())) {
+      add_reader(stage, *reader, &all);
+      whole_tiles_ = whole_tiles_ || reader->scope == tensor::Scope::kFragment;
+    }
     TF_CHECK(all) << stage.name << " is read and its extents are constant";
     Region region;
     analysis::RangeMap known = all_;
@@ -39,7 +43,7 @@ class NeedFinder {
     for (size_t d = 0; d < extents.size(); ++d) {
       const auto& [low, span] = (*all)[d];
       const SymInt extent = extent_of_axis(stage.stage.axes[d]);
-      if (data_.has_dims(extent) && !span.is_open() && !analysis::contains_load(low)) {
+      if ((whole_tiles_ || (data_.has_dims(extent) && !span.is_open())) && !analysis::contains_load(low)) {
         // A number keeps the loops over the region such that they can be unrolled: what it has beyond the axis is
         // computed and never read.
         region.origin.push_back(analysis::simplify(low, known));
@@ -68,17 +72,19 @@ class NeedFinder {
     }
   }
 
-  void add_threads(const StageState& stage, int last) {
+  // A warp's are its lanes.
+  void add_threads(const StageState& stage, int last, tensor::Scope scope) {
     for (size_t i = 0; i <= static_cast<size_t>(last); ++i)
-      if (is_thread(stage.loops[i].annotation))
+      if (scope == tensor::Scope::kFragment ? stage.loops[i].annotation == Annotation::kThreadX
+                                            : is_thread(stage.loops[i].annotation))
         threads_[stage.loop_vars[i].get()] = data_.iterations(stage.loops[i].extent);
   }
 
-  void add_threads_around() {
-    add_threads(consumer_, loop_);
+  void add_threads_around(tensor::Scope scope) {
+    add_threads(consumer_, loop_, scope);
     for (const StageState* at = &consumer_; at->place == StageState::Place::kAt;) {
       const StageState* holder = data_.find_stage(at->consumer);
-      add_threads(*holder, holder->find_loop(at->consumer_loop));
+      add_threads(*holder, holder->find_loop(at->consumer_loop), scope);
       at = holder;
     }
   }
@@ -118,6 +124,7 @@ class NeedFinder {
   const int loop_;
   analysis::RangeMap all_;
   analysis::OpenExtents open_;
+  bool whole_tiles_ = false;    // what reaches beyond the axis is part of tiles, too
   analysis::RangeMap threads_;  // of a block around the loop, if it shares the region
 };
 

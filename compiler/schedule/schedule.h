@@ -14,6 +14,7 @@
 #include "compiler/schedule/step.h"
 #include "compiler/tensor/symbolic_integer.h"
 #include "compiler/tensor/workload.h"
+#include "compiler/tensor_units/tensor_unit.h"
 
 namespace tf::schedule {
 
@@ -64,7 +65,9 @@ enum class Illegal : uint8_t {
   kNoFactors,
   kNotWinograd,  // not a 3x3 or 5x5 convolution of stride 1 in f32 with constant weights of its own
   kNotNarrow,    // no f32 constant or element-wise stage, or no 16-bit float to store it as
-  kNotOffset     // no sum of products of bytes over whole axes, or no move by half of a byte's range
+  kNotOffset,    // no sum of products of bytes over whole axes, or no move by half of a byte's range
+  kNotTensor,    // not the product of fragments that the matrix instruction computes
+  kIsTensor      // a stage of a matrix instruction, whose loops are fixed
 };
 struct StepError {
   Illegal reason;
@@ -90,6 +93,14 @@ struct Loop {
   Annotation annotation = Annotation::kSerial;
 };
 
+// A stage whose three innermost loops are a matrix instruction on fragments: which axes of the buffers are the rows and the
+// columns of its matrices.
+struct TensorProduct {
+  const tensor_units::TensorUnit* unit = nullptr;
+  std::string a, b;  // the stages that make its factors
+  int a_row = 0, a_column = 0, b_row = 0, b_column = 0, c_row = 0, c_column = 0;
+};
+
 struct StageState {
   std::string name;
   tensor::Stage stage;      // as rewritten so far (inlined bodies, cached reads)
@@ -109,7 +120,9 @@ struct StageState {
   std::string consumer, consumer_loop;  // of kAt
   tensor::Scope scope = tensor::Scope::kGlobal;
   SymInt unroll_limit = 0;
-  bool reshaped = false;  // split, fused or reordered
+  bool reshaped = false;                // split, fused or reordered
+  std::optional<TensorProduct> tensor;  // after `tensorize`
+  bool is_factor = false;               // likewise, the copy that a factor of such a product is
 
   bool is_reduction() const { return !stage.reduce_axes.empty(); }
   // Position in `loops`, or -1.

@@ -5,6 +5,7 @@
 #include "compiler/analysis/access.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/stage_loops.h"
+#include "compiler/schedule/step_names.h"
 #include "compiler/schedule/steps/steps.h"
 #include "compiler/tensor/text.h"
 
@@ -15,6 +16,9 @@ using tensor::as;
 using tensor::Expr;
 
 std::optional<Illegal> dispatch(StateData& data, const Step& step) {
+  if (const StageState* stage = data.find_stage(names_in(step).stage);
+      stage && (stage->tensor || stage->is_factor))
+    return Illegal::kIsTensor;
   return std::visit([&](const auto& s) { return apply_step(data, s); }, step);
 }
 

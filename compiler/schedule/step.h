@@ -176,7 +176,13 @@ struct Offset {  // the factor, of bytes, of the sum of products `stage` is move
   bool operator==(const Offset&) const = default;
 };
 
+struct
+    Tensorize {  // the three innermost loops, from `loop` on, are one matrix instruction (compiler/tensor_units)
+  std::string stage, loop, unit;
+  bool operator==(const Tensorize&) const = default;
+};
+
 using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
-                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset>;
+                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize>;
 
 }  // namespace tf::schedule

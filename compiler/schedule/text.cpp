@@ -107,6 +107,9 @@ struct Printer {
   std::string operator()(const Offset& s) const {
     return absl::StrCat("offset ", s.stage, " ", s.factor, " ", s.value);
   }
+  std::string operator()(const Tensorize& s) const {
+    return absl::StrCat("tensorize ", s.stage, " ", s.loop, " ", s.unit);
+  }
 };
 
 // Reads one line's words; the first mistake is kept.
@@ -224,6 +227,8 @@ Step parse_step(LineReader& in) {
   if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
   if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
   if (kind == "offset") return Offset{in.word("a stage"), in.word("a buffer"), in.number("a number")};
+  if (kind == "tensorize")
+    return Tensorize{in.word("a stage"), in.word("a loop"), in.word("a matrix instruction")};
   in.fail(absl::StrCat(in_quotes(kind), " is not a step"));
   return Inline{};
 }

@@ -11,7 +11,7 @@
 namespace tf::backends {
 namespace {
 
-bool accepts(const target::Target& target) {
+bool accepts_cuda(const target::Target& target) {
   return target.arch == target::Arch::kCuda;
 }
 
@@ -28,12 +28,13 @@ absl::StatusOr<GpuBinary> compile_source(const std::string& source, const target
   return binary;
 }
 
-absl::StatusOr<Code> compile_kernel(const ir::Function& function, const target::Target& target, Use use) {
+absl::StatusOr<Code> compile_cuda_kernel(const ir::Function& function, const target::Target& target,
+                                         Use use) {
   return gpu_code(function, target, use, cuda_dialect(),
                   {.kind = tunefarm::kernel::v1::BLOB_KIND_CUBIN, .compile = compile_source});
 }
 
-absl::StatusOr<std::string> show_kernel(const ir::Function& function, const target::Target& target) {
+absl::StatusOr<std::string> show_cuda_kernel(const ir::Function& function, const target::Target& target) {
   TF_ASSIGN_OR_RETURN(GpuSource source, gpu_source(function, target, cuda_dialect()));
   return std::move(source.text);
 }
@@ -42,10 +43,10 @@ absl::StatusOr<std::string> show_kernel(const ir::Function& function, const targ
 
 Backend cuda_backend() {
   return {.name = "cuda",
-          .accepts = accepts,
+          .accepts = accepts_cuda,
           .pipeline = passes::gpu_pipeline,
-          .compile = compile_kernel,
-          .show = show_kernel,
+          .compile = compile_cuda_kernel,
+          .show = show_cuda_kernel,
           .link = nullptr};
 }
 

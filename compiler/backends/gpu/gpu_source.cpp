@@ -20,7 +20,8 @@ absl::StatusOr<GpuSource> gpu_source(const ir::Function& function, const target:
             .parts = parts,
             .narrow_indices = fits_narrow_indices(function),
             .helpers = Helpers(dialect),
-            .vectors = {}};
+            .vectors = {},
+            .matrices = {}};
   GpuSource source{.workspace_bytes = parts.workspace_bytes};
   std::string kernels;
   for (size_t i = 0; i < parts.parts.size(); ++i) {
@@ -31,7 +32,7 @@ absl::StatusOr<GpuSource> gpu_source(const ir::Function& function, const target:
     source.launches.push_back(std::move(kernel.launch));
   }
   absl::StrAppend(&source.text, unit.helpers.doubles() ? dialect.doubles : "", dialect.prelude,
-                  unit.vectors.text(dialect), unit.helpers.text(), kernels);
+                  unit.vectors.text(dialect), unit.helpers.text(), unit.matrices.text(dialect), kernels);
   return source;
 }
 

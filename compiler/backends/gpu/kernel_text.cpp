@@ -59,6 +59,7 @@ class KernelEmitter {
     margin_ = 1;
     begin_dims();
     for (const ir::Let* let : part.lets) begin_let(*let);
+    factors_ = factor_buffers(part.body);
     stmt(part.body);
     for (size_t i = 0; i < part.lets.size(); ++i) end();
     TF_RETURN_IF_ERROR(context_.status);
@@ -264,6 +265,9 @@ class KernelEmitter {
                         shared_bytes_, ");"));
       const int64_t bytes = *count * tensor::element_bytes(buffer.element);
       shared_bytes_ += (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+    } else if (factors_.contains(&buffer)) {
+      line(absl::StrCat("{ ", register_type(buffer.element), " ", name_of(buffer), "[",
+                        *count / tensor_units::elements_in_register(buffer.element), "];"));
     } else if (buffer.scope == ir::Scope::kRegister) {
       line(absl::StrCat("{ ", in_registers(buffer), " ", name_of(buffer), "[", *count, "];"));
     } else if (buffer.scope == ir::Scope::kGlobal) {
@@ -282,7 +286,23 @@ class KernelEmitter {
   void emit(const ir::Barrier&) { line(std::string(dialect_.barrier)); }
   void emit(const ir::AsyncCopy&) { fail_unimplemented("asynchronous copies"); }
   void emit(const ir::AsyncWait&) { fail_unimplemented("asynchronous copies"); }
-  void emit(const ir::MatrixOp&) { fail_unimplemented("matrix instructions"); }
+  void emit(const ir::MatrixOp& s) {
+    const std::string feature(s.unit->feature);
+    if (!dialect_.has_matrix_instructions)
+      return fail(absl::StrCat(dialect_.name, " has no matrix instructions, but a `tensorize` step asks for ",
+                               std::string(s.unit->name), "; leave it out"));
+    if (!unit_.target.has(feature))
+      return fail(absl::StrCat(std::string(s.unit->name), " needs ", feature, ", which ", unit_.target.text(),
+                               " does not have"));
+    std::vector<std::string> names, indices;
+    for (const ir::MatrixTile& tile : s.tiles) {
+      names.push_back(name_of(*tile.buffer));
+      indices.push_back(expr(tile.indices[0]));
+    }
+    has_warps_ = true;
+    for (const std::string& text : matrix_lines(s, names, indices, ranges_, dialect_, unit_.matrices))
+      line(text);
+  }
 
   absl::Status set_launch(Launch& launch, std::array<int64_t, 3>& block) {
     for (const std::set<ForKind>& entered : shared_stores_)
@@ -307,6 +327,9 @@ class KernelEmitter {
       block[static_cast<size_t>(kind) - static_cast<size_t>(ForKind::kThreadX)] = *count;
       threads *= *count;
     }
+    if (has_warps_ && block[0] % tensor_units::kLanes != 0)
+      return absl::FailedPreconditionError(absl::StrCat(
+          "matrix instructions take warps of ", tensor_units::kLanes, " lanes; thread_x has ", block[0]));
     if (threads > unit_.target.gpu.block_threads || shared_bytes_ > unit_.target.gpu.shared_bytes)
       return absl::FailedPreconditionError(
           absl::StrCat("a block of ", threads, " threads with ", shared_bytes_, " bytes of shared memory; ",
@@ -366,6 +389,8 @@ class KernelEmitter {
   std::vector<std::set<ForKind>> shared_stores_;   // the launch loops around each store that others may see
   std::vector<std::set<ForKind>> inside_threads_;  // and around each array that a thread has for itself
   std::set<const ir::BufferNode*> private_;
+  std::set<const ir::BufferNode*> factors_;  // of matrix instructions
+  bool has_warps_ = false;                   // whose lanes run statements together
 };
 
 }  // namespace

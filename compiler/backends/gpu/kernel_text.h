@@ -7,6 +7,7 @@
 #include "compiler/backends/backend.h"
 #include "compiler/backends/gpu/helpers.h"
 #include "compiler/backends/gpu/kernels.h"
+#include "compiler/backends/gpu/matrix_text.h"
 #include "compiler/backends/gpu/vector_types.h"
 #include "compiler/target/target.h"
 
@@ -21,6 +22,7 @@ struct Unit {
   bool narrow_indices = false;
   Helpers helpers;      // that kernels call
   VectorTypes vectors;  // that they use
+  MatrixFunctions matrices;
 };
 
 struct KernelText {

@@ -8,16 +8,16 @@
 namespace tf::backends {
 namespace {
 
-bool accepts(const target::Target& target) {
+bool accepts_opencl(const target::Target& target) {
   return target.arch == target::Arch::kOpenCl;
 }
 
-absl::StatusOr<Code> compile_kernel(const ir::Function& function, const target::Target& target, Use use) {
+absl::StatusOr<Code> compile_opencl(const ir::Function& function, const target::Target& target, Use use) {
   return gpu_code(function, target, use, opencl_dialect(),
                   {.kind = tunefarm::kernel::v1::BLOB_KIND_OPENCL_C});
 }
 
-absl::StatusOr<std::string> show_kernel(const ir::Function& function, const target::Target& target) {
+absl::StatusOr<std::string> show_opencl(const ir::Function& function, const target::Target& target) {
   TF_ASSIGN_OR_RETURN(GpuSource source, gpu_source(function, target, opencl_dialect()));
   return std::move(source.text);
 }
@@ -26,10 +26,10 @@ absl::StatusOr<std::string> show_kernel(const ir::Function& function, const targ
 
 Backend opencl_backend() {
   return {.name = "opencl",
-          .accepts = accepts,
+          .accepts = accepts_opencl,
           .pipeline = passes::gpu_pipeline,
-          .compile = compile_kernel,
-          .show = show_kernel,
+          .compile = compile_opencl,
+          .show = show_opencl,
           .link = nullptr};
 }
 

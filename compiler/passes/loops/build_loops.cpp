@@ -8,6 +8,7 @@
 #include "base/whole_division.h"
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
+#include "compiler/passes/memory/own_fragments.h"
 #include "compiler/schedule/in_place.h"
 #include "compiler/schedule/steps/steps.h"
 
@@ -139,6 +140,7 @@ class LoopBuilder {
   static std::vector<Expr> guards_of(const StageState& stage) {
     const bool reaches_over = stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0;
     std::vector<Expr> guards;
+    if (stage.tensor) return guards;  // terms beyond the last are zeros
     for (const Expr& guard : stage.guards)
       if (!reaches_over || !analysis::uses(guard, stage.loop_vars.back().get())) guards.push_back(guard);
     return guards;
@@ -168,7 +170,7 @@ class LoopBuilder {
       if (it->place != StageState::Place::kAt || it->consumer != holder.name ||
           it->consumer_loop != loop.name || !is_needed(*it))
         continue;
-      if (it->scope == ir::Scope::kShared && (!shared || is_read_by_others(*it, holder)))
+      if (it->scope == ir::Scope::kShared && (!shared || is_read_before(*it, holder, loop)))
         body = ir::seq({ir::make_stmt<ir::Barrier>(), body});
       shared = shared || it->scope == ir::Scope::kShared;
       body = with_stage(*it, body);
@@ -176,20 +178,27 @@ class LoopBuilder {
     return shared ? ir::seq({ir::make_stmt<ir::Barrier>(), body}) : body;
   }
 
-  bool is_read_by_others(const StageState& stage, const StageState& holder) const {
-    return std::ranges::any_of(data_.readers(stage.stage.output.get()),
-                               [&](const StageState* reader) { return reader != &holder; });
+  // Whether other stages at the loop read it, before the loop's body does.
+  bool is_read_before(const StageState& stage, const StageState& holder, const Loop& loop) const {
+    return std::ranges::any_of(data_.readers(stage.stage.output.get()), [&](const StageState* reader) {
+      while (reader->place == StageState::Place::kAt && reader->consumer != holder.name)
+        reader = data_.find_stage(reader->consumer);
+      return reader->place == StageState::Place::kAt && reader->consumer == holder.name &&
+             reader->consumer_loop == loop.name;
+    });
   }
 
   Stmt nest(const StageState& stage) {
+    if (stage.is_factor) return filled_fragment(stage);
     const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
-    Stmt body = update(stage);
+    Stmt body = stage.tensor ? multiply(stage) : update(stage);
     for (const Expr& guard : guards_of(stage))
       if (parts_threads(stage, guard)) body = ir::make_stmt<ir::If>(guard, body);
-    const int count = static_cast<int>(stage.loops.size());
+    // A matrix instruction stands for the three innermost loops.
+    const int count = static_cast<int>(stage.loops.size()) - (stage.tensor ? 3 : 0);
     int first_reduce = count;
     for (int i = count - 1; i >= 0; --i)
-      if (stage.loops[static_cast<size_t>(i)].reduce) first_reduce = i;
+      if (stage.loops[static_cast<size_t>(i)].reduce && !stage.tensor) first_reduce = i;
     for (int i = count - 1; i >= 0; --i) {
       const auto n = static_cast<size_t>(i);
       body = with_attached(stage, stage.loops[n], body);
@@ -203,7 +212,107 @@ class LoopBuilder {
       body = loop_over(stage, n, annotations[n], body);
       if (i == first_reduce) body = ir::seq({initial(stage, first_reduce, annotations), body});
     }
+    return stage.tensor ? ir::seq({zeros(stage), body}) : body;
+  }
+
+  // --- Matrix instructions.
+  static ir::MatrixTile tile_at(const Buffer& buffer, std::vector<Expr> indices, int row, int column) {
+    ir::MatrixTile tile{buffer, std::move(indices), {}, {}};
+    for (int d = 0; d < buffer->rank(); ++d) {
+      tile.row_steps.push_back(d == row ? 1 : 0);
+      tile.column_steps.push_back(d == column ? 1 : 0);
+    }
+    return tile;
+  }
+
+  // The instruction on the tiles that the stage's outer loops stand at.
+  Stmt multiply(const StageState& stage) const {
+    const schedule::TensorProduct& product = *stage.tensor;
+    tensor::Substitution first;
+    for (size_t i = stage.loops.size() - 3; i < stage.loops.size(); ++i)
+      first[stage.loop_vars[i].get()] = tensor::imm(0);
+    std::vector<Expr> sums = local_indices(stage);
+    for (Expr& index : sums) index = tensor::substitute(index, first);
+    std::vector<ir::MatrixTile> tiles = {tile_at(storage_.at(stage.stage.output.get()).buffer,
+                                                 std::move(sums), product.c_row, product.c_column)};
+    const auto add = [&](const std::string& factor, int row, int column) {
+      const BufferNode* buffer = data_.find_stage(factor)->stage.output.get();
+      tensor::for_each(with_storage(at_axes(stage, stage.stage.body)), [&](const Expr& e) {
+        const auto* load = ir::as<ir::Load>(e);
+        if (load && load->buffer.same_as(storage_.at(buffer).buffer)) {
+          std::vector<Expr> indices;
+          for (const Expr& index : load->indices) indices.push_back(tensor::substitute(index, first));
+          tiles.push_back(tile_at(load->buffer, std::move(indices), row, column));
+        }
+        return true;
+      });
+    };
+    add(product.a, product.a_row, product.a_column);
+    add(product.b, product.b_row, product.b_column);
+    return ir::make_stmt<ir::MatrixOp>(product.unit, ir::MatrixAction::kMultiply, std::move(tiles));
+  }
+
+  // Loops over the tiles of a fragment, around what `make` gives for the indices of each.
+  template <typename F>
+  Stmt over_tiles(const StageState& stage, const tensor_units::LaneMap& map, int row, int column,
+                  F&& make) const {
+    std::vector<Var> vars;
+    std::vector<Expr> indices, counts;
+    for (int d = 0; d < static_cast<int>(stage.region.size()); ++d) {
+      const int64_t length = d == row ? map.rows : d == column ? map.columns : 1;
+      vars.push_back(tensor::var(absl::StrCat("i", d)));
+      indices.push_back(vars.back() * length);
+      counts.push_back(tensor::floor_div(stage.region[static_cast<size_t>(d)].expr(), length));
+    }
+    Stmt body = make(indices);
+    for (size_t d = vars.size(); d-- > 0;)
+      body =
+          ir::make_for(vars[d], tensor::imm(0), analysis::simplify(counts[d], {}), ForKind::kUnrolled, body);
     return body;
+  }
+
+  Stmt zeros(const StageState& stage) const {
+    const schedule::TensorProduct& product = *stage.tensor;
+    return over_tiles(
+        stage, product.unit->c, product.c_row, product.c_column, [&](std::vector<Expr> indices) {
+          return ir::make_stmt<ir::MatrixOp>(
+              product.unit, ir::MatrixAction::kZero,
+              std::vector<ir::MatrixTile>{tile_at(storage_.at(stage.stage.output.get()).buffer,
+                                                  std::move(indices), product.c_row, product.c_column)});
+        });
+  }
+
+  // A factor's copy from shared memory.
+  Stmt filled_fragment(const StageState& stage) const {
+    const schedule::TensorProduct& product = *data_.find_stage(stage.consumer)->tensor;
+    const bool is_a = product.a == stage.name;
+    const int row = is_a ? product.a_row : product.b_row, column = is_a ? product.a_column : product.b_column;
+    return over_tiles(
+        stage, is_a ? product.unit->a : product.unit->b, row, column, [&](std::vector<Expr> indices) {
+          tensor::Substitution places;
+          for (size_t d = 0; d < indices.size(); ++d) places[stage.loop_vars[d].get()] = indices[d];
+          const Expr source = with_storage(tensor::substitute(at_axes(stage, stage.stage.body), places));
+          const auto* load = ir::as<ir::Load>(source);
+          return ir::make_stmt<ir::MatrixOp>(
+              product.unit, is_a ? ir::MatrixAction::kLoadA : ir::MatrixAction::kLoadB,
+              std::vector<ir::MatrixTile>{
+                  tile_at(storage_.at(stage.stage.output.get()).buffer, std::move(indices), row, column),
+                  tile_at(load->buffer, load->indices, row, column)});
+        });
+  }
+
+  // Whether fragments are filled from it: then what it has beyond its axes is zeros, which add nothing to sums.
+  bool is_read_by_fragments(const StageState& stage) const {
+    return std::ranges::any_of(data_.readers(stage.stage.output.get()),
+                               [](const StageState* reader) { return reader->is_factor; });
+  }
+
+  Expr zero_beyond_axes(const StageState& stage, const Expr& value) const {
+    Expr inside = tensor::imm({tensor::Element::kBool, 1}, 1);
+    const std::vector<Expr> values = stage.absolute_values();
+    for (size_t d = 0; d < stage.stage.axes.size(); ++d)
+      inside = tensor::logical_and(inside, values[d] < stage.stage.axes[d].extent);
+    return tensor::select(inside, value, tensor::imm(value->type(), 0));
   }
 
   // A thread loop inside another stage runs over the threads around it, as many of them as it has iterations.
@@ -283,14 +392,21 @@ class LoopBuilder {
             stage.axis_values.begin() + static_cast<std::ptrdiff_t>(stage.origin.size())};
   }
 
-  Stmt update(const StageState& stage) const {
+  // The expression over the stage's axes at what its loops stand at.
+  static Expr at_axes(const StageState& stage, const Expr& expr) {
     const tensor::Stage& s = stage.stage;
     tensor::Substitution axes;
     const std::vector<Expr> values = stage.absolute_values();
     for (size_t d = 0; d < s.axes.size(); ++d) axes[s.axes[d].var.get()] = values[d];
     for (size_t r = 0; r < s.reduce_axes.size(); ++r)
       axes[s.reduce_axes[r].var.get()] = values[s.axes.size() + r];
-    Expr value = with_storage(tensor::substitute(s.body, axes));
+    return tensor::substitute(expr, axes);
+  }
+
+  Stmt update(const StageState& stage) const {
+    const tensor::Stage& s = stage.stage;
+    Expr value = with_storage(at_axes(stage, s.body));
+    if (is_read_by_fragments(stage)) value = zero_beyond_axes(stage, value);
     const Buffer& target = storage_.at(s.output.get()).buffer;
     std::vector<Expr> indices = local_indices(stage);
     if (stage.is_reduction()) value = tensor::combine(*s.combiner, tensor::load(target, indices), value);
@@ -392,6 +508,7 @@ absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const ten
                       &function);
   }
   function.body = builder.roots();
+  if (absl::Status status = check_fragments(function); !status.ok()) return status;
   function.in_place = schedule::in_place_inputs(state.data(), ports);
   return function;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/check.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/ir/physical.h"
 #include "compiler/passes/passes.h"
@@ -72,10 +73,41 @@ class Flattener final : public ir::Rewriter {
           flat(copy->target), std::vector<Expr>{ir::physical_offset(*copy->target, copy->target_indices)},
           flat(copy->source), std::vector<Expr>{ir::physical_offset(*copy->source, copy->source_indices)},
           copy->elements, copy->predicate);
+    if (const auto* matrix = as<ir::MatrixOp>(out)) return flat(*matrix);
     return out;
   }
 
  private:
+  Stmt flat(const ir::MatrixOp& matrix) {
+    std::vector<ir::MatrixTile> tiles;
+    for (const ir::MatrixTile& tile : matrix.tiles) {
+      const std::vector<int64_t> pitches = constant_pitches(*tile.buffer);
+      int64_t row = 0, column = 0;
+      for (size_t d = 0; d < pitches.size(); ++d) {
+        row += pitches[d] * tile.row_steps[d];
+        column += pitches[d] * tile.column_steps[d];
+      }
+      tiles.push_back(
+          {flat(tile.buffer), {ir::physical_offset(*tile.buffer, tile.indices)}, {row}, {column}});
+    }
+    return ir::make_stmt<ir::MatrixOp>(matrix.unit, matrix.action, std::move(tiles));
+  }
+
+  // By how many elements a step along each axis moves, of a buffer whose layout has no blocks.
+  static std::vector<int64_t> constant_pitches(const ir::BufferNode& buffer) {
+    std::vector<int64_t> pitches(static_cast<size_t>(buffer.rank()));
+    const std::vector<ir::PhysicalAxis> axes = ir::physical_axes(buffer);
+    const std::vector<Expr> extents = ir::physical_extents(buffer);
+    int64_t pitch = 1;
+    for (size_t i = axes.size(); i-- > 0;) {
+      TF_CHECK(axes[i].divisor == 1 && axes[i].modulus == 0)
+          << buffer.name << " of tiles has a blocked layout";
+      pitches[static_cast<size_t>(axes[i].axis)] = pitch;
+      pitch *= tensor::as_int(extents[i]).value_or(0);
+    }
+    return pitches;
+  }
+
   static Buffer one_dimensional(const Buffer& buffer, const Expr& elements) {
     return tensor::buffer(buffer->name, buffer->element, {elements}, buffer->scope);
   }

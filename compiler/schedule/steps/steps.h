@@ -109,10 +109,14 @@ std::optional<Illegal> apply_step(StateData& data, const Pragma& step);
 // parallel, and all its readers are the consumer or computed inside that loop. A register region is at most
 // kMaxRegisterBytes, a shared one kMaxSharedBytes.
 //
+// A region of scope fragment is held by the lanes of a warp, for matrix instructions (tensorize): the loop is one of extent
+// 32 over thread_x, or inside one. It holds what all lanes need; thread loops of y and z stand still.
+//
 // A shared region is one thread block's: it holds what all threads around the loop need. Lowering puts
 // barriers around its computation, in which the threads of the block take part by
 // `annotate STAGE LOOP thread_x`.
 inline constexpr int64_t kMaxRegisterBytes = 16 << 10;
+inline constexpr int64_t kMaxFragmentBytes = 1 << 10;  // of one lane: all registers that a thread can have
 inline constexpr int64_t kMaxSharedBytes = 227 << 10;  // of a GPU with the most
 std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step);
 
@@ -241,6 +245,28 @@ std::optional<Illegal> apply_step(StateData& data, const RFactor& step);
 // Exact: i32 wraps. Legal for a stage that is no output and sums such products in i32, of loads without
 // predicates, over whole axes of the other factor: for i8 by 128, for u8 by -128.
 std::optional<Illegal> apply_step(StateData& data, const Offset& step);
+
+// --- tensorize.
+// The three innermost loops, from LOOP on, become one matrix instruction, which the lanes of a warp run together.
+//
+//   tensorize t0.acc i0.1 mma_m16n8k16_f16
+//   for r0.0 in 4                                  t0.acc[0:32, 0:16] = 0           (tile by tile)
+//     p0.pack.pack[0:32, 0:16] = …           →     for r0.0 in 4
+//     p1.pack.pack[0:16, 0:16] = …                   p0.pack.pack[0:16, 0:16] = …   (load_a, tile by tile)
+//     for i0.0 in 2                                  p1.pack.pack[0:16, 0:8] = …    (load_b, tile by tile)
+//       for i1.0 in 2                                for i0.0 in 2
+//         for i0.1 in 16                               for i1.0 in 2
+//           for i1.1 in 8                                t0.acc[i0.0*16 +: 16, i1.0*8 +: 8] +=
+//             for r0.1 in 16                                 p0.pack.pack[i0.0*16 +: 16, 0:16]
+//               t0.acc[…] += f32(p0.pack.pack[…])                * p1.pack.pack[0:16, i1.0*8 +: 8]
+//                            * f32(p1.pack.pack[…])
+//
+// Legal for a sum of products that compute_at placed in scope fragment, inside a loop over the 32 lanes of a warp
+// (thread_x), whose factors are copies by cache_read: of scope fragment, computed inside it, of copies in shared memory. The
+// loops run over rows, columns and terms, of the instruction's extents; regions are whole tiles. Terms beyond the
+// reduction are zeros in the shared copies. Readers of the sums touch, in each lane, what the instruction's lane map gives
+// it; lowering refuses others. The loops of these stages are fixed from then on.
+std::optional<Illegal> apply_step(StateData& data, const Tensorize& step);
 
 // --- winograd.
 // The stage, a convolution of stride 1 by r x r weights, is computed tile by tile of m x m outputs, a

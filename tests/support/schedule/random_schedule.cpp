@@ -51,7 +51,7 @@ class ScheduleDraws {
     const StageState& stage = draws_.of(state_.stages());
     if (stage.loops.empty()) return schedule::Inline{stage.name};
     const std::string loop = draws_.of(stage.loops).name;
-    switch (draws_.below(21)) {
+    switch (draws_.below(22)) {
       case 0:
       case 1:
       case 2:
@@ -86,6 +86,8 @@ class ScheduleDraws {
         return layout();
       case 19:
         return narrow();
+      case 20:  // legal on fragments alone, which a recipe makes
+        return schedule::Tensorize{stage.name, loop, "mma_m16n8k16_f16"};
       default:
         return draws_.one_in(2) ? Step(schedule::Pragma{stage.name, schedule::PragmaKind::kUnrollLimit,
                                                         1 + draws_.below(16)})

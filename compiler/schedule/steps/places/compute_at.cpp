@@ -13,14 +13,27 @@ bool any_annotated(const StageState& stage, Annotation annotation) {
 
 bool fits(StateData& data, const Region& region, tensor::Element element, tensor::Scope scope) {
   if (scope == tensor::Scope::kGlobal) return true;
-  if (scope == tensor::Scope::kFragment) return false;
-  const int64_t most = scope == tensor::Scope::kRegister ? kMaxRegisterBytes : kMaxSharedBytes;
+  // A fragment lies in the registers of 32 lanes.
+  const int64_t most = scope == tensor::Scope::kRegister   ? kMaxRegisterBytes
+                       : scope == tensor::Scope::kFragment ? 32 * kMaxFragmentBytes
+                                                           : kMaxSharedBytes;
   SymInt bytes = tensor::element_bytes(element);
   for (const SymInt& extent : region.extents) {
     bytes *= extent;
     if (!bytes.is_open() && bytes > most) return false;  // before it can overflow
   }
   return data.require(tensor::less_equal(bytes, most));
+}
+
+// Whether the loop, or one around it, runs over the lanes of one warp.
+bool has_lanes_around(StateData& data, const StageState& consumer, int loop) {
+  std::optional<SymInt> lanes;
+  for (int i = 0; i <= loop; ++i)
+    if (const Loop& at = consumer.loops[static_cast<size_t>(i)]; at.annotation == Annotation::kThreadX)
+      lanes = at.extent;
+  if (const auto around = data.thread_around(consumer, Annotation::kThreadX); !lanes && around)
+    lanes = around->stage->loops[static_cast<size_t>(around->loop)].extent;
+  return lanes && data.require(tensor::equal(lanes->expr(), tensor::imm(tensor_units::kLanes)));
 }
 
 }  // namespace
@@ -45,6 +58,8 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
   for (const StageState* reader : readers)
     if (reader != consumer && !data.is_inside(*reader, *consumer, loop)) return Illegal::kNoConsumer;
 
+  if (step.scope == tensor::Scope::kFragment && !has_lanes_around(data, *consumer, loop))
+    return Illegal::kBadScope;
   Region region = needed_region(data, *stage, *consumer, loop, step.scope);
   if (!fits(data, region, stage->stage.output->element, step.scope)) return Illegal::kBadScope;
   stage->place = StageState::Place::kAt;

@@ -111,7 +111,7 @@ TEST(GpuSchedule, RefusesThreadsAfterRegionsWereFixed) {
   EXPECT_THAT(std::string(apply("schedule v1\nannotate t0 i1 thread_x\ncache_read p0 t0 row_major global\n"
                                 "compute_at p0.pack t0 i1 fragment\n")
                               .message()),
-              HasSubstr("no stage can live in scope fragment"));
+              HasSubstr("a fragment is held by the 32 lanes of a warp"));
 }
 
 }  // namespace

@@ -157,7 +157,8 @@ TEST(Explain, GivesTheBytesThatAScopeCannotHold) {
       explained(workload, {"reorder t1 i1,i0", "split t1 i1 128 guard", "compute_at t0 t1 i1.0 register"}),
       "one iteration of loop i1.0 needs 64 x 128 elements of t0, of 4 bytes each; registers hold at most "
       "16384 bytes; choose a loop further inside, or scope global");
-  EXPECT_THAT(explained(workload, {"compute_at t0 t1 i0 fragment"}), HasSubstr("no stage can live in scope"));
+  EXPECT_THAT(explained(workload, {"compute_at t0 t1 i0 fragment"}),
+              HasSubstr("a fragment is held by the 32 lanes of a warp"));
   EXPECT_THAT(explained(workload, {"cache_read p0 t0 row_major register"}), HasSubstr("global memory"));
 }
 
@@ -232,8 +233,10 @@ std::string random_step(std::mt19937_64& random) {
     case 14:
       return absl::StrCat("narrow ", stage(), one_of({" bf16", " f16"}));
     default:
-      return one_of({absl::StrCat("winograd ", stage(), " ", number()),
-                     absl::StrCat("offset ", stage(), " ", stage(), " ", number())});
+      return one_of(
+          {absl::StrCat("winograd ", stage(), " ", number()),
+           absl::StrCat("offset ", stage(), " ", stage(), " ", number()),
+           absl::StrCat("tensorize ", stage(), " ", loop(), one_of({" mma_m16n8k16_f16", " mma"}))});
   }
 }
 

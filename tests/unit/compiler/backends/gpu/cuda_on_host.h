@@ -4,6 +4,9 @@
 #include <barrier>
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -42,6 +45,37 @@ inline unsigned short tf_store_f16(float x) {
   return std::bit_cast<unsigned short>(static_cast<_Float16>(x));
 }
 
+// What the lanes of a warp show each other, between meetings of all of them.
+struct TfWarp {
+  std::barrier<> meeting{32};
+  const void* shown[2][32];
+};
+inline thread_local TfWarp* tf_warp = nullptr;
+inline int tf_lane() {
+  return threadIdx.x % 32;
+}
+inline void tf_show(const void* first, const void* second) {
+  tf_warp->shown[0][tf_lane()] = first;
+  tf_warp->shown[1][tf_lane()] = second;
+  tf_warp->meeting.arrive_and_wait();
+}
+
+// A lane's part of matrix i is in line lane / 4 of it, whose address lane 8i + lane / 4 gives; transposed, in column lane / 4.
+template <int kCount, bool kTransposed>
+void tf_load_matrices(unsigned* r, const void* line) {
+  if (reinterpret_cast<std::uintptr_t>(line) % 16 != 0) std::abort();
+  tf_show(line, nullptr);
+  for (int i = 0; i < kCount; ++i) {
+    const auto element = [&](int row, int column) {
+      return static_cast<const unsigned short*>(tf_warp->shown[0][8 * i + row])[column];
+    };
+    const int own = tf_lane() / 4, pair = tf_lane() % 4 * 2;
+    r[i] = kTransposed ? element(pair, own) | unsigned{element(pair + 1, own)} << 16
+                       : element(own, pair) | unsigned{element(own, pair + 1)} << 16;
+  }
+  tf_warp->meeting.arrive_and_wait();
+}
+
 template <typename... P, std::size_t... I>
 void tf_call_kernel(void (*kernel)(P...), void** buffers, std::index_sequence<I...>) {
   kernel(static_cast<P>(buffers[I])...);
@@ -53,9 +87,11 @@ void tf_launch(void (*kernel)(P...), void** buffers, const long long* grid, cons
     const long long count = block[0] * block[1] * block[2];
     std::barrier<> barrier(count);
     tf_barrier = &barrier;
+    std::vector<TfWarp> warps((count + 31) / 32);
     std::vector<std::jthread> threads;
     for (long long t = 0; t < count; ++t) {
-      threads.emplace_back([=] {
+      threads.emplace_back([=, warp = &warps[t / 32]] {
+        tf_warp = warp;
         blockIdx = {int(b % grid[0]), int(b / grid[0] % grid[1]), int(b / grid[0] / grid[1])};
         threadIdx = {int(t % block[0]), int(t / block[0] % block[1]), int(t / block[0] / block[1])};
         tf_call_kernel(kernel, buffers, std::index_sequence_for<P...>());

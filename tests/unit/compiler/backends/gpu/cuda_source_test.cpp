@@ -1,14 +1,8 @@
 // CUDA C: its text, the text as C++ with a thread for each thread of a block, and compiled by NVRTC.
 
-#include <dlfcn.h>
-#include <unistd.h>
-
-#include <cstdlib>
-
-#include "base/files/file.h"
 #include "compiler/backends/cuda/cuda_dialect.h"
 #include "compiler/backends/cuda/nvrtc.h"
-#include "tests/unit/compiler/backends/gpu/gpu_cases.h"
+#include "tests/unit/compiler/backends/gpu/host_program.h"
 
 namespace tf::backends {
 namespace {
@@ -84,10 +78,7 @@ TEST(CudaSource, HasNarrowIndicesWhereTheyFit) {
 
 // --- The CUDA C as C++, a thread for each thread of a block.
 
-struct Host {
-  test::Case kernel;
-  GpuSource source;
-};
+using test::Host;
 
 std::vector<Host> host_cases() {
   std::vector<Host> all;
@@ -99,53 +90,10 @@ std::vector<Host> host_cases() {
   return all;
 }
 
-std::string program(const std::vector<Host>& all) {
-  std::string text = "#include \"" TF_SOURCE_DIR "/tests/unit/compiler/backends/gpu/cuda_on_host.h\"\n";
-  for (size_t i = 0; i < all.size(); ++i) {
-    absl::StrAppend(&text, "namespace n", i, " {\nalignas(16) unsigned char shared_memory[1 << 16];\n",
-                    all[i].source.text, "}\n");
-    for (const Launch& launch : all[i].source.launches)
-      absl::StrAppend(&text, "extern \"C\" void launch_", launch.entry,
-                      "(void** b, const long long* grid, const long long* block) { tf_launch(n", i,
-                      "::", launch.entry, ", b, grid, block); }\n");
-  }
-  return text;
-}
-
-void run(void* library, const GpuSource& source, test::Buffers& buffers) {
-  alignas(256) static unsigned char workspace[1 << 16];
-  ASSERT_LE(source.workspace_bytes, static_cast<int64_t>(sizeof workspace));
-  std::vector<void*> pointers;
-  for (test::Bytes& buffer : buffers) pointers.push_back(buffer.data());
-  pointers.push_back(workspace);
-  for (const test::LaunchNumbers& launch : test::numbers_of(source)) {
-    using Start = void (*)(void**, const long long*, const long long*);
-    const auto start = reinterpret_cast<Start>(dlsym(library, absl::StrCat("launch_", launch.entry).c_str()));
-    ASSERT_NE(start, nullptr);
-    start(pointers.data(), launch.grid, launch.block);
-  }
-}
-
 TEST(CudaSource, ComputesWhatTheInterpreterDoes) {
   const std::vector<Host> all = host_cases();
   EXPECT_GT(all.size(), 30u);
-  const std::string base = ::testing::TempDir() + "/cuda_on_host_" + std::to_string(getpid());
-  ASSERT_TRUE(write_file(base + ".cpp", program(all)).ok());
-  const std::string command =
-      TF_CXX_COMPILER " -std=c++20 -O0 -w -shared -fPIC -pthread -o " + base + ".so " + base + ".cpp";
-  ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  void* library = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << dlerror();
-  for (const Host& each : all) {
-    SCOPED_TRACE(each.kernel.name + "\n" + each.source.text);
-    test::Buffers want = test::random_buffers(each.kernel.function), got = want;
-    ASSERT_NO_FATAL_FAILURE(test::interpret(each.kernel.function, want));
-    ASSERT_NO_FATAL_FAILURE(run(library, each.source, got));
-    ASSERT_NO_FATAL_FAILURE(test::expect_equal(each.kernel.function, got, want));
-  }
-  dlclose(library);
-  unlink((base + ".cpp").c_str());
-  unlink((base + ".so").c_str());
+  test::expect_host_agrees(all, "");
 }
 
 // --- NVRTC.

@@ -198,6 +198,7 @@ inline Buffers random_buffers(const ir::Function& function) {
     Bytes bytes(count * size);
     for (size_t i = 0; i < count; ++i) {
       const auto put = [&](auto value) { std::memcpy(bytes.data() + i * size, &value, size); };
+      const auto put_low = [&](int64_t value) { std::memcpy(bytes.data() + i * size, &value, size); };
       const double x = uniform(random);
       if (param->element == Element::kFloat32)
         put(static_cast<float>(x));
@@ -213,7 +214,7 @@ inline Buffers random_buffers(const ir::Function& function) {
       } else if (param->element == Element::kBool)
         put(static_cast<unsigned char>(random() % 2));
       else
-        put(static_cast<int64_t>(random()) >> (size == 8 ? 20 : 0));
+        put_low(static_cast<int64_t>(random()) >> (size == 8 ? 20 : 0));
     }
     buffers.push_back(std::move(bytes));
   }

@@ -1,0 +1,39 @@
+#pragma once
+// Owns: matrix statements as CUDA C: functions of inline PTX, and their calls. Does not know: kernels, other statements.
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/analysis/bounds.h"
+#include "compiler/backends/gpu/dialect.h"
+#include "compiler/ir/stmt.h"
+
+namespace tf::backends {
+
+// The functions that kernels call, by what they use.
+class MatrixFunctions {
+ public:
+  std::string multiply(const tensor_units::TensorUnit& unit);
+  // Fills so many registers of each lane from as many times 8 lines of 16 bytes.
+  std::string load(int registers, bool transposed);
+  std::string text(const GpuDialect& dialect) const;
+
+ private:
+  std::set<const tensor_units::TensorUnit*> units_;
+  std::set<std::pair<int, bool>> loads_;
+};
+
+// The buffers of scope register that hold factors: several elements to a register.
+std::set<const ir::BufferNode*> factor_buffers(const ir::Stmt& body);
+// The C type of such a register, of an element's.
+const char* register_type(tensor::Element element);
+
+// The statement, line by line. `names` and `indices` are the texts of its tiles' buffers and places.
+std::vector<std::string> matrix_lines(const ir::MatrixOp& op, const std::vector<std::string>& names,
+                                      const std::vector<std::string>& indices,
+                                      const analysis::RangeMap& ranges, const GpuDialect& dialect,
+                                      MatrixFunctions& functions);
+
+}  // namespace tf::backends
