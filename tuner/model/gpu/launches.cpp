@@ -124,7 +124,18 @@ class LaunchSummary {
     add_accesses(stage, loops, nest);
     if (nest.is_staging) launch.shared_bytes += bytes_kept(stage);
     if (stage.scope == Scope::kRegister) nest.accumulators = bytes_kept(stage) / 4;
+    if (stage.scope == Scope::kFragment) nest.accumulators = bytes_kept(stage) / 4 / kWarpLanes;
+    if (stage.tensor) count_instructions(*stage.tensor->unit, nest);
     launch.nests.push_back(std::move(nest));
+  }
+
+  // A matrix instruction is one turn of the warp: for each of its lanes as many operations as its share, in the time that
+  // kTensorSpeed fewer take.
+  static void count_instructions(const tensor_units::TensorUnit& unit, GpuNest& nest) {
+    constexpr double kTensorSpeed = 8;  // between GeForce's 2 and A100's 16 for f16
+    const double products = static_cast<double>(unit.m) * unit.n * unit.k;
+    nest.turns = nest.turns / products;
+    nest.flops_per_turn = 2 * products / kWarpLanes / kTensorSpeed;
   }
 
   // Of the memory that one run of the loops around fills.
@@ -205,7 +216,7 @@ class LaunchSummary {
                      const std::vector<GpuLoop>& loops, const GpuNest& nest) const {
     GpuAccess access{.element_bytes = tensor::element_bytes(buffer.element)};
     if (const auto stage = stages_.find(&buffer); stage != stages_.end()) access.scope = stage->second->scope;
-    if (access.scope == Scope::kRegister || indices.empty()) {
+    if (access.scope == Scope::kRegister || access.scope == Scope::kFragment || indices.empty()) {
       access.scope = Scope::kRegister;
       return access;
     }

@@ -33,7 +33,8 @@ class Summary {
         reading_(reading) {
     for (const StageState& stage : state.stages()) {
       stages_[stage.stage.output.get()] = &stage;
-      if (stage.scope == tensor::Scope::kRegister) registers_.insert(stage.stage.output.get());
+      if (stage.scope == tensor::Scope::kRegister || stage.scope == tensor::Scope::kFragment)
+        registers_.insert(stage.stage.output.get());
     }
   }
 

@@ -86,12 +86,16 @@ class TensorMatcher {
     return found;
   }
 
-  // Only terms may be fewer than the loops have.
-  bool has_whole_tiles() const {
-    return std::ranges::none_of(stage_.guards, [&](const Expr& guard) {
+  // Only terms may be fewer than the loops have. A guard that depends on open sizes is `divides || guard`.
+  bool has_whole_tiles() {
+    return std::ranges::all_of(stage_.guards, [&](const Expr& guard) {
+      bool moves = false;
       for (size_t i = 0; i < stage_.loops.size(); ++i)
-        if (!stage_.loops[i].reduce && analysis::uses(guard, stage_.loop_vars[i].get())) return true;
-      return false;
+        moves = moves || (!stage_.loops[i].reduce && analysis::uses(guard, stage_.loop_vars[i].get()));
+      if (!moves) return true;
+      const auto* either = as<tensor::Binary>(guard);
+      return either && either->op == tensor::BinaryOp::kOr &&
+             data_.require(analysis::simplify(either->a, data_.open_ranges()));
     });
   }
 

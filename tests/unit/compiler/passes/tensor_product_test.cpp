@@ -101,6 +101,24 @@ TEST(TensorProduct, OfEachTypeAndArchitecture) {
                 {1, 1, 2, 2, 1}, ++seed);
 }
 
+// All that its open sizes can be: the steps are legal before any is chosen, under conditions that the default meets.
+TEST(TensorProduct, IsLegalWithOpenSizes) {
+  for (const TensorCase& c :
+       {TensorCase{.m = 384, .n = 1000, .k = 500},
+        {.m = 7, .n = 9, .k = 5},
+        {.a = Element::kInt8, .b = Element::kInt8, .m = 384, .n = 1000, .k = 500, .transposed = true}}) {
+    const tensor::Workload workload = product(c);
+    const auto sketches = recipes::tensor_product_on_gpu(
+        {.workload = workload, .target = *target::parse_target("cuda:arch=sm_86")});
+    ASSERT_EQ(sketches.size(), 1u);
+    schedule::State state(*sketches[0].workload, recipes::open_sizes(sketches[0]));
+    for (const schedule::Step& step : sketches[0].steps.steps) {
+      const auto error = state.apply(step);
+      ASSERT_FALSE(error) << to_string(step) << ": " << schedule::explain(*error, step, state);
+    }
+  }
+}
+
 TEST(TensorProduct, OfAnySize) {
   std::mt19937 random(5);
   const auto any = [&](int64_t most) {

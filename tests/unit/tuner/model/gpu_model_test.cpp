@@ -35,6 +35,13 @@ tensor::Workload product(int64_t m, int64_t n, int64_t k) {
   return *b.finish({ops::matmul(b, left, right)});
 }
 
+tensor::Workload product_of_halves(int64_t m, int64_t n, int64_t k) {
+  ops::Builder b;
+  const auto halves = tensor::Element::kFloat16;
+  const tensor::Buffer left = b.input("x", halves, {tensor::imm(m), tensor::imm(k)});
+  return *b.finish({ops::matmul(b, left, b.constant("w", halves, {tensor::imm(k), tensor::imm(n)}))});
+}
+
 // A block of threads_m by threads_n, each with rows by columns elements in registers.
 struct Rung {
   const char* name;
@@ -219,7 +226,8 @@ TEST(GpuModel, CountsBlocksThatLeaveUnitsIdle) {
 TEST(GpuModel, ProgramsAgreeWithStates) {
   for (const char* text : {"opencl", "cuda:arch=sm_86"}) {
     const target::Target target = target_of(text);
-    for (const tensor::Workload& workload : {product(384, 1000, 512), product(1, 2048, 1000)}) {
+    for (const tensor::Workload& workload :
+         {product(384, 1000, 512), product(1, 2048, 1000), product_of_halves(384, 1000, 500)}) {
       const tensor::KernelSpec kernel{.workload = workload, .target = target};
       const space::DesignSpace space = space::generate_space(kernel);
       const Evaluator evaluator(space, target, 1);
