@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "compiler/recipes/gpu/loops.h"
 #include "compiler/recipes/shape/structure.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/tensor_units/tensor_unit.h"
 
 namespace tf::recipes {
@@ -26,8 +27,11 @@ struct Factor {
   std::string name;
   const tensor::Load* load = nullptr;
   int line = 0, term = 0;  // dimensions: m or n, and k
+  bool is_constant = false;
+  tensor::Element element = tensor::Element::kFloat32;  // that the instruction multiplies
   int rank() const { return static_cast<int>(load->indices.size()); }
-  int64_t element_bytes() const { return tensor::element_bytes(load->type().element); }
+  int64_t element_bytes() const { return tensor::element_bytes(element); }
+  bool is_narrowed() const { return element != load->type().element; }
 };
 
 struct TensorShape {
@@ -49,8 +53,10 @@ std::string name_of(const Workload& workload, const tensor::Buffer& buffer) {
   return "";
 }
 
+using Narrowed = std::optional<tensor::Element>;
+
 std::optional<Factor> factor_of(const Workload& workload, const tensor::Stage& anchor, const tensor::Expr& e,
-                                const tensor::Var& line) {
+                                const tensor::Var& line, const Narrowed& narrow) {
   const auto* cast = tensor::as<tensor::Cast>(e);
   Factor factor{.load = tensor::as<tensor::Load>(cast ? cast->a : e)};
   if (!factor.load) return std::nullopt;
@@ -58,6 +64,11 @@ std::optional<Factor> factor_of(const Workload& workload, const tensor::Stage& a
   factor.line = dimension_of(*factor.load, line);
   factor.term = dimension_of(*factor.load, anchor.reduce_axes[0].var);
   if (factor.line < 0 || factor.term < 0) return std::nullopt;
+  factor.is_constant = std::ranges::any_of(workload.inputs, [&](const tensor::Input& input) {
+    return input.constant && input.buffer.same_as(factor.load->buffer);
+  });
+  factor.element = factor.load->type().element;
+  if (narrow && factor.element == tensor::Element::kFloat32) factor.element = *narrow;
   return factor;
 }
 
@@ -73,7 +84,9 @@ const TensorUnit* unit_for(const target::Target& target, tensor::Element a, tens
   return best;
 }
 
-std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const Structure& structure) {
+// With `narrow`, of factors of f32 that are stored so before they are multiplied.
+std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const Structure& structure,
+                                        const Narrowed& narrow) {
   if (!structure.anchor || kernel.target.arch != target::Arch::kCuda) return std::nullopt;
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
   const auto* product = tensor::as<tensor::Binary>(anchor.body);
@@ -82,11 +95,12 @@ std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const 
     return std::nullopt;
   const tensor::Var &m = anchor.axes[anchor.axes.size() - 2].var, &n = anchor.axes.back().var;
   for (const auto& [left, right] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
-    const auto a = factor_of(kernel.workload, anchor, left, m),
-               b = factor_of(kernel.workload, anchor, right, n);
-    if (!a || !b || a->load->buffer.same_as(b->load->buffer)) continue;
-    const TensorUnit* unit =
-        unit_for(kernel.target, a->load->type().element, b->load->type().element, anchor.output->element);
+    const auto a = factor_of(kernel.workload, anchor, left, m, narrow),
+               b = factor_of(kernel.workload, anchor, right, n, narrow);
+    if (!a || !b || a->load->buffer.same_as(b->load->buffer) ||
+        narrow.has_value() != (a->is_narrowed() && b->is_narrowed()))
+      continue;
+    const TensorUnit* unit = unit_for(kernel.target, a->element, b->element, anchor.output->element);
     if (unit) return TensorShape{unit, *a, *b};
   }
   return std::nullopt;
@@ -183,7 +197,9 @@ void append_factor(const Factor& factor, const std::string& reduction, const Ope
   for (int d = 0; transposes && d <= last; ++d)
     if (d != factor.term) layout.push_back(d, 0);
   if (transposes) layout.push_back(factor.term, 0);
+  if (factor.is_narrowed() && factor.is_constant) steps.push_back(Narrow{factor.name, factor.element});
   steps.push_back(CacheRead{factor.name, reduction, layout, tensor::Scope::kGlobal});
+  if (factor.is_narrowed() && !factor.is_constant) steps.push_back(Narrow{copy, factor.element});
   steps.push_back(CacheRead{copy, reduction, {}, tensor::Scope::kGlobal});
   steps.push_back(ComputeAt{copy + ".pack", reduction, "r0.1", tensor::Scope::kFragment});
   steps.push_back(ComputeAt{copy, reduction, "r0.0", tensor::Scope::kShared});
@@ -240,18 +256,25 @@ TensorTile fitted(TensorTile tile, const TensorUnit& unit, const tensor::Stage& 
 
 std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel, const TensorTile& by_default) {
   const Structure structure = structure_of(kernel.workload);
-  const std::optional<TensorShape> shape = tensor_shape(kernel, structure);
-  if (!shape) return {};
-  const TensorTile fit = fitted(by_default, *shape->unit, anchor_of(kernel.workload, structure));
-  Sketch sketch("tensor product", kernel);
-  OpenTensorTile tile;
-  tile.warps_m = sketch.open("warps_m", {1, 2, 4}, fit.warps_m);
-  tile.warps_n = sketch.open("warps_n", {1, 2, 4}, fit.warps_n);
-  tile.tiles_m = sketch.open("tiles_m", {1, 2, 4}, fit.tiles_m);
-  tile.tiles_n = sketch.open("tiles_n", {1, 2, 4, 8}, fit.tiles_n);
-  tile.steps = sketch.open("steps", {1, 2, 4}, fit.steps);
-  sketch.steps.steps = tensor_steps(kernel.workload, structure, *shape, tile);
-  return {std::move(sketch)};
+  std::vector<Sketch> sketches;
+  const auto add = [&](const char* family, const Narrowed& narrow) {
+    const std::optional<TensorShape> shape = tensor_shape(kernel, structure, narrow);
+    if (!shape) return;
+    const TensorTile fit = fitted(by_default, *shape->unit, anchor_of(kernel.workload, structure));
+    Sketch sketch(family, kernel);
+    OpenTensorTile tile;
+    tile.warps_m = sketch.open("warps_m", {1, 2, 4}, fit.warps_m);
+    tile.warps_n = sketch.open("warps_n", {1, 2, 4}, fit.warps_n);
+    tile.tiles_m = sketch.open("tiles_m", {1, 2, 4}, fit.tiles_m);
+    tile.tiles_n = sketch.open("tiles_n", {1, 2, 4, 8}, fit.tiles_n);
+    tile.steps = sketch.open("steps", {1, 2, 4}, fit.steps);
+    sketch.steps.steps = tensor_steps(kernel.workload, structure, *shape, tile);
+    sketches.push_back(std::move(sketch));
+  };
+  add("tensor product", std::nullopt);
+  if (allows(kernel.allowed, kFp16)) add("tensor product, fp16", tensor::Element::kFloat16);
+  if (allows(kernel.allowed, kBf16)) add("tensor product, bf16", tensor::Element::kBFloat16);
+  return sketches;
 }
 
 std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel) {

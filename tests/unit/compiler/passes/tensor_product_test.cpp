@@ -119,6 +119,26 @@ TEST(TensorProduct, IsLegalWithOpenSizes) {
   }
 }
 
+// Factors of f32 are stored in 16 bits where that is allowed: a constant in memory, anything else on its way.
+TEST(TensorProduct, OfNarrowedFloats) {
+  for (const bool constant : {false, true}) {
+    ops::Builder b;
+    const tensor::Buffer x = f32_input(b, {33, 40});
+    const tensor::Buffer w = constant ? f32_constant(b, {40, 24}) : f32_input(b, {40, 24});
+    const tensor::Workload workload = *b.finish({ops::relu(b, ops::matmul(b, x, w))});
+    tensor::KernelSpec kernel{.workload = workload, .target = *target::parse_target("cuda:arch=sm_86")};
+    EXPECT_TRUE(recipes::tensor_product_on_gpu(kernel).empty());
+    kernel.allowed = {"bf16", "fp16"};
+    const auto sketches = recipes::tensor_product_on_gpu(kernel, {1, 1, 2, 2, 2});
+    ASSERT_EQ(sketches.size(), 2u);
+    for (const recipes::Sketch& sketch : sketches) {
+      const schedule::Schedule schedule = recipes::instantiate(sketch, sketch.default_point());
+      EXPECT_THAT(to_string(schedule), HasSubstr(constant ? "narrow p1 " : "narrow p1.pack "));
+      check_schedule(workload, schedule, {}, 3, sketch.family, passes::gpu_pipeline());
+    }
+  }
+}
+
 TEST(TensorProduct, OfAnySize) {
   std::mt19937 random(5);
   const auto any = [&](int64_t most) {
