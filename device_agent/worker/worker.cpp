@@ -89,13 +89,9 @@ class ZygoteWorker final : public Worker {
     TF_ASSIGN_OR_RETURN(missing_, missing_capabilities(options_.program, without_));
     TF_RETURN_IF_ERROR(check_missing(options_.sandbox, missing_));
     for (const CapabilityState& state : missing_) without_.add(state.capability);
-    zygotes_.resize(ahead_ ? 2 : 1);
-    for (auto& zygote : zygotes_) {
-      TF_RETURN_IF_ERROR(start(zygote));
-      idle_.push_back(&zygote);
-    }
-    if (is_cpu(options_.device)) return absl::OkStatus();
-    return start(gpu_);
+    const size_t count = ahead_ ? 2 : 1;
+    TF_RETURN_IF_ERROR(fill(zygotes_, count));
+    return fill(gpus_, is_cpu(options_.device) ? 0 : count);
   }
 
   absl::StatusOr<farm::TrialResult> run(const farm::Trial& trial, std::string_view candidate,
@@ -112,6 +108,7 @@ class ZygoteWorker final : public Worker {
                  &loaded.job);
     limit_memory(options_.most_memory_bytes, &loaded.job);
     loaded.job.ready_cpus = ready_cpus_;
+    loaded.job.device_cpus = cpus_;
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(rest_until_steady(end));
     const uint64_t printed_bytes = std::min(trial.limits().output_bytes(), kMostPrintedBytes);
@@ -153,22 +150,23 @@ class ZygoteWorker final : public Worker {
   void cancel() override {
     cancelled_ = true;
     std::lock_guard lock(zygote_mutex_);
-    for (auto& zygote : zygotes_) zygote->kill();
-    if (gpu_) gpu_->kill();
+    for (const Helpers* helpers : {&zygotes_, &gpus_})
+      for (const Zygote& zygote : helpers->all) zygote->kill();
   }
 
   absl::Status renew_sandbox() override {
     std::lock_guard one(renewing_mutex_);  // who takes all of them
-    std::vector<Zygote*> taken;
-    for (size_t i = 0; i < zygotes_.size(); ++i) taken.push_back(&take_zygote());
-    absl::Status status;
-    for (Zygote* zygote : taken) {
-      if (status.ok()) status = start(*zygote);
-      give_back(*zygote);
+    for (Helpers* helpers : {&zygotes_, &gpus_}) {
+      std::vector<Zygote*> taken;
+      for (size_t i = 0; i < helpers->all.size(); ++i) taken.push_back(&take(*helpers));
+      absl::Status status;
+      for (Zygote* zygote : taken) {
+        if (status.ok()) status = start(*helpers, *zygote);
+        give_back(*helpers, *zygote);
+      }
+      TF_RETURN_IF_ERROR(status);
     }
-    std::lock_guard gpu(gpu_mutex_);
-    if (status.ok() && gpu_) status = start(gpu_);
-    return status;
+    return absl::OkStatus();
   }
 
   CapabilitySet without_sandbox() const override {
@@ -204,10 +202,26 @@ class ZygoteWorker final : public Worker {
 
  private:
   using Zygote = std::unique_ptr<ZygoteClient>;
+  // Where one kind of candidates runs: the one makes its job ready while another's is measured.
+  struct Helpers {
+    std::vector<Zygote> all;
+    std::vector<Zygote*> idle;
+    std::mutex mutex;  // of the idle ones
+    std::condition_variable has_idle;
+  };
 
-  absl::Status start(Zygote& zygote) {
+  absl::Status fill(Helpers& helpers, size_t count) {
+    helpers.all.resize(count);
+    for (Zygote& zygote : helpers.all) {
+      TF_RETURN_IF_ERROR(start(helpers, zygote));
+      helpers.idle.push_back(&zygote);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status start(const Helpers& helpers, Zygote& zygote) {
     std::vector<CapabilityState> missing;
-    const bool on_gpu = &zygote == &gpu_;
+    const bool on_gpu = &helpers == &gpus_;
     const Helper helper = on_gpu ? gpu_helper() : Helper{.path = options_.program};
     TF_ASSIGN_OR_RETURN(Zygote fresh,
                         ZygoteClient::start(helper, on_gpu ? without_sandbox() : without_, &missing));
@@ -219,19 +233,17 @@ class ZygoteWorker final : public Worker {
   absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes,
                                      const std::stop_token& end) {
     if (std::optional<ChildRun> none = does_not_fit(loaded)) return *std::move(none);
-    const bool on_gpu = !is_cpu(loaded.job.device);
-    std::unique_lock gpu(gpu_mutex_, std::defer_lock);
-    if (on_gpu) gpu.lock();
-    Zygote& zygote = on_gpu ? gpu_ : take_zygote();
+    Helpers& helpers = is_cpu(loaded.job.device) ? zygotes_ : gpus_;
+    Zygote& zygote = take(helpers);
     absl::StatusOr<ChildRun> run = run_child(*zygote, loaded, output_bytes, end);
     if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
     // The last word of a zygote that is killed may be that its child was: it counts for nothing.
     const bool ended = end.stop_requested();
     if (absl::IsUnavailable(run.status()) || ended) {
-      if (absl::Status started = start(zygote); !started.ok()) run = std::move(started);
+      if (absl::Status started = start(helpers, zygote); !started.ok()) run = std::move(started);
     }
     if (ended) run = absl::CancelledError("the trial was ended");
-    if (!on_gpu) give_back(zygote);
+    give_back(helpers, zygote);
     return run;
   }
 
@@ -257,19 +269,19 @@ class ZygoteWorker final : public Worker {
     return bytes;
   }
 
-  Zygote& take_zygote() {
-    std::unique_lock lock(idle_mutex_);
-    has_idle_.wait(lock, [this] { return !idle_.empty(); });
-    Zygote& taken = *idle_.back();
-    idle_.pop_back();
+  static Zygote& take(Helpers& helpers) {
+    std::unique_lock lock(helpers.mutex);
+    helpers.has_idle.wait(lock, [&helpers] { return !helpers.idle.empty(); });
+    Zygote& taken = *helpers.idle.back();
+    helpers.idle.pop_back();
     return taken;
   }
-  void give_back(Zygote& zygote) {
+  static void give_back(Helpers& helpers, Zygote& zygote) {
     {
-      std::lock_guard lock(idle_mutex_);
-      idle_.push_back(&zygote);
+      std::lock_guard lock(helpers.mutex);
+      helpers.idle.push_back(&zygote);
     }
-    has_idle_.notify_one();
+    helpers.has_idle.notify_one();
   }
 
   // The reference's answers, from memory or by running it once; who else needs them waits.
@@ -371,6 +383,7 @@ class ZygoteWorker final : public Worker {
     none.job.memory_bytes = 64 << 20;
     none.result_bytes = sizeof(sandbox::Result);
     none.job.ready_cpus = ready_cpus_;
+    none.job.device_cpus = cpus_;
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, end));
     if (run.result.end == sandbox::ChildEnd::kOtherDevice)
       return absl::InvalidArgumentError(run.result.detail);
@@ -413,14 +426,10 @@ class ZygoteWorker final : public Worker {
   std::atomic<bool> cancelled_ = false;
   // In the order in which they are taken: what a run waits for to know, a zygote, the device.
   std::mutex reference_mutex_, peak_mutex_, renewing_mutex_;
-  std::mutex idle_mutex_;
-  std::condition_variable has_idle_;
-  std::vector<Zygote*> idle_;
   std::mutex device_mutex_;  // one child at a time computes
-  std::mutex zygote_mutex_;  // replacing one of zygotes_ against cancel()
-  std::vector<Zygote> zygotes_;
-  std::mutex gpu_mutex_;  // who uses the next
-  Zygote gpu_;            // null: candidates run on CPUs
+  std::mutex zygote_mutex_;  // replacing one of the helpers against cancel()
+  Helpers zygotes_;
+  Helpers gpus_;  // none: candidates run on CPUs
   mutable std::mutex gpu_facts_mutex_;
   std::optional<GpuDevice> gpu_facts_;
   mutable std::mutex answers_mutex_;

@@ -25,7 +25,8 @@ struct Facts {
   uint32_t alignment_bytes;  // of parts of Memory that are arguments
   bool doubles;              // f64 is supported
   bool shares_host_memory;
-  uint32_t capability;  // CUDA's, as 90 for 9.0; from here on 0: not told
+  bool compiles_at_launch;  // a kernel's first launch takes as long as a compiler
+  uint32_t capability;      // CUDA's, as 90 for 9.0; from here on 0: not told
   uint32_t clock_khz, memory_clock_khz, memory_bus_bits;
   char bus_id[32];  // of PCI; empty: not told
 };

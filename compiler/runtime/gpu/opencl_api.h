@@ -28,6 +28,7 @@ enum ClDeviceInfo : uint32_t {
   kClSharedBytes = 0x1023,
   kClDeviceName = 0x102b,
   kClDriverVersion = 0x102d,
+  kClDeviceVersion = 0x102f,
   kClDoublePrecision = 0x1032,
   kClHostMemory = 0x1035,
 };

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <initializer_list>
 
@@ -139,6 +140,9 @@ void facts(Device* device, Facts* facts) {
   facts->block_threads = static_cast<uint32_t>(info<size_t>(*device, kClBlockThreads));
   facts->alignment_bytes = info<uint32_t>(*device, kClAlignmentBits) / 8;
   facts->doubles = info<uint64_t>(*device, kClDoublePrecision) != 0;
+  char version[128] = "";
+  device->api->device_info(device->id, kClDeviceVersion, sizeof version - 1, version, nullptr);
+  facts->compiles_at_launch = strstr(version, "pocl") != nullptr || strstr(version, "PoCL") != nullptr;
   facts->shares_host_memory = info<uint32_t>(*device, kClHostMemory) != 0;
 }
 

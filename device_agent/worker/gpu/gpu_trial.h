@@ -35,6 +35,8 @@ class GpuTrial {
   bool prepare();
   // The candidate's code, in the first form that the device loads, and its kernels bound to their buffers.
   bool load(const CodeBytes* forms, uint32_t form_count);
+  // Where a first launch compiles: makes that compile its kernels, by one block of each.
+  bool compile_launches();
   // Once with guards. Twice more: a kernel that races may give another answer.
   bool checked_runs();
   // Samples, with marks around them on the status pipe.

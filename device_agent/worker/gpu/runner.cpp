@@ -16,6 +16,7 @@
 #include "device_agent/worker/gpu/monitor.h"
 #include "device_agent/worker/gpu/note.h"
 #include "device_agent/worker/gpu/peak.h"
+#include "device_agent/worker/gpu/turn.h"
 #include "device_agent/worker/sandbox/request_socket.h"
 
 namespace tf::worker::gpu_worker {
@@ -66,7 +67,7 @@ bool end(Result* result, ChildEnd how, const char* detail) {
 class Runner {
  public:
   Runner(int socket, const DeviceName& name, const OpenDevice& open)
-      : socket_(socket), name_(name), open_(open), monitor_(open.facts.bus_id) {}
+      : socket_(socket), name_(name), open_(open), monitor_(open.facts.bus_id), turn_(socket) {}
 
   // False: the supervisor has gone.
   bool serve_one(const Received& received) {
@@ -80,11 +81,13 @@ class Runner {
     std::fflush(nullptr);
     dup2(STDIN_FILENO, STDOUT_FILENO);  // the print pipe is to end with the job
     dup2(STDIN_FILENO, STDERR_FILENO);
-    return here && tell(socket_, NoteKind::kDone, open_.driver->is_lost(open_.device));
+    const bool is_lost = open_.driver->is_lost(open_.device);
+    return here && tell(socket_, NoteKind::kDone, is_lost) && (is_lost || turn_.wait());
   }
 
  private:
   bool serve(const Job& job, Result* result, const Received& received) {
+    turn_.expect(job.ready_cpus, job.device_cpus);
     if (job.kind == JobKind::kPeak) {
       if (!wait_for_turn(received)) return false;
       char error[gpu::kErrorChars] = "";
@@ -113,27 +116,25 @@ class Runner {
     return here;
   }
 
+  // All that compiles comes before its turn, while others may be measured.
   bool run(GpuTrial& trial, uint32_t form_count, const Received& received) {
-    if (!wait_for_turn(received)) return false;
     CodeBytes forms[sandbox::kMaxBlobs];
     for (uint32_t f = 0; f < form_count; ++f) {
       const int fd = received.fds[sandbox::kFirstBlobFd + f];
       forms[f] = {sandbox::map_whole(fd, PROT_READ), sandbox::file_bytes(fd)};
     }
-    if (trial.load(forms, form_count) && trial.checked_runs())
-      trial.timed_runs(received.fds[sandbox::kStatusFd]);
+    const bool ready =
+        trial.load(forms, form_count) && (!open_.facts.compiles_at_launch || trial.compile_launches());
     for (uint32_t f = 0; f < form_count; ++f)
       munmap(const_cast<void*>(forms[f].data), static_cast<size_t>(forms[f].size_bytes));
+    if (!ready) return true;
+    if (!wait_for_turn(received)) return false;
+    if (trial.checked_runs()) trial.timed_runs(received.fds[sandbox::kStatusFd]);
     return true;
   }
 
   bool wait_for_turn(const Received& received) {
-    if (!tell(socket_, NoteKind::kPrepared)) return false;
-    char turn = 0;
-    ssize_t length = 0;
-    do length = recv(socket_, &turn, 1, 0);
-    while (length < 0 && errno == EINTR);
-    if (length != 1) return false;
+    if (!tell(socket_, NoteKind::kPrepared) || !turn_.wait()) return false;
     const sandbox::Loading loading = {.cpu_ns = cpu_ns()};
     return write(received.fds[sandbox::kStatusFd], &loading, sizeof loading) == sizeof loading;
   }
@@ -142,6 +143,7 @@ class Runner {
   const DeviceName name_;
   const OpenDevice open_;
   Monitor monitor_;
+  Turn turn_;
 };
 
 }  // namespace

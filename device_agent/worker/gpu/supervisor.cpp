@@ -36,7 +36,7 @@ class Supervisor {
     char detail[sandbox::kDetailChars] = "";
     if (!ready_runner(detail)) {
       say_cannot_measure(received, detail);
-      return answer_without_running(received);
+      return hear_go(received);
     }
     if (!sandbox::pass_on(current_.socket(), received)) return fail(reply);
     return watch(received, reply);
@@ -53,7 +53,7 @@ class Supervisor {
     if (mapped == nullptr) return;
     const auto* job = static_cast<const sandbox::Job*>(mapped);
     std::memcpy(device_, job->device, sizeof device_ - 1);
-    cpus_ = job->ready_cpus;
+    cpus_ = job->device_cpus;
     munmap(mapped, sandbox::file_bytes(received.fds[sandbox::kJobFd]));
   }
 
@@ -78,10 +78,11 @@ class Supervisor {
   }
 
   // The parent says go all the same.
-  bool answer_without_running(const Received& received) {
+  bool hear_go(const Received& received) {
     sandbox::Go go;
     return recv(socket_, &go, sizeof go, 0) == sizeof go && go.id == received.request.id;
   }
+  bool give_turn() { return send(current_.socket(), "", 1, MSG_NOSIGNAL) == 1; }
 
   // It has ended before the job: as a job that died.
   bool fail(Reply* reply) {
@@ -89,50 +90,50 @@ class Supervisor {
     return true;
   }
 
-  enum class Stage { kPreparing, kReady, kRunning };
-
-  // The time limit counts twice, for making ready and from its turn on; who is ready may wait.
+  // The time limit counts twice, for making ready and from its turn on; who is ready may wait. The runner hears of its
+  // turn at once, even while it still makes ready.
   bool watch(const Received& received, Reply* reply) {
     has_run_ = true;
-    Stage stage = Stage::kPreparing;
-    int64_t deadline_ns = tf_monotonic_ns() + received.request.timeout_ns;
+    bool is_ready = false, has_turn = false;
+    const auto start_clock = [&received] { return tf_monotonic_ns() + received.request.timeout_ns; };
+    int64_t deadline_ns = start_clock();
     for (;;) {
       const int64_t left_ns = deadline_ns - tf_monotonic_ns();
       if (left_ns <= 0) {
         reply->timed_out = 1;
         return fail(reply);
       }
-      const bool prepares = stage == Stage::kPreparing;
-      pollfd polled[] = {{current_.socket(), POLLIN, 0},
-                         {socket_, static_cast<short>(prepares ? 0 : POLLIN), 0}};
+      pollfd polled[] = {{current_.socket(), POLLIN, 0}, {socket_, POLLIN, 0}};
       const auto timeout_ms = static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
       if (poll(polled, 2, timeout_ms) < 0) continue;
       if (polled[0].revents != 0) {
         Note note = {};
         if (!current_.read(&note, 0)) return fail(reply);
-        if (note.kind == NoteKind::kDone) return finish(stage, received, note);
-        stage = Stage::kReady;
-        deadline_ns = INT64_MAX;
+        if (note.kind == NoteKind::kDone) return finish(has_turn, received, note);
+        is_ready = true;
+        deadline_ns = has_turn ? start_clock() : INT64_MAX;
         continue;
       }
       if (polled[1].revents == 0) continue;
-      sandbox::Go go;
-      const bool is_turn = stage == Stage::kReady && recv(socket_, &go, sizeof go, 0) == sizeof go &&
-                           go.id == received.request.id;
-      if (!is_turn) {  // the parent has gone
+      if (has_turn || !hear_go(received)) {  // the parent has gone
         current_.stop();
         return false;
       }
-      stage = Stage::kRunning;
-      deadline_ns = tf_monotonic_ns() + received.request.timeout_ns;
-      if (send(current_.socket(), "", 1, MSG_NOSIGNAL) != 1) return fail(reply);
+      has_turn = true;
+      if (is_ready) deadline_ns = start_clock();
+      if (!give_turn()) return fail(reply);
     }
   }
 
-  // A job may end before it is its turn.
-  bool finish(Stage stage, const Received& received, const Note& note) {
-    if (note.is_lost != 0) current_.stop();
-    return stage == Stage::kRunning || answer_without_running(received);
+  // A job may end before it is its turn, which comes all the same.
+  bool finish(bool has_turn, const Received& received, const Note& note) {
+    const bool here = has_turn || hear_go(received);
+    if (note.is_lost != 0) {
+      current_.stop();
+    } else if (!has_turn && here) {
+      give_turn();
+    }
+    return here;
   }
 
   const int socket_;

@@ -90,7 +90,8 @@ struct Job {
   uint64_t reuse_distance_bytes;  // if not 0: what is read before the same constants are read again
   uint64_t workspace_bytes;
   uint32_t abi_version;
-  CpuSet ready_cpus;  // where it is made ready, before its turn; none: anywhere
+  CpuSet ready_cpus;   // where it is made ready, before its turn; none: anywhere
+  CpuSet device_cpus;  // where a GPU's driver works in its turn; none: anywhere
   uint32_t port_count, dim_count, launch_count, blob_count;
   int32_t blob_kinds[kMaxBlobs];  // kernel.v1.BlobKind
   int64_t dims[kMaxDims];

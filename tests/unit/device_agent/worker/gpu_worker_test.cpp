@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/runtime/gpu/gpu.h"
 #include "tests/support/candidates/candidates.h"
@@ -113,6 +116,27 @@ TEST_F(GpuWorker, MeasuresThePeakOfTheDevice) {
   const absl::StatusOr<double> peak = worker_->peak_gflops();
   ASSERT_TRUE(peak.ok()) << peak.status();
   EXPECT_GT(*peak, 1);
+}
+
+// With a CPU to spare, the next candidate compiles while one is measured; whatever becomes of one, the others are right.
+TEST_F(GpuWorker, MakesTheNextOnesReadyWhileOneIsMeasured) {
+  absl::StatusOr<std::unique_ptr<Worker>> started =
+      Worker::start(anywhere({.device = "opencl:0", .cpus = {0}, .spare_cpus = {1}}));
+  ASSERT_TRUE(started.ok()) << started.status();
+  worker_ = *std::move(started);
+  EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 3; ++caller)
+    callers.emplace_back([&, caller] {
+      for (int i = 0; i < 2; ++i)
+        EXPECT_OUTCOME(run(candidate(absl::StrCat("/* ", caller, i, " */"))), OUTCOME_OK);
+    });
+  EXPECT_OUTCOME(
+      run(candidate("while (y[0] != 3.25f) ((volatile __global float*)y)[1] = 1;"), absl::Seconds(3)),
+      OUTCOME_TIMED_OUT);
+  EXPECT_OUTCOME(run(candidate("nonsense;")), OUTCOME_COMPILE_ERROR);
+  EXPECT_OUTCOME(run(candidate("y[3] += 1;")), OUTCOME_WRONG_OUTPUT);
+  for (std::thread& caller : callers) caller.join();
 }
 
 TEST(GpuWorkerDevice, IsRefusedByNameWhereThereIsNone) {
