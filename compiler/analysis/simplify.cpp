@@ -45,8 +45,9 @@ class StmtSimplifier final : public ir::Rewriter {
         Stmt out = recurse(stmt);
         return is_empty(as<ir::Allocate>(out)->body) ? nothing() : out;
       }
-      case ir::StmtKind::kBarrier:
       case ir::StmtKind::kAsyncCopy:
+        return copy(recurse(stmt));
+      case ir::StmtKind::kBarrier:
       case ir::StmtKind::kAsyncWait:
       case ir::StmtKind::kMatrixOp:
         return recurse(stmt);
@@ -79,6 +80,12 @@ class StmtSimplifier final : public ir::Rewriter {
     if (is_empty(body)) return nothing();
     if (low.same_as(s.min) && extent.same_as(s.extent) && body.same_as(s.body)) return stmt;
     return ir::make_stmt<ir::For>(s.var, low, extent, s.for_kind, body);
+  }
+
+  static Stmt copy(const Stmt& stmt) {
+    const auto& s = *as<ir::AsyncCopy>(stmt);
+    if (as_int(s.predicate) != 1) return stmt;
+    return ir::make_stmt<ir::AsyncCopy>(s.target, s.target_indices, s.source, s.source_indices, s.elements);
   }
 
   Stmt under(const Expr& condition, bool holds, const Stmt& body) {

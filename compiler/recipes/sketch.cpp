@@ -24,6 +24,8 @@ class Filler {
     fill(step.offset);
   }
   void operator()(schedule::Pragma& step) const { fill(step.value); }
+  void operator()(schedule::Pipeline& step) const { fill(step.stages); }
+  void operator()(schedule::Raster& step) const { fill(step.group); }
   template <typename Other>
   void operator()(Other&) const {}  // the other steps have no sizes
 

@@ -103,6 +103,16 @@ class Explainer {
       case Illegal::kIsTensor:
         return StrCat("the loops of ", names_.stage,
                       " are a matrix instruction's; a step that changes them comes before `tensorize`");
+      case Illegal::kNotPipeline:
+        return not_pipeline();
+      case Illegal::kSharedBytes:
+        return StrCat(
+            "the tiles that are copied in loop ", names_.loops[0],
+            ", as often as there are stages, take more than ", kMaxSharedBytes,
+            " bytes, which is the most shared memory that a GPU has; take fewer stages or smaller tiles");
+      case Illegal::kNotRaster:
+        return StrCat(names_.stage, " has no grid_x loop and grid_y loop; annotate two of its loops first: ",
+                      loops_text(*stage_));
     }
     TF_CHECK(false) << "unknown reason";
     return "";
@@ -229,6 +239,15 @@ class Explainer {
                   std::string(tensor::element_name(unit->c_element)), ", whose three innermost loops, from ",
                   step.loop, " on, are rows, columns and terms of extents ", unit->m, ", ", unit->n, " and ",
                   unit->k, " and whose tiles are whole; it has the loops ", loops_text(*stage_));
+  }
+
+  std::string not_pipeline() const {
+    const Loop& loop = stage_->loops[static_cast<size_t>(stage_->find_loop(names_.loops[0]))];
+    if (loop.annotation != Annotation::kSerial)
+      return StrCat("loop ", loop.name, " of ", names_.stage,
+                    " is not serial; only such a loop can be a pipeline");
+    return StrCat("nothing is copied into shared memory in loop ", loop.name, " of ", names_.stage,
+                  "; cache_read what it reads and `compute_at` the copy there in scope shared first");
   }
 
   std::string loop_text() const {

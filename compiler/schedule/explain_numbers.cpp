@@ -58,6 +58,10 @@ struct NumberText {
   std::string operator()(const Pragma& s) const {
     return out_of_range("unroll_limit", s.value, 0, kMaxUnrollLimit);
   }
+  std::string operator()(const Pipeline& s) const {
+    return out_of_range("stages", s.stages, 1, kMaxPipelineStages);
+  }
+  std::string operator()(const Raster& s) const { return out_of_range("group", s.group, 1, kMaxRasterGroup); }
   std::string operator()(const Winograd& s) const {
     const StageState& stage = *data.find_stage(s.stage);
     if (s.tile != 2 && s.tile != 4 && s.tile != 6)

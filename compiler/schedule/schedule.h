@@ -67,7 +67,10 @@ enum class Illegal : uint8_t {
   kNotNarrow,    // no f32 constant or element-wise stage, or no 16-bit float to store it as
   kNotOffset,    // no sum of products of bytes over whole axes, or no move by half of a byte's range
   kNotTensor,    // not the product of fragments that the matrix instruction computes
-  kIsTensor      // a stage of a matrix instruction, whose loops are fixed
+  kIsTensor,     // a stage of a matrix instruction, whose loops are fixed
+  kNotPipeline,  // the loop is not serial, or nothing is copied into shared memory in it
+  kSharedBytes,  // more shared memory than any GPU has
+  kNotRaster     // the stage has no grid loops of two axes
 };
 struct StepError {
   Illegal reason;
@@ -120,9 +123,12 @@ struct StageState {
   std::string consumer, consumer_loop;  // of kAt
   tensor::Scope scope = tensor::Scope::kGlobal;
   SymInt unroll_limit = 0;
-  bool reshaped = false;                // split, fused or reordered
   std::optional<TensorProduct> tensor;  // after `tensorize`
   bool is_factor = false;               // likewise, the copy that a factor of such a product is
+  std::string pipelined_loop;           // whose iterations' shared tiles are copied ahead; empty: none
+  SymInt pipeline_stages = 1;
+  SymInt raster_group = 1;  // rows of blocks that run together
+  bool reshaped = false;    // split, fused or reordered
 
   bool is_reduction() const { return !stage.reduce_axes.empty(); }
   // Position in `loops`, or -1.
@@ -198,6 +204,8 @@ struct StateData {
     int loop = -1;
   };
   std::optional<LoopAround> thread_around(const StageState& stage, Annotation annotation) const;
+  // The stages that a pipeline over that loop of `holder` makes ahead: element-wise, in shared memory, of nothing that is placed.
+  std::vector<const StageState*> copied_in(const StageState& holder, std::string_view loop) const;
   // The innermost loop of `holder` that others are computed in; -1 if none is.
   int deepest_held_loop(const StageState& holder) const;
 };

@@ -107,6 +107,16 @@ std::optional<StateData::LoopAround> StateData::thread_around(const StageState& 
   return std::nullopt;
 }
 
+std::vector<const StageState*> StateData::copied_in(const StageState& holder, std::string_view loop) const {
+  std::vector<const StageState*> found;
+  for (const StageState& stage : stages)
+    if (stage.place == StageState::Place::kAt && stage.consumer == holder.name &&
+        stage.consumer_loop == loop && stage.scope == tensor::Scope::kShared && !stage.is_reduction() &&
+        !reads_placed(stage))
+      found.push_back(&stage);
+  return found;
+}
+
 int StateData::deepest_held_loop(const StageState& holder) const {
   int deepest = -1;
   for (const StageState& stage : stages)

@@ -182,7 +182,22 @@ struct
   bool operator==(const Tensorize&) const = default;
 };
 
-using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
-                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize>;
+struct
+    Pipeline {  // what the loop's iterations copy into shared memory is on its way `stages` - 1 iterations before it is read
+  std::string stage, loop;
+  Size stages;
+  bool operator==(const Pipeline&) const = default;
+};
+
+struct
+    Raster {  // the blocks of a grid run in groups of `group` rows, down the columns of a group, which share what they read
+  std::string stage;
+  Size group;
+  bool operator==(const Raster&) const = default;
+};
+
+using Step =
+    std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite, RFactor,
+                 LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize, Pipeline, Raster>;
 
 }  // namespace tf::schedule

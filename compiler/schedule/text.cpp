@@ -100,6 +100,12 @@ struct Printer {
   std::string operator()(const Pragma& s) const {
     return absl::StrCat("pragma ", s.stage, " ", word_of(kPragmas, s.kind), " ", text(s.value));
   }
+  std::string operator()(const Pipeline& s) const {
+    return absl::StrCat("pipeline ", s.stage, " ", s.loop, " ", text(s.stages));
+  }
+  std::string operator()(const Raster& s) const {
+    return absl::StrCat("raster ", s.stage, " ", text(s.group));
+  }
   std::string operator()(const Winograd& s) const { return absl::StrCat("winograd ", s.stage, " ", s.tile); }
   std::string operator()(const Narrow& s) const {
     return absl::StrCat("narrow ", s.buffer, " ", word_of(kNarrowElements, s.element));
@@ -224,6 +230,8 @@ Step parse_step(LineReader& in) {
   if (kind == "storage_align")
     return StorageAlign{in.word("a buffer"), in.number("an axis number"), in.size(), in.size()};
   if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
+  if (kind == "pipeline") return Pipeline{in.word("a stage"), in.word("a loop"), in.size()};
+  if (kind == "raster") return Raster{in.word("a stage"), in.size()};
   if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
   if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
   if (kind == "offset") return Offset{in.word("a stage"), in.word("a buffer"), in.number("a number")};

@@ -28,6 +28,23 @@ __device__ inline unsigned short tf_store_f16(float x) {
 #endif
 )";
 
+// Of 16 bytes past the first-level cache, which others would not use.
+constexpr char kAsyncCopies[] = R"(#ifndef TF_HAS_ASYNC_COPIES
+#define TF_COPY_ASYNC(bytes, cache) \
+  __device__ inline void tf_copy_async_##bytes(void* to, const void* from, bool holds) { \
+    asm volatile("cp.async." #cache ".shared.global [%0], [%1], " #bytes ", %2;" \
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(holds ? bytes : 0) : "memory"); \
+  }
+TF_COPY_ASYNC(4, ca)
+TF_COPY_ASYNC(8, ca)
+TF_COPY_ASYNC(16, cg)
+__device__ inline void tf_end_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+#define tf_wait_copies(groups) asm volatile("cp.async.wait_group %0;" :: "n"(groups) : "memory")
+#endif
+)";
+
 std::string kernel_head(const std::array<int64_t, 3>& block) {
   return absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", block[0] * block[1] * block[2],
                       ") ");
@@ -63,6 +80,7 @@ const GpuDialect& cuda_dialect() {
       .functions_are_overloaded = false,
       .prelude = kPrelude,
       .half_functions = kHalfFunctions,
+      .async_copies = kAsyncCopies,
       .doubles = "",
       .kernel_head = kernel_head,
       .shared_array = shared_array,

@@ -25,7 +25,7 @@ struct GpuSource {
 //
 // FAILED_PRECONDITION where a part does not fit one launch: more than one nest of grid and thread loops, a loop around a grid
 // loop, a store outside of the nest, scratch memory that neither one thread nor one block has for itself, or more threads or shared memory than
-// the target has. UNIMPLEMENTED for asynchronous copies and dot products.
+// the target has. UNIMPLEMENTED for dot products. Asynchronous copies are made at once where the device has none.
 absl::StatusOr<GpuSource> gpu_source(const ir::Function& function, const target::Target& target,
                                      const GpuDialect& dialect);
 

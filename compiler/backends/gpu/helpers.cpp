@@ -166,7 +166,7 @@ std::string Helpers::name(Helper helper, Element element) {
 }
 
 std::string Helpers::text() const {
-  std::string all;
+  std::string all = async_copies_ ? dialect_.async_copies : "";
   if (used_.contains({Helper::kLoad, Element::kFloat16}) ||
       used_.contains({Helper::kStore, Element::kFloat16}))
     all += dialect_.half_functions;

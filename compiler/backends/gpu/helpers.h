@@ -35,11 +35,12 @@ class Helpers {
   // Whether a type of 64-bit floats is among them, or was told.
   void use_doubles() { doubles_ = true; }
   bool doubles() const { return doubles_; }
+  void use_async_copies() { async_copies_ = true; }
 
  private:
   const GpuDialect& dialect_;
   std::set<std::pair<Helper, tensor::Element>> used_;
-  bool doubles_ = false;
+  bool doubles_ = false, async_copies_ = false;
 };
 
 }  // namespace tf::backends

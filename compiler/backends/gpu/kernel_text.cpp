@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/backends/gpu/copy_pieces.h"
 #include "compiler/backends/gpu/expr_text.h"
 #include "compiler/tensor/text.h"
 
@@ -284,8 +285,6 @@ class KernelEmitter {
   }
 
   void emit(const ir::Barrier&) { line(std::string(dialect_.barrier)); }
-  void emit(const ir::AsyncCopy&) { fail_unimplemented("asynchronous copies"); }
-  void emit(const ir::AsyncWait&) { fail_unimplemented("asynchronous copies"); }
   void emit(const ir::MatrixOp& s) {
     const std::string feature(s.unit->feature);
     if (!dialect_.has_matrix_instructions)
@@ -302,6 +301,41 @@ class KernelEmitter {
     has_warps_ = true;
     for (const std::string& text : matrix_lines(s, names, indices, ranges_, dialect_, unit_.matrices))
       line(text);
+  }
+
+  void emit(const ir::AsyncCopy& s) {
+    shared_stores_.push_back(entered_);
+    const CopyPieces pieces = pieces_of(s, unit_.target, ranges_, data_);
+    const std::string holds = s.predicate ? expr(s.predicate) : "";
+    for (int64_t first = 0; first < s.elements; first += pieces.elements) {
+      const std::string to = absl::StrCat(name_of(*s.target), " + ", expr(s.target_indices[0] + first));
+      const std::string from = absl::StrCat(name_of(*s.source), " + ", expr(s.source_indices[0] + first));
+      if (pieces.asynchronous && dialect_.async_copies != nullptr) {
+        unit_.helpers.use_async_copies();
+        line(absl::StrCat("tf_copy_async_", pieces.elements * tensor::element_bytes(s.target->element), "(",
+                          to, ", ", from, ", ", s.predicate ? holds : "1", ");"));
+        continue;
+      }
+      // At once.
+      const bool vector = pieces.elements > 1;
+      const std::string type =
+          vector ? unit_.vectors.name(s.target->element, pieces.elements) : in_memory(*s.target);
+      const std::string source = absl::StrCat("*(", space(*s.source), "const ", type, "*)(", from, ")");
+      const std::string target = absl::StrCat("*(", space(*s.target), type, "*)(", to, ") = ");
+      if (!s.predicate) {
+        line(absl::StrCat(target, source, ";"));
+        continue;
+      }
+      line(absl::StrCat("{ ", type, " copied = ", vector ? "{{0}}" : "0", "; if (", holds,
+                        ") copied = ", source, "; ", target, "copied; }"));
+    }
+  }
+
+  void emit(const ir::AsyncWait& s) {
+    if (!unit_.target.has("cp_async") || dialect_.async_copies == nullptr) return;
+    unit_.helpers.use_async_copies();
+    line("tf_end_copies();");
+    line(absl::StrCat("tf_wait_copies(", s.groups_in_flight, ");"));
   }
 
   absl::Status set_launch(Launch& launch, std::array<int64_t, 3>& block) {

@@ -1,6 +1,7 @@
 #include "compiler/passes/loops/build_loops.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,10 @@
 #include "base/whole_division.h"
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
+#include "compiler/passes/fresh_variables.h"
+#include "compiler/passes/loops/check_ports.h"
+#include "compiler/passes/loops/raster_order.h"
+#include "compiler/passes/loops/temporary_shapes.h"
 #include "compiler/passes/memory/own_fragments.h"
 #include "compiler/schedule/in_place.h"
 #include "compiler/schedule/steps/steps.h"
@@ -51,27 +56,33 @@ ForKind for_kind(Annotation annotation, bool reduce) {
   __builtin_unreachable();
 }
 
-// Where a tensor of the workload is stored, and which part of it.
+// Where a tensor of the workload is stored, and which part of it; of a ring of tiles, in which one.
 struct Storage {
   Buffer buffer;
   std::vector<Expr> origin;
+  Expr tile;  // null: there is one
+
+  std::vector<Expr> at(std::vector<Expr> indices) const {
+    if (tile) indices.insert(indices.begin(), tile);
+    return indices;
+  }
 };
 
 class LoopBuilder {
  public:
-  explicit LoopBuilder(const schedule::StateData& data) : data_(data) {}
+  explicit LoopBuilder(const schedule::StateData& data) : data_(data), shapes_(data) {}
 
   void add_param(const Buffer& logical, const std::string& name, const ir::Layout& layout,
                  ir::Function* out) {
     Buffer param = tensor::buffer(name, logical->element, logical->extents, ir::Scope::kGlobal, layout);
-    storage_[logical.get()] = {param, std::vector<Expr>(logical->extents.size(), tensor::imm(0))};
+    storage_[logical.get()] = {param, std::vector<Expr>(logical->extents.size(), tensor::imm(0)), nullptr};
     out->params.push_back(param);
   }
 
   Stmt roots() {
     std::vector<const StageState*> live;
     for (const StageState& stage : data_.stages)
-      if (stage.place == StageState::Place::kRoot && is_needed(stage)) live.push_back(&stage);
+      if (stage.place == StageState::Place::kRoot && shapes_.is_needed(stage)) live.push_back(&stage);
     for (const StageState& stage : data_.stages)
       if (stage.place != StageState::Place::kInlined && !data_.is_output(stage)) place(stage);
     Stmt body = ir::seq({});
@@ -80,65 +91,18 @@ class LoopBuilder {
   }
 
  private:
-  bool is_needed(const StageState& stage) const {
-    return data_.is_output(stage) || !data_.readers(stage.stage.output.get()).empty();
-  }
-
-  // Gives a temporary its buffer: as large as its region, or as far as its vectors reach, which then need no
-  // mask: what they compute beyond the region is never read for a result.
   void place(const StageState& stage) {
-    // As large as named dimensions can make it.
-    std::vector<int64_t> extents;
-    for (const tensor::SymInt& extent : stage.region) extents.push_back(data_.iterations(extent).max + 1);
-    if (stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0) {
-      analysis::RangeMap ranges = data_.open_ranges();
-      for (size_t i = 0; i < stage.loops.size(); ++i)
-        ranges[stage.loop_vars[i].get()] = data_.iterations(stage.loops[i].extent);
-      for (size_t d = 0; d < extents.size(); ++d)
-        if (analysis::uses(stage.axis_values[d], stage.loop_vars.back().get()))
-          extents[d] =
-              std::max(extents[d], analysis::tight_interval_of(stage.axis_values[d], ranges).max + 1);
-    }
-    ir::Layout layout;
-    if (auto found = data_.layouts.find(stage.name); found != data_.layouts.end())
-      layout = found->second.closed();
-    else if (data_.pitches.contains(stage.name))
-      extents.back() = padded(extents.back(), data_.pitches.at(stage.name));
-    else
-      layout = vectors_innermost(stage);
+    TemporaryShape shape = shapes_.of(stage);
     std::vector<Expr> sizes;
-    for (int64_t extent : extents) sizes.push_back(tensor::imm(extent));
+    for (int64_t extent : shape.extents) sizes.push_back(tensor::imm(extent));
     Buffer buffer = tensor::buffer(stage.name, stage.stage.output->element, std::move(sizes), scope_of(stage),
-                                   std::move(layout));
-    storage_[stage.stage.output.get()] = {buffer, stage.origin};
-  }
-
-  static int64_t padded(int64_t extent, const schedule::Pitch& pitch) {
-    return round_up(extent, pitch.factor) + pitch.offset;
-  }
-
-  // The axis that the stage's vectorized loop moves along by one; -1 if there is none.
-  static int vectorized_axis(const StageState& stage) {
-    if (stage.loops.empty() || stage.loops.back().annotation != Annotation::kVectorize) return -1;
-    for (size_t d = 0; d < stage.origin.size(); ++d)
-      if (analysis::uses(stage.axis_values[d], stage.loop_vars.back().get())) return static_cast<int>(d);
-    return -1;
-  }
-
-  // Unless the schedule says otherwise, a temporary's vectors lie in a row.
-  static ir::Layout vectors_innermost(const StageState& stage) {
-    const int axis = vectorized_axis(stage), rank = static_cast<int>(stage.origin.size());
-    ir::Layout layout;
-    if (axis < 0 || axis == rank - 1) return layout;
-    for (int d = 0; d < rank; ++d)
-      if (d != axis) layout.axes.push_back({d, 0});
-    layout.axes.push_back({axis, 0});
-    return layout;
+                                   std::move(shape.layout));
+    storage_[stage.stage.output.get()] = {buffer, stage.origin, shape.tile};
   }
 
   // The guards that lowering keeps.
-  static std::vector<Expr> guards_of(const StageState& stage) {
-    const bool reaches_over = stage.place == StageState::Place::kAt && vectorized_axis(stage) >= 0;
+  std::vector<Expr> guards_of(const StageState& stage) const {
+    const bool reaches_over = stage.place == StageState::Place::kAt && shapes_.vectorized_axis(stage) >= 0;
     std::vector<Expr> guards;
     if (stage.tensor) return guards;  // terms beyond the last are zeros
     for (const Expr& guard : stage.guards)
@@ -157,18 +121,18 @@ class LoopBuilder {
   }
 
   // The stage's loops, then `rest`, within its buffer's life.
-  Stmt with_stage(const StageState& stage, const Stmt& rest) {
+  Stmt with_stage(const StageState& stage, const Stmt& rest) const {
     Stmt body = ir::seq({nest(stage), rest});
     if (data_.is_output(stage)) return body;
     return ir::make_stmt<ir::Allocate>(storage_.at(stage.stage.output.get()).buffer, body);
   }
 
   // What a block's threads share is complete before anyone reads it, and read by all before it is made anew.
-  Stmt with_attached(const StageState& holder, const Loop& loop, Stmt body) {
+  Stmt with_attached(const StageState& holder, const Loop& loop, Stmt body) const {
     bool shared = false;
     for (auto it = data_.stages.rbegin(); it != data_.stages.rend(); ++it) {
       if (it->place != StageState::Place::kAt || it->consumer != holder.name ||
-          it->consumer_loop != loop.name || !is_needed(*it))
+          it->consumer_loop != loop.name || !shapes_.is_needed(*it) || shapes_.pipeline_of(*it) != nullptr)
         continue;
       if (it->scope == ir::Scope::kShared && (!shared || is_read_before(*it, holder, loop)))
         body = ir::seq({ir::make_stmt<ir::Barrier>(), body});
@@ -188,7 +152,45 @@ class LoopBuilder {
     });
   }
 
-  Stmt nest(const StageState& stage) {
+  // In iteration k of a pipeline: what is read in it has arrived, for all threads; its neighbour behind, which was read in
+  // iteration k - 1, is overwritten.
+  Stmt with_copies_ahead(const StageState& stage, const Loop& loop,
+                         const std::vector<const StageState*>& copies, Stmt body) const {
+    const int64_t stages = stage.pipeline_stages;
+    const Expr ahead = stage.loop_vars[pipelined_loop(stage)] + (stages - 1);
+    return ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(stages) - 2), ir::make_stmt<ir::Barrier>(),
+                    ir::make_stmt<ir::If>(ahead < loop.extent.expr(), copies_of(stage, copies, ahead)),
+                    std::move(body)});
+  }
+
+  // The rings, and the copies for the first iterations, a group each; the last group ends in the loop.
+  Stmt with_rings(const StageState& stage, const Loop& loop, const std::vector<const StageState*>& copies,
+                  Stmt pipeline) const {
+    const int64_t stages = stage.pipeline_stages;
+    std::vector<Stmt> all = {ir::make_stmt<ir::Barrier>()};
+    for (int64_t k = 0; k + 1 < stages; ++k) {
+      if (k > 0) all.push_back(ir::make_stmt<ir::AsyncWait>(static_cast<int>(stages) - 1));
+      const Expr first = tensor::imm(k);
+      all.push_back(ir::make_stmt<ir::If>(first < loop.extent.expr(), copies_of(stage, copies, first)));
+    }
+    all.push_back(std::move(pipeline));
+    Stmt body = ir::seq(std::move(all));
+    for (const StageState* copy : copies)
+      body = ir::make_stmt<ir::Allocate>(storage_.at(copy->stage.output.get()).buffer, body);
+    return body;
+  }
+
+  // What iteration `at` of the stage's pipeline reads.
+  Stmt copies_of(const StageState& stage, const std::vector<const StageState*>& copies,
+                 const Expr& at) const {
+    std::vector<Stmt> all;
+    for (const StageState* copy : copies)
+      all.push_back(ir::substitute(with_fresh_variables(nest(*copy)),
+                                   {{stage.loop_vars[pipelined_loop(stage)].get(), at}}));
+    return ir::seq(std::move(all));
+  }
+
+  Stmt nest(const StageState& stage) const {
     if (stage.is_factor) return filled_fragment(stage);
     const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
     Stmt body = stage.tensor ? multiply(stage) : update(stage);
@@ -209,7 +211,10 @@ class LoopBuilder {
         else if (held_guard_loop(stage, guard) == i)
           body = ir::make_stmt<ir::If>(at_first_iterations(stage, guard, i), body);
       }
+      const std::vector<const StageState*> copies = shapes_.copies_ahead(stage, stage.loops[n]);
+      if (!copies.empty()) body = with_copies_ahead(stage, stage.loops[n], copies, body);
       body = loop_over(stage, n, annotations[n], body);
+      if (!copies.empty()) body = with_rings(stage, stage.loops[n], copies, body);
       if (i == first_reduce) body = ir::seq({initial(stage, first_reduce, annotations), body});
     }
     return stage.tensor ? ir::seq({zeros(stage), body}) : body;
@@ -293,11 +298,12 @@ class LoopBuilder {
           for (size_t d = 0; d < indices.size(); ++d) places[stage.loop_vars[d].get()] = indices[d];
           const Expr source = with_storage(tensor::substitute(at_axes(stage, stage.stage.body), places));
           const auto* load = ir::as<ir::Load>(source);
+          const int ring = load->buffer->rank() - stage.stage.output->rank();  // of tiles: one axis more
           return ir::make_stmt<ir::MatrixOp>(
               product.unit, is_a ? ir::MatrixAction::kLoadA : ir::MatrixAction::kLoadB,
               std::vector<ir::MatrixTile>{
                   tile_at(storage_.at(stage.stage.output.get()).buffer, std::move(indices), row, column),
-                  tile_at(load->buffer, load->indices, row, column)});
+                  tile_at(load->buffer, load->indices, row + ring, column + ring)});
         });
   }
 
@@ -322,7 +328,8 @@ class LoopBuilder {
         schedule::is_thread(annotation) ? data_.thread_around(stage, annotation) : std::nullopt;
     if (!around)
       return ir::make_for(stage.loop_vars[n], tensor::imm(0), extent,
-                          for_kind(annotation, stage.loops[n].reduce), body);
+                          for_kind(annotation, stage.loops[n].reduce),
+                          is_inner_of_raster(stage, n) ? in_raster_order(stage, body) : body);
     const auto outer = static_cast<size_t>(around->loop);
     const Expr thread = around->stage->loop_vars[outer];
     Stmt taken = ir::substitute(body, {{stage.loop_vars[n].get(), thread}});
@@ -392,25 +399,32 @@ class LoopBuilder {
             stage.axis_values.begin() + static_cast<std::ptrdiff_t>(stage.origin.size())};
   }
 
-  // The expression over the stage's axes at what its loops stand at.
-  static Expr at_axes(const StageState& stage, const Expr& expr) {
-    const tensor::Stage& s = stage.stage;
-    tensor::Substitution axes;
-    const std::vector<Expr> values = stage.absolute_values();
-    for (size_t d = 0; d < s.axes.size(); ++d) axes[s.axes[d].var.get()] = values[d];
-    for (size_t r = 0; r < s.reduce_axes.size(); ++r)
-      axes[s.reduce_axes[r].var.get()] = values[s.axes.size() + r];
-    return tensor::substitute(expr, axes);
-  }
-
   Stmt update(const StageState& stage) const {
     const tensor::Stage& s = stage.stage;
     Expr value = with_storage(at_axes(stage, s.body));
     if (is_read_by_fragments(stage)) value = zero_beyond_axes(stage, value);
     const Buffer& target = storage_.at(s.output.get()).buffer;
-    std::vector<Expr> indices = local_indices(stage);
+    std::vector<Expr> indices = storage_.at(s.output.get()).at(local_indices(stage));
+    if (shapes_.pipeline_of(stage) != nullptr)
+      if (Stmt copy = asynchronous(target, indices, value)) return copy;
     if (stage.is_reduction()) value = tensor::combine(*s.combiner, tensor::load(target, indices), value);
     return ir::store(target, std::move(indices), value);
+  }
+
+  // The store as an asynchronous copy, if it is of an element as it is, or of zero where a condition does not hold; else null.
+  static Stmt asynchronous(const Buffer& target, const std::vector<Expr>& indices, const Expr& value) {
+    const auto* choice = ir::as<ir::Select>(value);
+    const auto* load = ir::as<ir::Load>(choice ? choice->if_true : value);
+    if (!load || load->buffer->scope != ir::Scope::kGlobal || load->buffer->element != target->element)
+      return nullptr;
+    if (choice && !(is_zero(choice->if_false) && !analysis::contains_load(choice->condition))) return nullptr;
+    const Expr predicate = choice ? tensor::both(load->predicate, choice->condition) : load->predicate;
+    return ir::make_stmt<ir::AsyncCopy>(target, indices, load->buffer, load->indices, 1, predicate);
+  }
+
+  static bool is_zero(const Expr& value) {
+    const auto* number = ir::as<ir::FloatImm>(value);
+    return number ? number->value == 0 && !std::signbit(number->value) : tensor::as_int(value) == 0;
   }
 
   // Loads of the workload's tensors become loads of their storage.
@@ -423,7 +437,7 @@ class LoopBuilder {
       std::vector<Expr> indices;
       for (size_t d = 0; d < load->indices.size(); ++d)
         indices.push_back(load->indices[d] - found->second.origin[d]);
-      return tensor::load(found->second.buffer, std::move(indices), load->predicate);
+      return tensor::load(found->second.buffer, found->second.at(std::move(indices)), load->predicate);
     });
   }
 
@@ -452,29 +466,9 @@ class LoopBuilder {
   }
 
   const schedule::StateData& data_;
+  const TemporaryShapes shapes_;
   std::map<const BufferNode*, Storage> storage_;
 };
-
-absl::Status check_ports(const tensor::Workload& workload, const tensor::PortLayouts& ports) {
-  auto check = [](const std::vector<ir::Layout>& layouts, const std::vector<Buffer>& buffers,
-                  const char* what) -> absl::Status {
-    if (layouts.empty()) return absl::OkStatus();
-    if (layouts.size() != buffers.size())
-      return absl::InvalidArgumentError(absl::StrCat("the workload has ", buffers.size(), " ", what,
-                                                     "s, but ", layouts.size(),
-                                                     " layouts are given: give one each or none"));
-    for (size_t i = 0; i < layouts.size(); ++i)
-      if (!schedule::is_layout_of(layouts[i], buffers[i]->rank()))
-        return absl::InvalidArgumentError(absl::StrCat("'", layouts[i].text(), "' is not a layout of ", what,
-                                                       " ", i, " of rank ", buffers[i]->rank()));
-    return absl::OkStatus();
-  };
-  std::vector<Buffer> activations;
-  for (const tensor::Input& input : workload.inputs)
-    if (!input.constant) activations.push_back(input.buffer);
-  if (absl::Status status = check(ports.inputs, activations, "input"); !status.ok()) return status;
-  return check(ports.outputs, workload.outputs, "output");
-}
 
 }  // namespace
 

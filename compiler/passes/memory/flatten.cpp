@@ -27,18 +27,21 @@ class ReachFinder final : public ir::Visitor {
  protected:
   bool enter(const Stmt& stmt) override {
     if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
+    if (const auto* copy = as<ir::AsyncCopy>(stmt)) note(*copy->source, copy->source_indices);
     return true;
   }
   bool enter(const Expr& expr) override {
-    const auto* load = as<ir::Load>(expr);
-    if (!load) return true;
-    const analysis::Interval range = simplifier_.values(ir::physical_offset(*load->buffer, load->indices));
-    int64_t& reach = reach_[load->buffer.get()];
-    if (range.has_max()) reach = std::max(reach, range.max + 1);
+    if (const auto* load = as<ir::Load>(expr)) note(*load->buffer, load->indices);
     return true;
   }
 
  private:
+  void note(const ir::BufferNode& buffer, const std::vector<Expr>& indices) {
+    const analysis::Interval range = simplifier_.values(ir::physical_offset(buffer, indices));
+    int64_t& reach = reach_[&buffer];
+    if (range.has_max()) reach = std::max(reach, range.max + 1);
+  }
+
   analysis::RangeMap ranges_;
   analysis::Simplifier simplifier_;
   std::map<const ir::BufferNode*, int64_t> reach_;

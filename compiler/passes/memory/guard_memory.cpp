@@ -68,6 +68,7 @@ class MemoryGuard final : public ir::Rewriter {
       return out;
     }
     if (const auto* allocate = as<ir::Allocate>(stmt)) temporaries_.insert(allocate->buffer.get());
+    if (const auto* copy = as<ir::AsyncCopy>(stmt)) return guarded(*copy);
     return recurse(stmt);
   }
 
@@ -135,6 +136,18 @@ class MemoryGuard final : public ir::Rewriter {
       if (suffices) test = path;
     }
     return tensor::load(load.buffer, load.indices, tensor::both(load.predicate, test));
+  }
+
+  // As of a load of its source.
+  Stmt guarded(const ir::AsyncCopy& copy) {
+    if (copy.predicate) path_.push_back(copy.predicate);
+    const Expr load = tensor::load(copy.source, copy.source_indices);
+    const Expr test = as<ir::Load>(guarded(*as<ir::Load>(load), load))->predicate;
+    if (copy.predicate) path_.pop_back();
+    if (!test) return Stmt(&copy);
+    const bool known = copy.predicate && tensor::structurally_equal(test, copy.predicate);
+    return ir::make_stmt<ir::AsyncCopy>(copy.target, copy.target_indices, copy.source, copy.source_indices,
+                                        copy.elements, known ? test : tensor::both(copy.predicate, test));
   }
 
   analysis::RangeMap ranges_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/analysis/simplify.h"
 #include "compiler/passes/passes.h"
 #include "compiler/tensor/rebuild.h"
 
@@ -75,6 +76,7 @@ class LaneRewriter {
       return ir::seq(std::move(out));
     }
     if (const auto* s = as<ir::If>(stmt)) return branch(*s, mask);
+    if (const auto* s = as<ir::AsyncCopy>(stmt)) return copy(*s, mask);
     if (const auto* s = as<ir::Let>(stmt)) {
       Expr value = tensor::substitute(s->value, values_);
       values_[s->var.get()] = value;
@@ -99,6 +101,26 @@ class LaneRewriter {
     if (predicate) predicate = tensor::widened(predicate, lanes_);
     return ir::store(s.buffer, std::move(indices),
                      tensor::widened(tensor::substitute(s.value, values_), lanes_), predicate);
+  }
+
+  // One copy of as many elements, if they are neighbours on both sides and all or none are copied.
+  Stmt copy(const ir::AsyncCopy& s, const Expr& mask) {
+    std::vector<Expr> target = first_of_neighbours(s.target_indices),
+                      source = first_of_neighbours(s.source_indices);
+    const Expr predicate = s.predicate ? tensor::substitute(s.predicate, values_) : nullptr;
+    ok_ = ok_ && !folds_ && !mask && s.elements == 1 && !target.empty() && !source.empty() &&
+          (!predicate || !predicate->type().is_vector());
+    if (!ok_) return Stmt(&s);
+    return ir::make_stmt<ir::AsyncCopy>(s.target, std::move(target), s.source, std::move(source), lanes_,
+                                        predicate);
+  }
+
+  // Of a flat access whose lanes are neighbours; else nothing.
+  std::vector<Expr> first_of_neighbours(const std::vector<Expr>& indices) const {
+    if (indices.size() != 1) return {};
+    const Expr lanes = analysis::simplify(tensor::substitute(indices[0], values_));
+    const auto* ramp = as<ir::Ramp>(lanes);
+    return ramp && tensor::as_int(ramp->stride) == 1 ? std::vector<Expr>{ramp->base} : std::vector<Expr>{};
   }
 
   // Lanes that do not run give what changes nothing.
@@ -147,7 +169,23 @@ class Vectorizer final : public ir::Rewriter {
       Stmt body = lanes.statement(loop->body, nullptr);
       if (lanes.ok()) return body;
     }
-    return ir::make_for(loop->var, loop->min, loop->extent, ir::ForKind::kSerial, (*this)(loop->body));
+    return ir::make_for(loop->var, loop->min, loop->extent,
+                        copies(loop->body) ? ir::ForKind::kUnrolled : ir::ForKind::kSerial,
+                        (*this)(loop->body));
+  }
+
+  static bool copies(const Stmt& stmt) {
+    class Find final : public ir::Visitor {
+     public:
+      bool found = false;
+
+     protected:
+      bool enter(const Stmt& inner) override { return !(found = found || as<ir::AsyncCopy>(inner)); }
+      bool enter(const Expr&) override { return false; }
+    };
+    Find find;
+    find(stmt);
+    return find.found;
   }
 };
 

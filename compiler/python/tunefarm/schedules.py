@@ -111,6 +111,14 @@ class Schedule:
         """Stores a constant, or a stage that is no output, in this layout."""
         return self._step("layout_rewrite", buffer, layout)
 
+    def pipeline(self, stage, loop, stages):
+        """What the loop's iterations copy into shared memory is on its way stages - 1 iterations ahead."""
+        return self._step("pipeline", stage, loop, stages)
+
+    def raster(self, stage, group):
+        """The blocks of the grid run in groups of so many rows, down the columns of each."""
+        return self._step("raster", stage, group)
+
     def storage_align(self, buffer, axis, factor, offset=0):
         """Pads the rows of a stage to a multiple of factor elements, plus offset."""
         return self._step("storage_align", buffer, axis, factor, offset)

@@ -15,7 +15,7 @@ using tensor::Workload;
 
 // A tile whose sizes may be open.
 struct OpenTile {
-  Size threads_m, threads_n, rows, columns, reduce;
+  Size threads_m, threads_n, rows, columns, reduce, stages, fetch, pad, group;
 };
 
 // The buffers that the reduction reads, by their names in schedules, each once.
@@ -41,9 +41,11 @@ void append_staging(const std::string& operand, size_t rank, const std::string& 
   steps.push_back(CacheRead{operand, reduction, {}, tensor::Scope::kGlobal});
   steps.push_back(ComputeAt{copy, reduction, "r0.0", tensor::Scope::kShared});
   const std::string all = append_fuse(copy, rank, steps);
-  steps.push_back(Split{copy, all, {tile.threads_m, tile.threads_n}, Tail::kGuard});
+  steps.push_back(Split{copy, all, {tile.threads_m, tile.threads_n, tile.fetch}, Tail::kGuard});
   steps.push_back(Annotate{copy, all + ".1", Annotation::kThreadY});
   steps.push_back(Annotate{copy, all + ".2", Annotation::kThreadX});
+  steps.push_back(Annotate{copy, all + ".3", Annotation::kVectorize});
+  if (rank > 1) steps.push_back(StorageAlign{copy, static_cast<int>(rank) - 2, 1, tile.pad});
 }
 
 // The output's loops: blocks, threads, then what one thread keeps in registers. Returns the innermost thread
@@ -68,6 +70,7 @@ std::string append_output_tile(const std::string& output, size_t rank, const Ope
   steps.push_back(Annotate{output, n + ".1", Annotation::kThreadX});
   steps.push_back(Annotate{output, m + ".2", Annotation::kUnroll});
   steps.push_back(Annotate{output, n + ".2", Annotation::kUnroll});
+  steps.push_back(Raster{output, tile.group});
   return n + ".1";
 }
 
@@ -96,6 +99,7 @@ Steps product_steps(const Workload& workload, const Structure& structure, const 
     append_staging(operand, static_cast<size_t>(workload.inputs[input].buffer->rank()), reduction, tile,
                    steps);
   }
+  steps.push_back(Pipeline{reduction, "r0.0", tile.stages});
   return steps;
 }
 
@@ -114,6 +118,10 @@ OpenTile opened(const GpuTile& by_default, Sketch& sketch) {
   tile.rows = sketch.open("rows", {1, 2, 4, 8}, by_default.rows);
   tile.columns = sketch.open("columns", {1, 2, 4, 8}, by_default.columns);
   tile.reduce = sketch.open("reduce", {4, 8, 16, 32}, by_default.reduce);
+  tile.stages = sketch.open("stages", {1, 2, 3, 4}, by_default.stages);
+  tile.fetch = sketch.open("fetch", {1, 2, 4}, by_default.fetch);
+  tile.pad = sketch.open("pad", {0, 1, 4}, by_default.pad);
+  tile.group = sketch.open("group", {1, 4, 8}, by_default.group);
   return tile;
 }
 

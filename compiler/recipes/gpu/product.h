@@ -15,6 +15,10 @@ struct GpuTile {
   int64_t threads_m = 16, threads_n = 16;
   int64_t rows = 4, columns = 4;  // of one thread, in registers
   int64_t reduce = 16;
+  int64_t stages = 1;  // tiles of each operand in shared memory: copies run one less steps of `reduce` ahead
+  int64_t fetch = 1;   // neighbours that a thread copies at once
+  int64_t pad = 0;     // elements between rows of the tiles, so that columns lie in different banks
+  int64_t group = 1;   // rows of blocks that run together
 };
 
 // Of kernels with one reduction over one axis, two output axes or more, and element-wise stages around it. The tile is open; its

@@ -209,6 +209,42 @@ std::optional<Illegal> apply_step(StateData& data, const StorageAlign& step);
 // `winograd`, whose transforms multiply the error of what lies between them. It costs accuracy (numerics.h).
 std::optional<Illegal> apply_step(StateData& data, const Narrow& step);
 
+// --- pipeline.
+// What the loop's iterations copy into shared memory is on its way STAGES - 1 iterations before it is read, in a ring of as many
+// tiles. Copies of single elements and of vectors are asynchronous where the device has such copies; else, and for
+// stages that compute something, the threads make them at the same place.
+//
+//   pipeline t0 r0.0 3
+//   for r0.0 in 8                                    allocate p0.pack[3, 64] shared
+//     allocate p0.pack[64] shared                    barrier
+//     barrier                                        p0.pack[0, …] ← tile 0; end of a group of copies
+//     p0.pack[…] = p0[…]   (tile r0.0)       →       p0.pack[1, …] ← tile 1
+//     barrier                                        for r0.0 in 8
+//     t0[…] += p0.pack[…] …                            wait until at most 1 group is on its way; barrier
+//                                                      if r0.0 + 2 < 8
+//                                                        p0.pack[(r0.0 + 2) % 3, …] ← tile r0.0 + 2
+//                                                      t0[…] += p0.pack[r0.0 % 3, …] …
+//
+// One barrier an iteration is enough: the tile that is overwritten was read before it, one iteration earlier.
+// Legal for a serial loop in which element-wise stages are computed in shared memory that read no placed stage, for 1 (no
+// pipeline) to kMaxPipelineStages stages; their rings together take at most kMaxSharedBytes.
+inline constexpr int64_t kMaxPipelineStages = 8;
+std::optional<Illegal> apply_step(StateData& data, const Pipeline& step);
+
+// --- raster.
+// The blocks of a grid of two axes run in another order: GROUP rows (of grid_y) at a time, down each column of such a group. Blocks
+// that run at the same time then read fewer different tiles, which stay in the cache that all share.
+//
+//   raster t0 2   (grid_x 3, grid_y 4)
+//   0  1  2             0  2  4
+//   3  4  5      →      1  3  5
+//   6  7  8             6  8 10
+//   9 10 11             7  9 11
+//
+// Legal for a stage with a grid_x loop and a grid_y loop, for groups of 1 (as they are) to kMaxRasterGroup.
+inline constexpr int64_t kMaxRasterGroup = 64;
+std::optional<Illegal> apply_step(StateData& data, const Raster& step);
+
 // --- rfactor.
 // Partial results over one reduce loop become a stage of their own, NAME.rf, with that loop as its
 // first axis; the stage then only combines the partial results.

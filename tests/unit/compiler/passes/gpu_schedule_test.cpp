@@ -79,6 +79,42 @@ TEST(GpuSchedule, GivesProductsOfAnySizeAndTile) {
   }
 }
 
+// Trip counts of 1, less than, as many as and more than there are tiles; rows that are no multiple of a vector.
+TEST(GpuSchedule, GivesPipelinesOfAnyLength) {
+  for (const int64_t stages : {2, 3, 4}) {
+    for (const int64_t k : {1, 8, 15, 16, 17, 24, 32, 33, 40, 56}) {
+      for (const recipes::GpuTile& tile :
+           {recipes::GpuTile{.threads_m = 4, .threads_n = 8, .rows = 2, .reduce = 8, .stages = stages},
+            recipes::GpuTile{.threads_m = 2,
+            .threads_n = 8,
+            .columns = 3,
+            .reduce = 8,
+            .stages = stages,
+            .fetch = 4,
+            .pad = 4,
+            .group = 2}}) {
+        const tensor::Workload workload = matmul(19, 24, k, k % 2 == 1);
+        const schedule::Schedule steps = tiled(workload, tile);
+        if (k > 8) {
+          EXPECT_THAT(ir_of(workload, steps), HasSubstr("async_copy"));
+        }
+        check_on_gpu(workload, steps, static_cast<uint64_t>(k), absl::StrCat(k, " by ", stages));
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(GpuSchedule, CopiesWholeVectorsWhereRowsAreMadeOfThem) {
+  const tensor::Workload workload = matmul(64, 64, 64);
+  const std::string text =
+      ir_of(workload, tiled(workload, {.threads_m = 8, .threads_n = 8, .stages = 3, .fetch = 4, .pad = 4}));
+  for (const char* part :
+       {"p1.pack: f32[1920] shared", "p0.pack: f32[1728] shared", "elements 4", "async_wait 1"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("elements 1\n")));
+}
+
 TEST(GpuSchedule, GivesBatchesOfProducts) {
   ops::Builder b;
   const tensor::Buffer y = ops::matmul(b, f32_input(b, {3, 20, 9}), f32_input(b, {3, 9, 33}));

@@ -17,6 +17,7 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(threads)
 #define TF_HAS_HALF
+#define TF_HAS_ASYNC_COPIES
 
 struct TfIndex {
   int x, y, z;
@@ -74,6 +75,37 @@ void tf_load_matrices(unsigned* r, const void* line) {
                        : element(own, pair) | unsigned{element(own, pair + 1)} << 16;
   }
   tf_warp->meeting.arrive_and_wait();
+}
+
+// Asynchronous copies arrive when the thread waits for them, as late as is legal.
+struct TfCopy {
+  unsigned char* to;
+  unsigned char bytes[16];
+  int size;
+};
+inline thread_local std::vector<std::vector<TfCopy>> tf_copies;
+inline void tf_copy_async(void* to, const void* from, bool holds, int size) {
+  if (tf_copies.empty()) tf_copies.emplace_back();
+  TfCopy copy{static_cast<unsigned char*>(to), {}, size};
+  if (holds) std::memcpy(copy.bytes, from, size);
+  std::memset(to, 0xff, size);
+  tf_copies.back().push_back(copy);
+}
+inline void tf_copy_async_4(void* to, const void* from, bool holds) {
+  tf_copy_async(to, from, holds, 4);
+}
+inline void tf_copy_async_8(void* to, const void* from, bool holds) {
+  tf_copy_async(to, from, holds, 8);
+}
+inline void tf_copy_async_16(void* to, const void* from, bool holds) {
+  tf_copy_async(to, from, holds, 16);
+}
+inline void tf_end_copies() {
+  tf_copies.emplace_back();
+}
+inline void tf_wait_copies(std::size_t groups) {  // the last group is open
+  for (; tf_copies.size() > groups + 1; tf_copies.erase(tf_copies.begin()))
+    for (const TfCopy& copy : tf_copies.front()) std::memcpy(copy.to, copy.bytes, copy.size);
 }
 
 template <typename... P, std::size_t... I>

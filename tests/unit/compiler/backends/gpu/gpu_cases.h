@@ -147,6 +147,18 @@ inline std::vector<Case> cases() {
   add("product", matmul(64, 32, 32, false), {.threads_m = 8, .threads_n = 8});
   add("odd product", matmul(37, 41, 19, true), {.threads_m = 4, .threads_n = 8, .rows = 3, .reduce = 7});
   add("row", matmul(1, 70, 33, true), {.threads_n = 8});
+  // Pipelines of as many, fewer and more steps than tiles; copies of vectors and of single elements; rows of blocks in groups.
+  for (const int64_t k : {8, 17, 32, 56})
+    for (const int64_t stages : {2, 3})
+      add(absl::StrCat("pipeline of ", stages, " over ", k), matmul(19, 24, k, k == 17),
+          {.threads_m = 4,
+           .threads_n = 8,
+           .rows = 2,
+           .reduce = 8,
+           .stages = stages,
+           .fetch = stages == 2 ? 1 : 4,
+           .pad = stages == 2 ? 1 : 4,
+           .group = 2});
   // Without any step: each stage is a launch of one thread.
   all.push_back({"product by one thread",
                  lowered(matmul(5, 3, 7, true), schedule::Schedule{}, absl::StrCat("kernel_", all.size()))});

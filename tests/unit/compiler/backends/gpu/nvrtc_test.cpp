@@ -145,12 +145,12 @@ constexpr char kSpilling[] = R"(extern "C" __global__ void __launch_bounds__(102
 
 TEST(Nvrtc, TellsWhatKernelsTakeAsTheirCubinsDo) {
   if (const absl::Status found = find_nvrtc(); !found.ok()) GTEST_SKIP() << found.message();
-  std::vector<std::string> sources = {kSpilling};
-  const target::Target hopper = *target::parse_target("cuda:arch=sm_90");
-  for (const test::Case& each : test::cases())
-    sources.push_back(gpu_source(each.function, hopper, cuda_dialect())->text);
+  const std::vector<test::Case> cases = test::cases();
   for (const char* arch : {"sm_75", "sm_90a"}) {
     const target::Target target = *target::parse_target(absl::StrCat("cuda:arch=", arch));
+    std::vector<std::string> sources = {kSpilling};
+    for (const test::Case& each : cases)
+      sources.push_back(gpu_source(each.function, target, cuda_dialect())->text);
     for (const std::string& source : sources) {
       const absl::StatusOr<CudaCode> code = compile_cuda(source, target);
       ASSERT_TRUE(code.ok()) << code.status();

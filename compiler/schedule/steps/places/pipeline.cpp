@@ -1,0 +1,32 @@
+#include <algorithm>
+
+#include "compiler/schedule/steps/steps.h"
+
+namespace tf::schedule {
+
+std::optional<Illegal> apply_step(StateData& data, const Pipeline& step) {
+  StageState* stage = data.find_stage(step.stage);
+  if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
+  const int index = stage->find_loop(step.loop);
+  if (index < 0) return Illegal::kUnknownLoop;
+  const std::optional<SymInt> stages = data.value_of(step.stages);
+  if (!stages) return Illegal::kOpenSize;
+  if (!data.require(tensor::less_equal(1, *stages)) ||
+      !data.require(tensor::less_equal(*stages, kMaxPipelineStages)))
+    return Illegal::kBadFactor;
+  const std::vector<const StageState*> copies = data.copied_in(*stage, step.loop);
+  if (stage->loops[static_cast<size_t>(index)].annotation != Annotation::kSerial || copies.empty())
+    return Illegal::kNotPipeline;
+  SymInt tiles = 0;
+  for (const StageState* copy : copies) {
+    SymInt bytes = tensor::element_bytes(copy->stage.output->element);
+    for (const SymInt& extent : copy->region) bytes *= extent;  // compute_at saw to it that these are few
+    tiles = tiles + bytes;
+  }
+  if (!data.require(tensor::less_equal(tiles * *stages, kMaxSharedBytes))) return Illegal::kSharedBytes;
+  stage->pipelined_loop = step.loop;
+  stage->pipeline_stages = *stages;
+  return std::nullopt;
+}
+
+}  // namespace tf::schedule
