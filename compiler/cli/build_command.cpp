@@ -27,6 +27,7 @@
 #include "compiler/cli/model_arguments.h"
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/build_pool.h"
+#include "compiler/driver/library/device_kernel.h"
 #include "compiler/driver/model_name.h"
 #include "compiler/records/other_records.h"
 #include "compiler/records/plan.h"
@@ -48,7 +49,7 @@ using records::Plan;
 
 struct BuildArguments {
   ModelArguments model;
-  std::string tls, device, output, name, allow;
+  std::string tls, device, output, name, allow, host;
   std::vector<std::string> databases;
   schedule::Numerics allowed;
   int threads = 1, jobs = 0;
@@ -211,6 +212,28 @@ void warn_of_fallbacks(const driver::ModelReport& report) {
   }
 }
 
+// What a library for a GPU runs beside it, if it does.
+void tell_of_host_kernels(const driver::ModelReport& report, const target::Target& target) {
+  if (!driver::is_for_device(target)) return;
+  size_t on_host = 0;
+  for (const driver::TaskReport& task : report.tasks) {
+    on_host += task.on_host && !task.on_device ? 1 : 0;
+    if (!task.why_on_host.empty())
+      std::fprintf(stderr, "compiler build: warning: %s %s runs on the CPU: %s\n",
+                   task.key.substr(0, 12).c_str(), task.label.c_str(), task.why_on_host.c_str());
+  }
+  if (on_host == 0) return;
+  if (on_host < report.tasks.size())
+    std::fprintf(stderr,
+                 "compiler build: %zu of %zu kernels run on the CPU: those of control flow and of sizes that "
+                 "vary, and those that do not compile for the GPU\n",
+                 on_host, report.tasks.size());
+  else
+    std::fprintf(stderr,
+                 "compiler build: warning: the whole network runs on the CPU: its sizes vary, or no kernel "
+                 "compiles for the GPU; give sizes by --dim or --at\n");
+}
+
 // What a build used, for tuning.lock.
 Lock lock_of(const Plan& plan, const driver::ModelReport& report, const target::Target& target,
              const BuildArguments& arguments) {
@@ -361,6 +384,20 @@ absl::Status check_outputs(const BuildArguments& arguments) {
   return absl::OkStatus();
 }
 
+// --host, which is for GPUs alone.
+absl::StatusOr<std::optional<target::Target>> load_host(const BuildArguments& arguments,
+                                                        const target::Target& target) {
+  if (arguments.host.empty()) return std::nullopt;
+  if (!driver::is_for_device(target))
+    return absl::InvalidArgumentError(absl::StrCat("--host is for libraries that run on a GPU; for --target ",
+                                                   arguments.model.target, ", omit it"));
+  TF_ASSIGN_OR_RETURN(target::Target host, target::parse_target(arguments.host));
+  if (!host.is_hosted())
+    return absl::InvalidArgumentError(
+        absl::StrCat("--host ", arguments.host, ": give a processor, as in aarch64:cpu=cortex-a78"));
+  return host;
+}
+
 absl::StatusOr<int> run(BuildArguments arguments) {
   TF_ASSIGN_OR_RETURN(arguments.allowed, schedule::parse_numerics(arguments.allow));
   TF_ASSIGN_OR_RETURN(std::optional<Lock> lock, read_lock(arguments));
@@ -368,6 +405,7 @@ absl::StatusOr<int> run(BuildArguments arguments) {
   TF_ASSIGN_OR_RETURN(arguments.name, model_name(arguments, lock));
   TF_RETURN_IF_ERROR(check_outputs(arguments));
   TF_ASSIGN_OR_RETURN(const target::Target target, load_target(arguments.model));
+  TF_ASSIGN_OR_RETURN(const std::optional<target::Target> host, load_host(arguments, target));
   TF_ASSIGN_OR_RETURN(const graph::Network network, load_network(arguments.model));
   TF_ASSIGN_OR_RETURN(const Plan plan, make_plan(arguments, std::move(lock), network, target));
   const bool strict = arguments.missing == BuildArguments::Missing::kRefuse;
@@ -383,6 +421,7 @@ absl::StatusOr<int> run(BuildArguments arguments) {
   const absl::StatusOr<driver::ModelReport> built = driver::build_model(
       plan.program, plan.choices, *pool,
       {.target = target,
+       .host = host,
        .threads = arguments.threads,
        .allowed_numerics = arguments.allowed,
        .on_failed_choice = locked ? driver::OnFailedChoice::kFail : driver::OnFailedChoice::kUseDefault,
@@ -393,6 +432,7 @@ absl::StatusOr<int> run(BuildArguments arguments) {
   TF_RETURN_IF_ERROR(built.status());
   const driver::ModelReport& report = *built;
   warn_of_fallbacks(report);
+  tell_of_host_kernels(report, target);
   warn_of_unused_numerics(arguments.allowed, report);
   // A locked build uses what the lock says or fails: there is nothing new to pin.
   if (!locked) TF_RETURN_IF_ERROR(write_lock(lock_path(arguments), lock_of(plan, report, target, arguments)));
@@ -409,6 +449,10 @@ void add_build_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("build", "Compile a network into model.so, model.h and tuning.lock");
   add_model_options(*command, arguments->model);
   add_anchor_option(*command, arguments->model);
+  command->add_option(
+      "--host", arguments->host,
+      "For a GPU: the processor beside it that the library is for, as in aarch64:cpu=cortex-a78 [this "
+      "machine's]");
   command->add_option("-o,--output", arguments->output, "Output folder")->required();
   command->add_option("--name", arguments->name,
                       "Name of the model: functions begin with NAME_, and the library is libNAME.so [from "

@@ -39,7 +39,7 @@ using graph::HostTensor;
 struct CheckArguments {
   std::vector<std::string> folders;
   double tolerance = 1e-4;
-  std::string allow;
+  std::string allow, target = "host";
   schedule::Numerics allowed;
   int threads = 1;
   bool interpret = false, json = false;
@@ -130,10 +130,10 @@ absl::StatusOr<std::vector<HostTensor>> run_model(const std::string& path, onnx:
     TF_ASSIGN_OR_RETURN(graph::Graph graph, frontends::import_file(path, options));
     return graph::evaluate(graph::optimize(std::move(graph)), inputs);
   }
-  const target::Target target = target::host_target();
+  TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
   TF_ASSIGN_OR_RETURN(const graph::Network network, frontends::network_of_file(path, options));
   TF_ASSIGN_OR_RETURN(const graph::Program program,
-                      graph::plan_network(network, {.lanes = target.fp32_lanes()}));
+                      graph::plan_network(network, graph::layout_options(target)));
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::vector<std::optional<driver::ScheduleChoice>> untuned(program.tasks.size());
   TF_RETURN_IF_ERROR(driver::build_model(program, untuned, *pool,
@@ -200,6 +200,10 @@ void add_check_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--tolerance", arguments->tolerance,
                    "Largest max|a - b| / max|b| of a floating-point output; others must be equal")
       ->check(at_least(0))
+      ->capture_default_str();
+  command
+      ->add_option("--target", arguments->target,
+                   "Target to compile for, which runs here: host, opencl, cuda:arch=sm_90, …")
       ->capture_default_str();
   command->add_option("--allow", arguments->allow,
                       absl::StrCat("Reduced-precision methods to allow: ", schedule::kAllowHelp));

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/machine/cpu_list.h"
 #include "base/status.h"
+#include "compiler/driver/library/device_kernel.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/frontends/network_request.h"
 
@@ -60,7 +61,9 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
       .add_option("model", arguments.model,
                   absl::StrCat("The network, an ", frontends::format_names(), " file"))
       ->required();
-  command.add_option("--target", arguments.target, "Target to compile for: host, x86_64:cpu=znver4, …")
+  command
+      .add_option("--target", arguments.target,
+                  "Target to compile for: host, x86_64:cpu=znver4, opencl, cuda:arch=sm_90, …")
       ->capture_default_str();
   add_graph_options(command, arguments);
 }
@@ -103,7 +106,7 @@ absl::StatusOr<graph::Network> load_network(const ModelArguments& arguments) {
 
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments) {
   TF_ASSIGN_OR_RETURN(const target::Target target, target::parse_target(arguments.target));
-  if (!target.is_hosted())
+  if (!target.is_hosted() && !driver::is_for_device(target))
     return absl::InvalidArgumentError(absl::StrCat("--target ", arguments.target,
                                                    ": a network is built as a shared library, which this "
                                                    "target does not have; single kernels can be compiled: "

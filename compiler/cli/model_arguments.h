@@ -41,7 +41,7 @@ void add_anchor_option(CLI::App& command, ModelArguments& arguments);
 absl::StatusOr<graph::Network> load_network(const ModelArguments& arguments);
 // The imported graph, every dimension with a value. INVALID_ARGUMENT for a --dim that is not NAME=N and an --input without a name; else as frontends::import_file.
 absl::StatusOr<graph::Graph> load_model(const ModelArguments& arguments);
-// A CPU: INVALID_ARGUMENT for a GPU, for which single kernels are all that compiles.
+// A CPU or a GPU: INVALID_ARGUMENT for a target without shared libraries, for which single kernels are all that compiles.
 absl::StatusOr<target::Target> load_target(const ModelArguments& arguments);
 
 }  // namespace tf::compiler_cli

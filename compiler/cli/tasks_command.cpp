@@ -102,7 +102,7 @@ absl::StatusOr<int> run(const TasksArguments& arguments) {
   }
   TF_ASSIGN_OR_RETURN(const graph::Network network, load_network(arguments.model));
   TF_ASSIGN_OR_RETURN(const graph::Program program,
-                      graph::plan_network(network, {.lanes = target.fp32_lanes()}));
+                      graph::plan_network(network, graph::layout_options(target)));
   arguments.json ? print_json(program) : print(program, arguments.wide ? 0 : terminal_width());
   return kExitOk;
 }

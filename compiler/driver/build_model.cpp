@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "compiler/driver/builder.h"
 #include "compiler/driver/library/cmake_package.h"
+#include "compiler/driver/library/device_kernel.h"
 #include "compiler/driver/model_header.h"
 #include "compiler/driver/model_name.h"
 #include "compiler/driver/model_tables.h"
@@ -40,6 +41,11 @@ namespace fs = std::filesystem;
 
 constexpr char kLibrary[] = "model.so", kArchive[] = "model.a";  // the archive only in the scratch folder
 
+target::Target host_of(const BuildModelOptions& options) {
+  if (!is_for_device(options.target)) return options.target;
+  return options.host ? *options.host : target::host_target();
+}
+
 // "k3_conv2d_bias_relu": unique by its number, readable in a profiler.
 std::string entry_name(size_t task, const std::string& label) {
   std::string name = absl::StrCat("k", task, "_");
@@ -47,7 +53,29 @@ std::string entry_name(size_t task, const std::string& label) {
   return name;
 }
 
-// Compiles one kernel a task, in as many threads as the builder has slots.
+// Where a model runs a task.
+struct Sides {
+  bool device = false, host = false;
+};
+
+void note_sides(const graph::Program& program, bool on_device, std::vector<Sides>& sides) {
+  for (const graph::Call& call : program.calls) {
+    if (call.task() < 0) continue;
+    Sides& task = sides[static_cast<size_t>(call.task())];
+    (on_device ? task.device : task.host) = true;
+  }
+  for (const graph::Program& body : program.bodies) note_sides(body, false, sides);
+}
+
+std::vector<Sides> sides_of(const graph::Program& program, bool has_device) {
+  std::vector<Sides> sides(program.tasks.size());
+  note_sides(program, has_device && runs_on_device(program), sides);
+  for (const graph::Variant& variant : program.variants)
+    note_sides(variant.program, has_device && runs_on_device(variant), sides);
+  return sides;
+}
+
+// Compiles one kernel a task, or one for each side, in as many threads as the builder has slots.
 class KernelBuilder {
  public:
   KernelBuilder(const graph::Program& program, const std::vector<std::optional<ScheduleChoice>>& choices,
@@ -56,6 +84,7 @@ class KernelBuilder {
         choices_(choices),
         builder_(builder),
         options_(options),
+        sides_(sides_of(program, is_for_device(options.target))),
         kernels_(program.tasks.size()) {}
 
   absl::StatusOr<std::vector<Kernel>> run(ModelReport& report) {
@@ -71,7 +100,8 @@ class KernelBuilder {
     TF_RETURN_IF_ERROR(error_);
     for (size_t i = 0; i < kernels_.size(); ++i) {
       const graph::Task& task = program_.tasks[i];
-      const auto& numerics = kernels_[i].manifest.numerics();
+      const proto::Manifest& manifest =
+          kernels_[i].device ? kernels_[i].device->manifest : kernels_[i].manifest;
       report.tasks.push_back({task.label,
                               tensor::workload_key(task.kernel.workload).hex(),
                               task.count,
@@ -79,14 +109,17 @@ class KernelBuilder {
                               kernels_[i].tuned ? choices_[i] : std::nullopt,
                               kernels_[i].problem,
                               !task.at_sizes.empty(),
-                              {numerics.begin(), numerics.end()}});
+                              {manifest.numerics().begin(), manifest.numerics().end()},
+                              kernels_[i].device.has_value(),
+                              is_for_host(kernels_[i]),
+                              kernels_[i].why_not_device});
     }
     return std::move(kernels_);
   }
 
  private:
   void build_one(size_t task) {
-    const absl::Status status = build_tuned_or_default(task);
+    const absl::Status status = build_sides(task);
     if (status.ok()) return;
     std::lock_guard lock(mutex_);
     failed_ = true;
@@ -95,15 +128,32 @@ class KernelBuilder {
                             absl::StrCat("kernel '", program_.tasks[task].label, "': ", status.message()));
   }
 
-  absl::Status build_tuned_or_default(size_t task) {
-    if (choices_[task]) {
-      TF_ASSIGN_OR_RETURN(const bool built, build(task, choices_[task]->schedule));
+  absl::Status build_sides(size_t task) {
+    if (!is_for_device(options_.target)) return build_tuned_or_default(task, options_.target, choices_[task]);
+    Sides sides = sides_[task];
+    if (sides.device) {
+      const absl::Status status = build_tuned_or_default(task, options_.target, choices_[task]);
+      if (absl::IsInternal(status) && !kernels_[task].device) {
+        kernels_[task].why_not_device = std::string(status.message());
+        sides.host = true;
+      } else if (!status.ok()) {
+        return status;
+      }
+    }
+    return sides.host ? build_tuned_or_default(task, host_of(options_), std::nullopt) : absl::OkStatus();
+  }
+
+  absl::Status build_tuned_or_default(size_t task, const target::Target& target,
+                                      const std::optional<ScheduleChoice>& choice) {
+    std::string problem;
+    if (choice) {
+      TF_ASSIGN_OR_RETURN(const bool built, build(task, target, choice->schedule, problem));
       kernels_[task].tuned = built;
       if (built) return absl::OkStatus();
+      kernels_[task].problem = problem;
       if (options_.on_failed_choice == OnFailedChoice::kFail) {
-        return absl::FailedPreconditionError(absl::StrCat("the schedule of record ",
-                                                          choices_[task]->record.substr(0, 12),
-                                                          " cannot be built: ", kernels_[task].problem));
+        return absl::FailedPreconditionError(absl::StrCat(
+            "the schedule of record ", choice->record.substr(0, 12), " cannot be built: ", problem));
       }
     }
     const graph::Task& t = program_.tasks[task];
@@ -114,43 +164,51 @@ class KernelBuilder {
       TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(kernel.workload, kernel.binding));
       const schedule::Schedule schedule = recipes::default_schedule({.workload = bound,
                                                                      .ports = kernel.ports,
-                                                                     .target = options_.target,
+                                                                     .target = target,
                                                                      .threads = options_.threads,
                                                                      .allowed = options_.allowed_numerics});
-      TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule)));
+      TF_ASSIGN_OR_RETURN(const bool built, build(task, target, schedule::to_string(schedule), problem));
       if (built) return absl::OkStatus();
     }
     if (!t.at_sizes.empty()) {
-      TF_ASSIGN_OR_RETURN(const bool built, build(task, schedule::to_string(schedule::Schedule{})));
+      TF_ASSIGN_OR_RETURN(const bool built,
+                          build(task, target, schedule::to_string(schedule::Schedule{}), problem));
       if (built) return absl::OkStatus();
     }
-    return absl::InternalError(
-        absl::StrCat("its default schedule does not compile: ", kernels_[task].problem));
+    return absl::InternalError(absl::StrCat("its default schedule does not compile: ", problem));
   }
 
   // False if the schedule does not compile, with the reason in `problem`; an error if nothing could be built
   // at all.
-  absl::StatusOr<bool> build(size_t task, const std::string& schedule) {
+  absl::StatusOr<bool> build(size_t task, const target::Target& target, const std::string& schedule,
+                             std::string& problem) {
     const graph::Task& t = program_.tasks[task];
-    proto::BuildRequest request = kernel_request(t.kernel, options_.target.text(), schedule);
+    proto::BuildRequest request = kernel_request(t.kernel, target.text(), schedule);
+    const bool for_device = is_for_device(target);
     request.mutable_kernel()->set_entry(entry_name(task, t.kernel.workload.label));
-    request.mutable_kernel()->set_use(proto::KERNEL_USE_MODEL);
+    request.mutable_kernel()->set_use(for_device ? proto::KERNEL_USE_DEVICE : proto::KERNEL_USE_MODEL);
     TF_ASSIGN_OR_RETURN(proto::BuildReply reply, builder_.build(request));
-    Kernel& result = kernels_[task];
     if (reply.code() != 0) {
-      result.problem = reply.message();
+      problem = reply.message();
       return false;
     }
-    if (reply.artifact().blobs_size() != 1)
-      return absl::InternalError(
-          absl::StrCat("a build worker returned ", reply.artifact().blobs_size(), " blobs for one kernel"));
     const proto::Manifest& manifest = reply.artifact().manifest();
     // What the schedule does counts, not what a record says of it.
     for (const std::string& used : manifest.numerics()) {
       if (schedule::allows(options_.allowed_numerics, used.c_str())) continue;
-      result.problem = absl::StrCat("its schedule uses ", used, ": give --allow ", used);
+      problem = absl::StrCat("its schedule uses ", used, ": give --allow ", used);
       return false;
     }
+    Kernel& result = kernels_[task];
+    if (for_device) {
+      absl::StatusOr<DeviceKernel> kernel = device_kernel(std::move(*reply.mutable_artifact()));
+      if (kernel.ok()) result.device = *std::move(kernel);
+      if (!kernel.ok()) problem = std::string(kernel.status().message());
+      return result.device.has_value();
+    }
+    if (reply.artifact().blobs_size() != 1)
+      return absl::InternalError(
+          absl::StrCat("a build worker returned ", reply.artifact().blobs_size(), " blobs for one kernel"));
     result.entry = request.kernel().entry();
     result.object = std::move(*reply.mutable_artifact()->mutable_blobs(0)->mutable_content());
     result.manifest = std::move(*reply.mutable_artifact()->mutable_manifest());
@@ -161,6 +219,7 @@ class KernelBuilder {
   const std::vector<std::optional<ScheduleChoice>>& choices_;
   Builder& builder_;
   const BuildModelOptions& options_;
+  const std::vector<Sides> sides_;
   std::vector<Kernel> kernels_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
@@ -212,6 +271,7 @@ absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const
   proto::BuildRequest request;
   proto::LinkModelRequest& link = *request.mutable_link();
   for (Kernel& kernel : kernels) {
+    if (!is_for_host(kernel)) continue;
     proto::LinkModelRequest::Kernel& linked = *link.add_kernels();
     linked.set_entry(kernel.entry);
     linked.set_object(std::move(kernel.object));
@@ -220,7 +280,7 @@ absl::Status link(std::vector<Kernel>& kernels, const ModelTables& tables, const
   link.set_blob(tables.blob);
   link.set_weights_bytes(tables.weights.bytes());
   TF_ASSIGN_OR_RETURN(*link.mutable_runtime_archive(), read_file(runtime_archive));
-  link.set_target(options.target.text());
+  link.set_target(host_of(options).text());
   link.set_prefix(options.name);
   TF_RETURN_IF_ERROR(link_into(scratch.file(kLibrary), request, tables.weights, builder));
   if (!options.with_archive) return absl::OkStatus();
@@ -247,6 +307,8 @@ std::vector<std::vector<int>> in_place_operands(const std::vector<Kernel>& kerne
   std::vector<std::vector<int>> all;
   for (const Kernel& kernel : kernels) {
     std::vector<int>& operands = all.emplace_back();
+    // Threads of a device run in any order, and its compiler believes that buffers are apart.
+    if (kernel.device) continue;
     for (int i = 0; i + 1 < kernel.manifest.ports_size(); ++i)
       if (kernel.manifest.ports(i).in_place()) operands.push_back(i);
   }
@@ -331,7 +393,7 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
   std::string runtime_archive = options.runtime_archive_path;
   // Before kernels are compiled, which takes a while.
   if (runtime_archive.empty()) {
-    TF_ASSIGN_OR_RETURN(runtime_archive, default_runtime_archive(options.target));
+    TF_ASSIGN_OR_RETURN(runtime_archive, default_runtime_archive(host_of(options)));
   }
   ModelReport report;
   TF_ASSIGN_OR_RETURN(std::vector<Kernel> kernels,
@@ -342,9 +404,11 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
                  kernel.manifest.workspace_bytes() +
                      static_cast<uint64_t>(options.threads) * kernel.manifest.workspace_per_thread_bytes());
   graph::reuse_operands(program, in_place_operands(kernels));
-  const graph::MemoryPlan memory = graph::plan_memory(program);
+  const std::string device_function = device_function_of(options.target);
+  const graph::MemoryPlan memory =
+      graph::plan_memory(program, device_function.empty() ? TF_ALIGNMENT : TF_DEVICE_ALIGNMENT);
   TF_RETURN_IF_ERROR(graph::check_memory(program, memory));
-  TF_ASSIGN_OR_RETURN(const ModelTables tables, make_tables(program, memory, kernels));
+  TF_ASSIGN_OR_RETURN(const ModelTables tables, make_tables(program, memory, kernels, device_function));
   TF_RETURN_IF_ERROR(link(kernels, tables, runtime_archive, scratch, builder, options));
   const Digest identity = sha256(tables.blob);
   uint64_t number = 0;

@@ -45,6 +45,9 @@ enum class OnFailedChoice { kUseDefault, kFail };
 
 struct BuildModelOptions {
   target::Target target;
+  // Of the library where the target is a GPU, and of what runs beside it: control flow, host functions, kernels that do not
+  // compile for the GPU, and programs whose sizes vary. Nothing: this machine's. Else the target is the library's.
+  std::optional<target::Target> host;
   int threads = 1;                      // that the schedules are for; a model runs with any number
   schedule::Numerics allowed_numerics;  // that schedules may use; records that use others are not built
   OnFailedChoice on_failed_choice = OnFailedChoice::kUseDefault;
@@ -63,6 +66,8 @@ struct TaskReport {
   std::string problem;                 // why a tuned schedule could not be used, or empty
   bool is_for_all_sizes = false;  // its FLOPs are those of the greatest sizes, its record's time that of one
   schedule::Numerics numerics;    // that the kernel uses
+  bool on_device = false, on_host = false;  // where a model for a GPU runs it
+  std::string why_on_host;                  // of a kernel that does not compile for the GPU
 };
 
 struct ModelReport {

@@ -59,6 +59,9 @@ struct LoadedModel::Impl {
   decltype(&tf_model_kernel) kernel = nullptr;
   decltype(&tf_model_set_profile) set_profile = nullptr;
   decltype(&tf_model_error_text) error_text = nullptr;
+  decltype(&tf_model_open_on) open_on = nullptr;
+  decltype(&tf_model_device) device = nullptr;
+  decltype(&tf_model_run_on) run_on = nullptr;
   std::vector<AlignedBytes> input_bytes, output_bytes;
   std::vector<std::vector<int64_t>> input_shapes;  // as bound
   // Of the last run: where the outputs are, the model's own memory if it has dimensions.
@@ -80,6 +83,13 @@ struct LoadedModel::Impl {
       times[i].samples_ns.push_back(calls[i].total_ns);
       calls[i] = {};
     }
+  }
+
+  absl::Status status_of(int32_t code) const {
+    if (code == TF_MODEL_BAD_INDEX) return absl::OutOfRangeError(error_text(code));
+    if (code == TF_MODEL_BAD_SIZE) return absl::InvalidArgumentError(error_text(code));
+    if (code != TF_MODEL_OK) return absl::InternalError(absl::StrCat("the model failed: ", error_text(code)));
+    return absl::OkStatus();
   }
 
   template <typename F>
@@ -106,7 +116,8 @@ LoadedModel::~LoadedModel() {
   if (impl_->library) dlclose(impl_->library);
 }
 
-absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string& folder, int threads) {
+absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string& folder, int threads,
+                                                               const tf_device* device) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::absolute(folder, error) / "model.so";
   if (!std::filesystem::exists(path, error))
@@ -125,7 +136,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string
                            ? " was built by an older version of the compiler: build the model again"
                            : " is not a model: its functions are missing; build it with `compiler build`"));
   }
-  if (const int32_t code = m.open(threads, &m.model); code != TF_MODEL_OK)
+  if (const int32_t code = m.open_on(threads, device, &m.model); code != TF_MODEL_OK)
     return absl::FailedPreconditionError(
         absl::StrCat("cannot open ", path.string(), ": ", m.error_text(code)));
   for (int32_t i = 0; i < m.input_count(m.model); ++i) {
@@ -259,11 +270,17 @@ absl::Status LoadedModel::run_on(std::span<const tf_tensor> inputs, std::span<vo
     code = impl_->run(impl_->model, data.data(), outputs.data());
   }
   impl_->finish_run();
-  if (code == TF_MODEL_BAD_INDEX) return absl::OutOfRangeError(impl_->error_text(code));
-  if (code == TF_MODEL_BAD_SIZE) return absl::InvalidArgumentError(impl_->error_text(code));
-  if (code != TF_MODEL_OK)
-    return absl::InternalError(absl::StrCat("the model failed: ", impl_->error_text(code)));
-  return absl::OkStatus();
+  return impl_->status_of(code);
+}
+
+absl::Status LoadedModel::run_in(std::span<const tf_memory> inputs, std::span<const tf_memory> outputs) {
+  const int32_t code = impl_->run_on(impl_->model, inputs.data(), outputs.data());
+  impl_->finish_run();
+  return impl_->status_of(code);
+}
+
+const tf_device* LoadedModel::device() const {
+  return impl_->device(impl_->model);
 }
 
 absl::StatusOr<double> LoadedModel::run_bound() {

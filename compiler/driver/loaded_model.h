@@ -26,7 +26,8 @@ struct KernelTime {
 class LoadedModel {
  public:
   // FOLDER/model.so. NOT_FOUND or FAILED_PRECONDITION with what to do.
-  static absl::StatusOr<std::unique_ptr<LoadedModel>> open(const std::string& folder, int threads);
+  static absl::StatusOr<std::unique_ptr<LoadedModel>> open(const std::string& folder, int threads,
+                                                           const tf_device* device = nullptr);
   ~LoadedModel();
 
   // Names, element types and shapes, which are the greatest of a model with dimensions; no data.
@@ -39,6 +40,11 @@ class LoadedModel {
   absl::StatusOr<std::vector<std::vector<int64_t>>> shapes_at(const tensor::Binding& sizes) const;
   // Of each input: tf_tensor_info.index_extent.
   const std::vector<int64_t>& index_extents() const { return index_extents_; }
+
+  // The GPU that it runs on; null: none.
+  const tf_device* device() const;
+  // As tf_model_run_on.
+  absl::Status run_in(std::span<const tf_memory> inputs, std::span<const tf_memory> outputs);
 
   // Of all its kernels, as their operators are defined.
   double flops() const;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/driver/element_number.h"
+#include "compiler/driver/library/placed_steps.h"
 #include "compiler/driver/size_code.h"
 #include "compiler/graph/dynamic/program_at.h"
 #include "compiler/graph/dynamic/program_numbers.h"
@@ -92,31 +93,48 @@ class StepMaker {
         greatest_(dims_, tensor::greatest_sizes(dims_)),
         kernels_(kernels),
         host_functions_(host_functions),
-        weights_(weights) {}
+        weights_(weights) {
+    for (const Kernel& kernel : kernels) {
+      host_numbers_.push_back(host_count_);
+      device_numbers_.push_back(device_count_);
+      host_count_ += is_for_host(kernel) ? 1 : 0;
+      device_count_ += kernel.device ? 1 : 0;
+    }
+  }
+
+  uint32_t host_count() const { return host_count_; }
 
   // The bodies that calls of the program run are programs first_body, first_body + 1, ….
-  absl::StatusOr<std::vector<runtime::ModelStep>> steps(const graph::Program& program,
-                                                        const graph::MemoryPlan& memory,
-                                                        const std::vector<uint32_t>& bodies) {
-    std::vector<runtime::ModelStep> steps;
+  absl::StatusOr<std::vector<PlacedStep>> steps(const graph::Program& program,
+                                                const graph::MemoryPlan& memory,
+                                                const std::vector<uint32_t>& bodies, bool on_device) {
+    std::vector<PlacedStep> steps;
     for (const graph::Call& call : program.calls) {
-      absl::StatusOr<runtime::ModelStep> step =
-          call.task() >= 0 ? kernel_step(program, memory, call) : runtime_step(program, memory, call, bodies);
+      absl::StatusOr<runtime::ModelStep> step = call.task() >= 0
+                                                    ? kernel_step(program, memory, call, on_device)
+                                                    : runtime_step(program, memory, call, bodies);
       if (!step.ok()) return step.status();
-      steps.push_back(*std::move(step));
+      // What a kernel makes is its last buffer; others have results and memory after their operands.
+      const size_t read_count = call.task() >= 0 ? step->buffers.size() - 1 : call.operands.size();
+      steps.push_back({*std::move(step), read_count});
     }
     return steps;
   }
 
  private:
   absl::StatusOr<runtime::ModelStep> kernel_step(const graph::Program& program,
-                                                 const graph::MemoryPlan& memory, const graph::Call& call) {
-    const graph::Task& task = tasks_[static_cast<size_t>(call.task())];
-    const Kernel& compiled = kernels_[static_cast<size_t>(call.task())];
+                                                 const graph::MemoryPlan& memory, const graph::Call& call,
+                                                 bool on_device) {
+    const auto number = static_cast<size_t>(call.task());
+    const graph::Task& task = tasks_[number];
+    on_device = on_device && kernels_[number].device;
+    const kernel::Manifest& manifest =
+        on_device ? kernels_[number].device->manifest : kernels_[number].manifest;
     runtime::ModelStep step{.name = call.name,
+                            .kind = on_device ? TF_STEP_LAUNCH : TF_STEP_CALL,
                             .key = tensor::workload_key(task.kernel.workload).hex(),
-                            .kernel = static_cast<uint32_t>(call.task())};
-    const auto& ports = compiled.manifest.ports();
+                            .kernel = on_device ? device_numbers_[number] : host_numbers_[number]};
+    const auto& ports = manifest.ports();
     const auto made = std::ranges::count_if(ports, [](const Port& port) { return port.has_sums(); });
     const size_t wanted = call.operands.size() + 1 + static_cast<size_t>(made);
     if (static_cast<size_t>(ports.size()) != wanted)
@@ -151,11 +169,11 @@ class StepMaker {
     }
     TF_RETURN_IF_ERROR(check_size(*ports.rbegin(), call.results[0], "the result"));
     step.buffers.push_back(buffer_of(program, memory, call.results[0], ports.rbegin()->size_bytes(), dims_));
-    step.dims = {compiled.manifest.dim_values().begin(), compiled.manifest.dim_values().end()};
+    step.dims = {manifest.dim_values().begin(), manifest.dim_values().end()};
     for (const tensor::Expr& dim : std::get<graph::KernelCall>(call.what).dims)
       step.dims.push_back(sized(dim, greatest_(dim), dims_));
-    step.workspace_bytes = compiled.manifest.workspace_bytes();
-    step.workspace_per_thread_bytes = compiled.manifest.workspace_per_thread_bytes();
+    if (!on_device) step.workspace_bytes = manifest.workspace_bytes();
+    if (!on_device) step.workspace_per_thread_bytes = manifest.workspace_per_thread_bytes();
     step.flops = task.flops;
     step.bytes = task.bytes;
     step.indices = indices_of(program, call, dims_);
@@ -182,8 +200,7 @@ class StepMaker {
       for (int value : *values) add_value(program, memory, value, step);
     if (const auto* host = std::get_if<graph::HostCall>(&call.what)) {
       const auto found = std::ranges::find(host_functions_, host->function);
-      step.kernel =
-          static_cast<uint32_t>(kernels_.size()) + static_cast<uint32_t>(found - host_functions_.begin());
+      step.kernel = host_count_ + static_cast<uint32_t>(found - host_functions_.begin());
       std::vector<int64_t> numbers;
       if (call.numbers.empty()) numbers = graph::host_numbers(*host, program.graph, node);
       for (const tensor::Expr& number : call.numbers) numbers.push_back(program.graph.value(number));
@@ -237,6 +254,9 @@ class StepMaker {
   const std::vector<Kernel>& kernels_;
   const std::vector<std::string>& host_functions_;
   Weights& weights_;
+  // Of each kernel, its number among those for the host and among those for the device.
+  std::vector<uint32_t> host_numbers_, device_numbers_;
+  uint32_t host_count_ = 0, device_count_ = 0;
 };
 
 // The programs of a model, each body after the program that runs it.
@@ -290,10 +310,23 @@ std::vector<std::string> host_functions(const graph::Program& program) {
 
 }  // namespace
 
+bool is_for_host(const Kernel& kernel) {
+  return !kernel.device || !kernel.object.empty();
+}
+
+bool runs_on_device(const graph::Program& model) {
+  return model.dims.empty();
+}
+
+bool runs_on_device(const graph::Variant& variant) {
+  return std::ranges::count(variant.values, graph::kAnySize) == 0;
+}
+
 absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
-                                        const std::vector<Kernel>& kernels) {
-  Weights weights;
-  const std::vector<std::string> functions = host_functions(program);
+                                        const std::vector<Kernel>& kernels,
+                                        const std::string& device_function) {
+  Weights weights(device_function.empty() ? TF_ALIGNMENT : TF_DEVICE_ALIGNMENT);
+  std::vector<std::string> functions = host_functions(program);
   StepMaker maker(program, kernels, functions, weights);
   Flattened all;
   flatten(program, memory, all);
@@ -307,17 +340,32 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
                           .made_by = found.contains(static_cast<int>(d)) ? TF_DIM_MADE : TF_DIM_GIVEN,
                           .multiple_of = dim.multiple_of});
   }
+  std::set<uint32_t> on_device;
+  if (runs_on_device(program)) on_device.insert(0);
   for (size_t i = 0; i < program.variants.size(); ++i) {
     const graph::Variant& variant = program.variants[i];
     model.variants.push_back({flatten(variant.program, memory.variants[i], all), variant.values});
+    if (runs_on_device(variant)) on_device.insert(model.variants.back().program);
   }
+  bool uses_device = false;
   for (size_t i = 0; i < all.programs.size(); ++i) {
     runtime::ModelProgram& made = i == 0 ? model : model.bodies.emplace_back();
     describe_tensors(*all.programs[i], program.dims, made);
     made.arena_bytes = all.memories[i]->arena_bytes;
-    TF_ASSIGN_OR_RETURN(made.steps, maker.steps(*all.programs[i], *all.memories[i], all.bodies[i]));
+    TF_ASSIGN_OR_RETURN(std::vector<PlacedStep> steps,
+                        maker.steps(*all.programs[i], *all.memories[i], all.bodies[i],
+                                    on_device.contains(static_cast<uint32_t>(i))));
+    made.steps = with_copies(std::move(steps), made);
+    uses_device |=
+        std::ranges::any_of(made.steps, [](const auto& step) { return step.kind == TF_STEP_LAUNCH; });
   }
-  model.kernel_count = kernels.size() + functions.size();
+  if (uses_device) {
+    model.device_function = maker.host_count() + functions.size();
+    functions.push_back(device_function);
+    for (const Kernel& kernel : kernels)
+      if (kernel.device) model.device_kernels.push_back(kernel.device->code);
+  }
+  model.kernel_count = maker.host_count() + functions.size();
   model.weights_bytes = weights.bytes();
   TF_ASSIGN_OR_RETURN(std::string blob, runtime::encode_model(model));
   return ModelTables{std::move(blob), std::move(weights), functions};

@@ -16,7 +16,7 @@ absl::StatusOr<Plan> plan_layouts(driver::ScheduleSource& times, const graph::Ne
                                   const target::Target& target, int threads) {
   driver::MeasuredLayoutCost cost(times, target, threads);
   Plan plan;
-  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_network(network, {target.fp32_lanes(), &cost}));
+  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_network(network, graph::layout_options(target, &cost)));
   TF_RETURN_IF_ERROR(cost.status());
   for (const driver::ConsultedRecord& record : cost.consulted())
     plan.layouts.push_back({record.query, record.label, record.choice.record});
@@ -32,7 +32,7 @@ absl::StatusOr<Plan> plan_network(driver::ScheduleSource& source, const graph::N
 
 absl::StatusOr<Plan> plan_untuned(const graph::Network& network, const target::Target& target) {
   Plan plan;
-  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_network(network, {target.fp32_lanes()}));
+  TF_ASSIGN_OR_RETURN(plan.program, graph::plan_network(network, graph::layout_options(target)));
   plan.choices.resize(plan.program.tasks.size());
   return plan;
 }

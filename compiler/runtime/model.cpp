@@ -8,6 +8,7 @@
 
 #include "compiler/runtime/cpu_features.h"
 #include "compiler/runtime/cpu_limit.h"
+#include "compiler/runtime/device/device.h"
 #include "compiler/runtime/executor/executor.h"
 #include "compiler/runtime/executor/sizes.h"
 #include "compiler/runtime/executor/tables.h"
@@ -19,9 +20,11 @@ struct tf_model {
   tf_execution run;
   tf_runtime* runtime;
   const uint8_t* weights;   // null until they are counted as used
+  bool on_device_only;      // nothing is computed on the host
   tf_mapping arena;         // activations, then the workspace that all kernels share
   tf_tensor_info* tensors;  // inputs, then outputs
   void** given;             // for each of them: the caller's memory in this run, or null
+  void** on_device;         // likewise, of what is only in the device's memory
   void** staging;           // for each of them: aligned memory of our own, made on first need
   tf_kernel_info* kernels;
   tf_dim_info* dims;
@@ -102,8 +105,10 @@ void copy_weights(uint64_t bytes) {
 }
 
 const uint8_t* open_weights(const tf_model_header* header) {
+  // The device has a copy of its own.
+  const bool is_read = header->device_function == TF_NO_DEVICE;
   pthread_mutex_lock(&weights_mutex);
-  if (weights_users++ == 0) copy_weights(header->weights_bytes);
+  if (weights_users++ == 0 && is_read) copy_weights(header->weights_bytes);
   const uint8_t* weights = weights_copy.data != nullptr ? weights_copy.data : tf_model_weights;
   pthread_mutex_unlock(&weights_mutex);
   return weights;
@@ -176,6 +181,10 @@ int32_t bind_tensors(tf_model* model, const tf_model_program& program) {
   const tf_model_tensor* tensors = model->run.tensors + program.first_tensor;
   for (uint64_t i = 0; i < tensor_count(model); ++i) {
     const bool is_input = i < program.input_count;
+    if (model->on_device[i] != nullptr) {
+      bound[i] = nullptr;
+      continue;
+    }
     if (is_input && model->given[i] == nullptr && tensors[i].size_bytes != 0) return TF_MODEL_BAD_ARGUMENT;
     bound[i] = bind(model, i);
     if (bound[i] == nullptr) return TF_MODEL_OUT_OF_MEMORY;
@@ -247,7 +256,71 @@ int32_t run_program(tf_model* model, uint32_t number) {
     if (int32_t error = tf_set_sizes(&model->run, model->values); error != TF_MODEL_OK) return error;
   }
   if (int32_t error = bind_tensors(model, program); error != TF_MODEL_OK) return error;
+  const tf_execution& run = model->run;
+  if (run.device != nullptr) {
+    if (int32_t error = run.on_device->give(run.device, &run, model->on_device); error != TF_MODEL_OK)
+      return error;
+  }
   return tf_run_program(&model->run, number, model->arena.data);
+}
+
+// Waits for what a device still does.
+int32_t finish(const tf_model* model) {
+  return model->run.device == nullptr ? TF_MODEL_OK : model->run.on_device->finish(model->run.device);
+}
+
+// The model at its greatest sizes, with outputs where the caller wants them.
+int32_t run_given(tf_model* model) {
+  for (uint64_t i = 0; i < model->run.header->dims.count; ++i) model->values[i] = model->dims[i].high;
+  const uint32_t number = program_for_values(model);
+  if (int32_t error = run_program(model, number); error != TF_MODEL_OK) return error;
+  const tf_model_program& program = program_at(model, number);
+  for (uint64_t i = program.input_count; i < tensor_count(model); ++i) {
+    const uint64_t tensor = program.first_tensor + i;
+    void *output = model->given[i], *made = model->run.bound[tensor];
+    if (output != nullptr && made != output) memcpy(output, made, model->run.tensors[tensor].size_bytes);
+  }
+  return TF_MODEL_OK;
+}
+
+// Between the host's memory of the tensor and the caller's on the device.
+int32_t copy_device(tf_model* model, uint64_t tensor, void* memory, bool to_device) {
+  return model->run.on_device->copy(model->run.device, memory, model->given[tensor],
+                                    model->tensors[tensor].size_bytes, to_device ? 1 : 0);
+}
+
+// What the host needs of the caller's memory on the device passes through ours.
+int32_t give(tf_model* model, uint64_t tensor, const tf_memory& memory) {
+  model->given[tensor] = nullptr;
+  model->on_device[tensor] = nullptr;
+  if (memory.data == nullptr) return TF_MODEL_BAD_ARGUMENT;
+  if (memory.place == TF_MEMORY_HOST) {
+    model->given[tensor] = memory.data;
+    return TF_MODEL_OK;
+  }
+  if (memory.place != TF_MEMORY_DEVICE || model->run.device == nullptr) return TF_MODEL_BAD_ARGUMENT;
+  if (!tf_used_on_host(model->run.header, tensor)) {
+    model->on_device[tensor] = memory.data;
+    return TF_MODEL_OK;
+  }
+  model->given[tensor] = bind(model, tensor);
+  if (model->given[tensor] == nullptr) return TF_MODEL_OUT_OF_MEMORY;
+  return tensor < program_of(model).input_count ? copy_device(model, tensor, memory.data, false)
+                                                : TF_MODEL_OK;
+}
+
+// Opens the device of a model that has one.
+int32_t open_device(tf_model* model, const tf_device* choice) {
+  const tf_model_header* header = model->run.header;
+  if (header->device_function == TF_NO_DEVICE) return choice == nullptr ? TF_MODEL_OK : TF_MODEL_BAD_ARGUMENT;
+  const tf_device_runtime* runtime = nullptr;
+  void* buffers[] = {&runtime};
+  const uint64_t sizes_bytes[] = {sizeof runtime};
+  const tf_call call = {TF_ABI_VERSION, 1, buffers, sizes_bytes, nullptr, nullptr, model->runtime};
+  tf_model_kernels[header->device_function](&call);
+  model->run.on_device = runtime;
+  model->on_device_only = tf_all_on_device(header);
+  return runtime->open(&model->run, model->weights, choice, &model->run.device);
 }
 
 // One program may have several models, each with a library of its own.
@@ -258,6 +331,7 @@ bool is_own(const tf_model* model) {
 bool make_tables(tf_model* model) {
   const tf_model_header* header = model->run.header;
   return make_table(&model->tensors, tensor_count(model)) && make_table(&model->given, tensor_count(model)) &&
+         make_table(&model->on_device, tensor_count(model)) &&
          make_table(&model->staging, tensor_count(model)) &&
          make_table(&model->run.bound, header->tensors.count) &&
          make_table(&model->kernels, header->steps.count) &&
@@ -272,6 +346,10 @@ bool make_tables(tf_model* model) {
 extern "C" {
 
 int32_t tf_model_open(int32_t threads, tf_model** out) {
+  return tf_model_open_on(threads, nullptr, out);
+}
+
+int32_t tf_model_open_on(int32_t threads, const tf_device* device, tf_model** out) {
   if (out == nullptr) return TF_MODEL_BAD_ARGUMENT;
   *out = nullptr;
   if (threads < 0) return TF_MODEL_BAD_ARGUMENT;
@@ -291,12 +369,17 @@ int32_t tf_model_open(int32_t threads, tf_model** out) {
   model->weights = open_weights(header);
   fill_dims(model);
   fill_tables(model);
+  if (const int32_t error = open_device(model, device); error != TF_MODEL_OK) {
+    tf_model_close(model);
+    return error;
+  }
   *out = model;
   return TF_MODEL_OK;
 }
 
 void tf_model_close(tf_model* model) {
   if (model == nullptr) return;
+  if (model->run.device != nullptr) model->run.on_device->close(model->run.device);
   tf_runtime_destroy(model->runtime);
   if (model->weights != nullptr) close_weights();
   tf_unmap_large(&model->arena);
@@ -304,6 +387,7 @@ void tf_model_close(tf_model* model) {
   tf_free_sizes(&model->run);
   free(model->tensors);
   free(model->given);
+  free(model->on_device);
   free(model->dims);
   free(model->values);
   free(model->extent_dims);
@@ -352,17 +436,34 @@ int32_t tf_model_run(tf_model* model, const void* const* inputs, void* const* ou
   const uint64_t input_count = program_of(model).input_count;
   for (uint64_t i = 0; i < tensor_count(model); ++i) {
     model->given[i] = i < input_count ? const_cast<void*>(inputs[i]) : outputs[i - input_count];
+    model->on_device[i] = nullptr;
     if (model->given[i] == nullptr) return TF_MODEL_BAD_ARGUMENT;
   }
-  for (int32_t i = 0; i < tf_model_dim_count(model); ++i) model->values[i] = model->dims[i].high;
-  const uint32_t number = program_for_values(model);
-  if (int32_t error = run_program(model, number); error != TF_MODEL_OK) return error;
-  const tf_model_program& program = program_at(model, number);
-  for (uint64_t i = program.first_tensor + input_count; i < program.first_tensor + tensor_count(model); ++i) {
-    void* output = model->given[i - program.first_tensor];
-    if (model->run.bound[i] != output) memcpy(output, model->run.bound[i], model->run.tensors[i].size_bytes);
+  if (int32_t error = run_given(model); error != TF_MODEL_OK) return error;
+  return finish(model);
+}
+
+int32_t tf_model_run_on(tf_model* model, const tf_memory* inputs, const tf_memory* outputs) {
+  if (model == nullptr || inputs == nullptr || outputs == nullptr) return TF_MODEL_BAD_ARGUMENT;
+  if (!is_own(model) || tf_model_dim_count(model) != 0) return TF_MODEL_BAD_ARGUMENT;
+  const uint64_t input_count = program_of(model).input_count;
+  bool waits = !model->on_device_only;
+  for (uint64_t i = 0; i < tensor_count(model); ++i) {
+    const tf_memory& memory = i < input_count ? inputs[i] : outputs[i - input_count];
+    if (int32_t error = give(model, i, memory); error != TF_MODEL_OK) return error;
+    waits |= i >= input_count && memory.place == TF_MEMORY_HOST;
   }
-  return TF_MODEL_OK;
+  if (int32_t error = run_given(model); error != TF_MODEL_OK) return error;
+  for (uint64_t i = input_count; i < tensor_count(model); ++i) {
+    const tf_memory& memory = outputs[i - input_count];
+    if (memory.place == TF_MEMORY_HOST || model->on_device[i] != nullptr) continue;
+    if (int32_t error = copy_device(model, i, memory.data, true); error != TF_MODEL_OK) return error;
+  }
+  return waits ? finish(model) : TF_MODEL_OK;
+}
+
+const tf_device* tf_model_device(const tf_model* model) {
+  return model->run.device != nullptr ? model->run.on_device->describe(model->run.device) : nullptr;
 }
 
 int32_t tf_model_run_sizes(tf_model* model, const tf_tensor* inputs, tf_tensor* outputs) {
@@ -371,9 +472,11 @@ int32_t tf_model_run_sizes(tf_model* model, const tf_tensor* inputs, tf_tensor* 
   const uint64_t input_count = program_of(model).input_count;
   for (uint64_t i = 0; i < tensor_count(model); ++i)
     model->given[i] = i < input_count ? inputs[i].data : nullptr;
+  for (uint64_t i = 0; i < tensor_count(model); ++i) model->on_device[i] = nullptr;
   if (int32_t error = read_values(model, inputs); error != TF_MODEL_OK) return error;
   const uint32_t number = program_for_values(model);
   if (int32_t error = run_program(model, number); error != TF_MODEL_OK) return error;
+  if (int32_t error = finish(model); error != TF_MODEL_OK) return error;
   const uint64_t first = program_at(model, number).first_tensor + input_count;
   for (uint64_t i = 0; i < program_of(model).output_count; ++i)
     outputs[i] = {model->run.bound[first + i],

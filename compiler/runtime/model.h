@@ -20,7 +20,8 @@
  * all processes share the library's pages, which the system may drop and read again.
  *
  * A process may fork while models are open, if no thread is just opening or closing one: the child may run
- * them, for which it gets threads of its own, and close them, independently of its parent. */
+ * them, for which it gets threads of its own, and close them, independently of its parent. Not so on GPUs: there a child
+ * opens models of its own. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +70,19 @@ TF_MODEL_API int32_t tf_model_run(tf_model* model, const void* const* inputs, vo
  * sizes, of which the system gives the pages that are written.
  * Values for which the network was built on its own run at its speed; all others run code that is right for each. */
 TF_MODEL_API int32_t tf_model_run_sizes(tf_model* model, const tf_tensor* inputs, tf_tensor* outputs);
+
+/* A model that was built for a GPU opens the driver's device number 0, or that of the environment variable TF_DEVICE;
+ * this opens it on another: `device` names its driver and index, or has null for the driver, and a context and a queue
+ * (in order, with profiling for OpenCL) that the model is to use and that outlive it, or null for its own. Null `device`, and a
+ * model without a GPU: as tf_model_open, TF_MODEL_BAD_ARGUMENT if a device is given to the latter. Models on one queue need no waiting between them. */
+TF_MODEL_API int32_t tf_model_open_on(int32_t threads, const tf_device* device, tf_model** model);
+/* The one that it runs on; null: none. */
+TF_MODEL_API const tf_device* tf_model_device(const tf_model* model);
+/* As tf_model_run, on memory of the host or of the device, for each input and output. What is in the device's memory is
+ * used there without a copy, where no step on the host needs it. If all outputs are in the device's memory and nothing
+ * runs on the host, the call returns when its work is in the queue: inputs and outputs are to be left alone until what
+ * is put in the queue after it. Else it waits. For models of fixed sizes. */
+TF_MODEL_API int32_t tf_model_run_on(tf_model* model, const tf_memory* inputs, const tf_memory* outputs);
 
 TF_MODEL_API int32_t tf_model_kernel_count(const tf_model* model);
 TF_MODEL_API const tf_kernel_info* tf_model_kernel(const tf_model* model, int32_t index);

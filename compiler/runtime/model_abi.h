@@ -27,13 +27,13 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 7u
+#define TF_MODEL_VERSION 8u
 
 /* What model.h declares after the prefix tf_model_. */
 #define TF_MODEL_FUNCTIONS(each)                                                                            \
   each(open) each(close) each(set_affinity) each(input_count) each(output_count) each(input) each(output)   \
       each(dim_count) each(dim) each(run) each(run_sizes) each(kernel_count) each(kernel) each(set_profile) \
-          each(error_text)
+          each(error_text) each(open_on) each(device) each(run_on)
 
 /* Where a kernel's buffer lives. In each space it starts at `offset_bytes`, a multiple of TF_ALIGNMENT. */
 enum {
@@ -75,7 +75,19 @@ enum {
    *            input and each joined output, the body's arena
    * It fails if there are more trips than slices. */
   TF_STEP_LOOP = 2,
+  /* These three only in the first program or in variants that are no bodies, where all sizes are fixed. Their buffers begin at
+   * multiples of TF_DEVICE_ALIGNMENT.
+   * Runs the device kernel `kernel` on the buffers in the device's memory. */
+  TF_STEP_LAUNCH = 3,
+  /* Copies the bytes of the one buffer, which is none in the weights, from the host's memory to the same place in the
+   * device's. */
+  TF_STEP_UPLOAD = 4,
+  /* The same from the device to the host. */
+  TF_STEP_DOWNLOAD = 5,
 };
+
+/* Of what kernels on a device get: all drivers take parts of memory from such places on. */
+#define TF_DEVICE_ALIGNMENT 512u
 
 /* For tf_model_step.made_dim. */
 #define TF_NO_DIMENSION UINT32_MAX
@@ -178,6 +190,43 @@ typedef struct tf_model_formula {
   uint32_t code_count;
 } tf_model_formula;
 
+/* Code for a device. */
+enum {
+  TF_DEVICE_CODE_OPENCL_C = 1, /* source text */
+  TF_DEVICE_CODE_CUBIN = 2,
+  TF_DEVICE_CODE_PTX = 3,
+};
+
+typedef struct tf_model_code {
+  uint32_t kind; /* TF_DEVICE_CODE_OPENCL_C, … */
+  uint32_t reserved;
+  uint64_t first_byte; /* in codes_bytes */
+  uint64_t byte_count; /* at least 1 */
+} tf_model_code;
+
+/* A kernel for a device: its launches, one after another, in code that the device takes. */
+typedef struct tf_model_device_kernel {
+  uint32_t first_code; /* index in codes: the first that the device takes is used */
+  uint32_t code_count; /* at least 1 */
+  uint32_t first_launch;
+  uint32_t launch_count;
+  uint64_t workspace_bytes; /* of device memory: one more buffer after the step's, if not 0 */
+} tf_model_device_kernel;
+
+/* Blocks have at most this many threads; along one axis, all blocks together have fewer than 2^32. */
+#define TF_MOST_BLOCK_THREADS 4096u
+#define TF_MOST_SHARED_BYTES (1u << 20)
+
+typedef struct tf_model_launch {
+  uint32_t entry; /* offset in strings */
+  uint32_t shared_bytes;
+  uint32_t grid[3]; /* blocks; one 0: there is nothing to do */
+  uint32_t block[3];
+} tf_model_launch;
+
+/* For tf_model_header.device_function. */
+#define TF_NO_DEVICE UINT64_MAX
+
 typedef struct tf_model_table {
   uint64_t offset_bytes; /* from the blob's start */
   uint64_t count;        /* of elements */
@@ -198,6 +247,13 @@ typedef struct tf_model_header {
   tf_model_table dims;     /* tf_model_dimension */
   tf_model_table variants; /* tf_model_variant */
   tf_model_table formulas; /* tf_model_formula */
+  /* Of a model for a device. The function, tf_model_kernels[device_function], makes no call of a kernel but gives the
+   * device's part of the runtime (compiler/runtime/device/device.h). TF_NO_DEVICE: all runs on the host. */
+  uint64_t device_function;
+  tf_model_table device_kernels; /* tf_model_device_kernel */
+  tf_model_table codes;          /* tf_model_code */
+  tf_model_table launches;       /* tf_model_launch */
+  tf_model_table codes_bytes;    /* bytes */
 } tf_model_header;
 
 #pragma GCC visibility push(hidden)

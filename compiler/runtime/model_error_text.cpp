@@ -1,4 +1,5 @@
 #include "compiler/runtime/cpu_features.h"
+#include "compiler/runtime/device/device.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/model.h"
 
@@ -6,6 +7,7 @@ extern "C" {
 
 const char* tf_model_error_text(int32_t error) {
   if (const char* text = tf_missing_feature_text(error); text != nullptr) return text;
+  if (const char* text = tf_noted_error(error); text != nullptr) return text;
   switch (error) {
     case TF_MODEL_OK:
       return "ok";
@@ -25,6 +27,17 @@ const char* tf_model_error_text(int32_t error) {
              "that of "
              "another input with the same dimension; or a size inside the model is beyond what it was built "
              "for";
+    case TF_MODEL_NO_DRIVER:
+      return "the GPU's driver is not there";
+    case TF_MODEL_NO_DEVICE:
+      return "the GPU is not there";
+    case TF_MODEL_DEVICE_REFUSES:
+      return "the GPU cannot run the model's code";
+    case TF_MODEL_DEVICE_MEMORY:
+      return "the GPU has no memory for the model";
+    case TF_MODEL_DEVICE_FAILED:
+    case TF_MODEL_DEVICE_LOST:
+      return "the GPU failed";
     case TF_MODEL_BAD_LIBRARY:
       return "the library is damaged or of another version: build the model again";
   }

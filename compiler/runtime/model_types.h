@@ -1,5 +1,5 @@
 #ifndef TF_MODEL_TYPES
-#define TF_MODEL_TYPES 4
+#define TF_MODEL_TYPES 5
 /* Owns: the types and error codes that the C APIs of all built models share. Stands alone: it is part of the
  * header of every built model. TF_MODEL_TYPES is raised when one of them changes. */
 
@@ -25,6 +25,13 @@ enum {
   /* An extent of an input is not the one that the model has, outside its dimension's range, or not that of another
    * input with the same dimension; or a size inside the model is beyond what it was built for. */
   TF_MODEL_BAD_SIZE = 104,
+  /* Of a model that was built for a GPU. The error's text is the driver's own, of the last one in this process. */
+  TF_MODEL_NO_DRIVER = 110,      /* the GPU's driver is not installed, or not loaded */
+  TF_MODEL_NO_DEVICE = 111,      /* the driver has no such device, or cannot open it */
+  TF_MODEL_DEVICE_REFUSES = 112, /* the device cannot run the model's code */
+  TF_MODEL_DEVICE_MEMORY = 113,  /* the device has no memory for weights or activations */
+  TF_MODEL_DEVICE_FAILED = 114,  /* a copy or a kernel failed; open the model again */
+  TF_MODEL_DEVICE_LOST = 115, /* the same, and this process cannot use the device any more: start it again */
   /* 1 … 99: the error of the kernel that failed (kernel_abi.h) */
 
   /* From here to the last: this machine lacks a CPU feature that the model's code needs; the error's text
@@ -77,6 +84,26 @@ typedef struct tf_tensor {
   const int64_t* extents;
 } tf_tensor;
 
+/* A GPU as a model uses it: all of its work goes to one queue, in order. */
+typedef struct tf_device {
+  const char* driver; /* "opencl", "cuda" */
+  int32_t index;      /* among the driver's devices, from 0 */
+  void* context;      /* its cl_context, CUcontext */
+  void* queue;        /* its cl_command_queue, CUstream */
+} tf_device;
+
+/* Where memory of the caller is. */
+enum {
+  TF_MEMORY_HOST = 0,
+  TF_MEMORY_DEVICE =
+      1, /* `data` is a cl_mem of the model's context, or a CUdeviceptr as a pointer, aligned to 512 bytes */
+};
+
+typedef struct tf_memory {
+  void* data;
+  int32_t place; /* TF_MEMORY_* */
+} tf_memory;
+
 typedef struct tf_kernel_info {
   const char* name; /* of the graph's node, for people */
   const char* key;  /* of the tuning task; empty if the kernel is not tunable */
@@ -84,7 +111,8 @@ typedef struct tf_kernel_info {
   double bytes; /* compulsory traffic: every operand once */
 } tf_kernel_info;
 
-/* Called after each kernel with its index in execution order and CLOCK_MONOTONIC times. */
+/* Called after each kernel with its index in execution order and CLOCK_MONOTONIC times; the time between them is the
+ * device's own of what runs on a GPU. */
 typedef void (*tf_model_profile)(void* context, int32_t kernel, int64_t start_ns, int64_t end_ns);
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ const std::map<std::string, std::set<std::string>>& allowed_edges() {
       {"compiler/ops", {"base", "compiler/tensor"}},
       {"compiler/graph", {"base", "compiler/tensor", "compiler/target", "compiler/ops", "compiler/runtime"}},
       {"compiler/frontends", {"base", "compiler/tensor", "compiler/ops", "compiler/graph"}},
-      {"compiler/runtime", {}},
+      {"compiler/runtime", {"compiler/runtime/gpu"}},
       {"compiler/runtime/blob", {"base", "compiler/runtime"}},
       {"compiler/runtime/gpu", {}},
       {"compiler/driver",

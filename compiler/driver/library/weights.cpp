@@ -152,8 +152,8 @@ std::string summed(const Form& form, tensor::Element element, std::string_view p
   return out;
 }
 
-uint64_t gap_after(uint64_t bytes) {
-  return (TF_ALIGNMENT - bytes % TF_ALIGNMENT) % TF_ALIGNMENT;
+uint64_t gap_after(uint64_t bytes, uint64_t alignment_bytes) {
+  return (alignment_bytes - bytes % alignment_bytes) % alignment_bytes;
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ absl::StatusOr<uint64_t> Weights::offset_of(const graph::Graph& graph, graph::No
   TF_RETURN_IF_ERROR(form_of_port(port, stored.element, stored.shape, plain_bytes).status());
   stored_.push_back(std::move(stored));
   bytes_ += port.size_bytes();
-  bytes_ += gap_after(bytes_);
+  bytes_ += gap_after(bytes_, alignment_bytes_);
   return known->second;
 }
 
@@ -204,7 +204,7 @@ absl::Status Weights::write(int fd, const std::string& name) const {
       bytes = buffer = std::move(packed);
     }
     TF_RETURN_IF_ERROR(write_all(fd, bytes, name));
-    TF_RETURN_IF_ERROR(write_all(fd, std::string(gap_after(bytes.size()), '\0'), name));
+    TF_RETURN_IF_ERROR(write_all(fd, std::string(gap_after(bytes.size(), alignment_bytes_), '\0'), name));
   }
   return absl::OkStatus();
 }

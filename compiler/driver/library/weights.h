@@ -24,6 +24,8 @@ absl::Status wrong_port(std::string_view what);
 // that one constant at a time takes memory.
 class Weights {
  public:
+  explicit Weights(uint64_t alignment_bytes = 64) : alignment_bytes_(alignment_bytes) {}
+
   // Where a kernel's port finds the constant `node`. INTERNAL if what the kernel says of the port does not
   // fit the constant.
   absl::StatusOr<uint64_t> offset_of(const graph::Graph& graph, graph::NodeId node,
@@ -48,6 +50,7 @@ class Weights {
 
   std::vector<Stored> stored_;
   std::map<std::pair<const graph::Blob*, std::string>, uint64_t> offsets_;  // by data and stored form
+  uint64_t alignment_bytes_;
   uint64_t bytes_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/layout.h"
+#include "compiler/runtime/model_abi.h"
 
 namespace tf::graph {
 namespace {
@@ -127,7 +128,8 @@ class Search {
   bool is_free_concat(size_t g, const Task& task) const {
     const bool uniform = std::all_of(task.kernel.ports.inputs.begin(), task.kernel.ports.inputs.end(),
                                      [&](const Layout& in) { return in == task.kernel.ports.outputs[0]; });
-    return uniform && can_concat_in_place(graph_, groups_[g].group.result(), task.kernel.ports.outputs[0]);
+    return uniform && can_concat_in_place(graph_, groups_[g].group.result(), task.kernel.ports.outputs[0],
+                                          options_.alignment_bytes);
   }
 
   absl::StatusOr<Task> copy_task(const Copy& copy) const {
@@ -345,7 +347,13 @@ absl::StatusOr<int64_t> physical_elements(const Graph& graph, NodeId node, const
                                                    layout.text()));
 }
 
-bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout) {
+LayoutOptions layout_options(const target::Target& target, LayoutCost* cost) {
+  if (target.is_hosted() || target.gpu.block_threads == 0)
+    return {.lanes = target.fp32_lanes(), .cost = cost};
+  return {.lanes = 1, .cost = cost, .alignment_bytes = TF_DEVICE_ALIGNMENT};
+}
+
+bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout, int64_t alignment_bytes) {
   const Node& node = graph.node(concat);
   auto* op = as<Concat>(node);
   if (!op) return false;
@@ -369,7 +377,7 @@ bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout
     if (as<Input>(operand) || as<Constant>(operand) || is_view(operand)) return false;
     // An operand that must lie elsewhere too: in an output, or in a second place of a concatenation.
     if (outputs[index(input)] || !seen.insert(input).second) return false;
-    if (graph.shape(input)[op->axis] % block != 0 || offset_bytes % TF_ALIGNMENT != 0) return false;
+    if (graph.shape(input)[op->axis] % block != 0 || offset_bytes % alignment_bytes != 0) return false;
     const absl::StatusOr<int64_t> elements = physical_elements(graph, input, layout);
     if (!elements.ok()) return false;
     offset_bytes += *elements * tensor::element_bytes(operand.type.element);

@@ -10,6 +10,7 @@
 
 #include "compiler/graph/kernels/group.h"
 #include "compiler/graph/layouts/layout_cost.h"
+#include "compiler/target/target.h"
 
 namespace tf::graph {
 
@@ -35,7 +36,13 @@ struct LayoutOptions {
   // What a run finds (graph/found.h) is assumed to have the graph's values, for a program that is joined with those of other
   // values: calls of equal kernels have tasks of their own, as they may not be equal at these. Else such a graph is refused.
   bool assumes_found = false;
+  // Where a value that is made in its place in a concatenation may begin: at multiples of this. At least TF_ALIGNMENT.
+  int64_t alignment_bytes = 64;
 };
+
+// As networks for the target are planned. For GPUs everything stays row-major, and parts of memory begin where all drivers take
+// them as arguments.
+LayoutOptions layout_options(const target::Target& target, LayoutCost* cost = nullptr);
 
 // What was chosen: the sum of all kernels and copies, in nanoseconds of the cost. The alternatives are the kernels
 // and copies that the network would run if one more or one less value were stored as vectors of channels, where
@@ -53,7 +60,8 @@ absl::StatusOr<LayoutChoice> choose_layouts(const Graph& graph, std::vector<Plan
 
 // Whether the concatenation's operands, all in that layout, lie one after another in its result, aligned, so
 // that they can be made in place and nothing is copied. Outputs and inputs of the graph cannot.
-bool can_concat_in_place(const Graph& graph, NodeId concat, const tensor::Layout& layout);
+bool can_concat_in_place(const Graph& graph, NodeId concat, const tensor::Layout& layout,
+                         int64_t alignment_bytes);
 
 // Physical elements of the node's result in that layout, 0 if the result has none. RESOURCE_EXHAUSTED if they
 // are too many to count.

@@ -45,8 +45,8 @@ std::vector<Life> lives_of_owners(const Program& program) {
   return lives;
 }
 
-uint64_t aligned(uint64_t bytes) {
-  return (bytes + TF_ALIGNMENT - 1) / TF_ALIGNMENT * TF_ALIGNMENT;
+uint64_t aligned(uint64_t bytes, uint64_t alignment_bytes) {
+  return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
 }
 
 // Owners of the model's inputs and outputs, which others may lie in but not replace.
@@ -224,11 +224,12 @@ std::vector<uint64_t> sizes_of(const Program& program, const std::vector<MemoryP
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program) {
+MemoryPlan plan_memory(const Program& program, uint64_t alignment_bytes) {
   MemoryPlan plan{
       .places = std::vector<Place>(program.values.size()), .arena_bytes = 0, .bodies = {}, .variants = {}};
-  for (const Program& body : program.bodies) plan.bodies.push_back(plan_memory(body));
-  for (const Variant& variant : program.variants) plan.variants.push_back(plan_memory(variant.program));
+  for (const Program& body : program.bodies) plan.bodies.push_back(plan_memory(body, alignment_bytes));
+  for (const Variant& variant : program.variants)
+    plan.variants.push_back(plan_memory(variant.program, alignment_bytes));
   const std::vector<uint64_t> sizes = sizes_of(program, plan.bodies);
   std::vector<bool> placed(program.values.size());
   auto fix = [&](const std::vector<int>& values, Space space) {
@@ -253,10 +254,10 @@ MemoryPlan plan_memory(const Program& program) {
       if (!lives[v].meets(lives[other])) continue;
       const uint64_t start = plan.places[other].offset_bytes;
       if (offset + sizes[v] <= start) break;
-      offset = std::max(offset, aligned(start + sizes[other]));
+      offset = std::max(offset, aligned(start + sizes[other], alignment_bytes));
     }
     plan.places[v] = {Space::kArena, 0, offset, 0};
-    plan.arena_bytes = std::max(plan.arena_bytes, aligned(offset + sizes[v]));
+    plan.arena_bytes = std::max(plan.arena_bytes, aligned(offset + sizes[v], alignment_bytes));
     arena.insert(std::upper_bound(
                      arena.begin(), arena.end(), v,
                      [&](int a, int b) { return plan.places[a].offset_bytes < plan.places[b].offset_bytes; }),

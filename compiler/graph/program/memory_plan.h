@@ -27,8 +27,8 @@ void reuse_operands(Program& program, const std::vector<std::vector<int>>& allow
 
 // Greedy by size (Pisarchyk, Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020): the
 // largest value first, each at the lowest offset where it overlaps nothing that lives at the same time.
-// Offsets are multiples of TF_ALIGNMENT.
-MemoryPlan plan_memory(const Program& program);
+// Offsets of what is no part of something else are multiples of `alignment_bytes`, itself one of TF_ALIGNMENT.
+MemoryPlan plan_memory(const Program& program, uint64_t alignment_bytes = 64);
 
 // INTERNAL if something else is written where a value lies between the first write of what it holds and its
 // last read, if a call's result shares bytes with what it reads (but for Call::in_place), or if a value

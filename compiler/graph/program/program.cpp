@@ -44,6 +44,7 @@ class Planner {
   }
 
   absl::StatusOr<Program> run(const LayoutOptions& options) {
+    alignment_bytes_ = options.alignment_bytes;
     TF_RETURN_IF_ERROR(lower(options));
     for (NodeId input : graph().inputs()) {
       TF_ASSIGN_OR_RETURN(const int value, add_value(input, {}));
@@ -286,7 +287,7 @@ class Planner {
     for (const Layout& in : planned.task.kernel.ports.inputs) {
       if (!(in == layout)) return false;
     }
-    if (!can_concat_in_place(graph(), concat, layout)) return false;
+    if (!can_concat_in_place(graph(), concat, layout, alignment_bytes_)) return false;
     std::vector<int> operands;
     for (NodeId input : graph().node(concat).inputs) {
       TF_ASSIGN_OR_RETURN(const int operand, value(input, layout));
@@ -333,6 +334,7 @@ class Planner {
   Program program_;
   Tasks& tasks_;
   const int64_t runs_;
+  int64_t alignment_bytes_ = 0;
   std::vector<PlannedGroup> groups_;
   std::map<std::pair<NodeId, std::string>, int> known_;
   std::vector<bool> fixed_;  // the value's bytes are the model's input or output

@@ -115,6 +115,9 @@ absl::Status check_step(const ModelDescription& model, const ModelProgram& progr
     return absl::InvalidArgumentError(
         absl::StrCat("step ", step.name, " calls kernel ", step.kernel, " of ", model.kernel_count));
   }
+  if (step.kind == TF_STEP_LAUNCH && step.kernel >= model.device_kernels.size())
+    return absl::InvalidArgumentError(absl::StrCat("step ", step.name, " launches kernel ", step.kernel,
+                                                   " of ", model.device_kernels.size()));
   if (step.made.dim != TF_NO_DIMENSION &&
       (step.kind != TF_STEP_CALL || step.made.dim >= model.dims.size() ||
        model.dims[step.made.dim].made_by != TF_DIM_MADE || step.made.buffer >= step.buffers.size())) {
@@ -156,7 +159,7 @@ class UsedDims {
       for (const ModelBuffer& buffer : step.buffers) add({buffer.offset_bytes, buffer.size_bytes});
       add(step.dims);
       add({step.indices.extent});
-      if (step.kind == TF_STEP_CALL) continue;
+      if (step.kind != TF_STEP_BRANCH && step.kind != TF_STEP_LOOP) continue;
       visit(step.body);
       if (step.kind == TF_STEP_BRANCH) visit(step.other_body);
     }
@@ -243,6 +246,42 @@ void encode_buffers(const std::vector<ModelBuffer>& list, Formulas& formulas,
   }
 }
 
+// The tables of kernels for a device.
+struct DeviceTables {
+  std::vector<tf_model_device_kernel> kernels;
+  std::vector<tf_model_code> codes;
+  std::vector<tf_model_launch> launches;
+  std::string codes_bytes;
+};
+
+DeviceTables device_tables(const std::vector<ModelDeviceKernel>& kernels, Strings& strings) {
+  DeviceTables tables;
+  for (const ModelDeviceKernel& kernel : kernels) {
+    tables.kernels.push_back({.first_code = static_cast<uint32_t>(tables.codes.size()),
+                              .code_count = static_cast<uint32_t>(kernel.codes.size()),
+                              .first_launch = static_cast<uint32_t>(tables.launches.size()),
+                              .launch_count = static_cast<uint32_t>(kernel.launches.size()),
+                              .workspace_bytes = kernel.workspace_bytes});
+    for (const ModelCode& code : kernel.codes) {
+      // Drivers read cubins in place.
+      tables.codes_bytes.resize((tables.codes_bytes.size() + 15) / 16 * 16, '\0');
+      tables.codes.push_back({.kind = code.kind,
+                              .reserved = 0,
+                              .first_byte = tables.codes_bytes.size(),
+                              .byte_count = code.content.size()});
+      tables.codes_bytes += code.content;
+    }
+    for (const ModelLaunch& launch : kernel.launches) {
+      tf_model_launch& added = tables.launches.emplace_back();
+      added.entry = strings.add(launch.entry);
+      added.shared_bytes = launch.shared_bytes;
+      std::ranges::copy(launch.grid, added.grid);
+      std::ranges::copy(launch.block, added.block);
+    }
+  }
+  return tables;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
@@ -307,6 +346,7 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
     numbers.insert(numbers.end(), variant.values.begin(), variant.values.end());
   }
   const std::vector<tf_model_formula> encoded_formulas = formulas.encode(numbers);
+  const DeviceTables device = device_tables(model.device_kernels, strings);
   tf_model_header header = {.magic = TF_MODEL_MAGIC,
                             .version = TF_MODEL_VERSION,
                             .blob_bytes = 0,
@@ -320,7 +360,12 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                             .strings = {},
                             .dims = {},
                             .variants = {},
-                            .formulas = {}};
+                            .formulas = {},
+                            .device_function = model.device_function,
+                            .device_kernels = {},
+                            .codes = {},
+                            .launches = {},
+                            .codes_bytes = {}};
   std::string blob(sizeof header, '\0');
   header.programs = append_table(blob, programs.data(), programs.size());
   header.tensors = append_table(blob, tensors.data(), tensors.size());
@@ -331,6 +376,10 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
   header.dims = append_table(blob, dims.data(), dims.size());
   header.variants = append_table(blob, variants.data(), variants.size());
   header.formulas = append_table(blob, encoded_formulas.data(), encoded_formulas.size());
+  header.device_kernels = append_table(blob, device.kernels.data(), device.kernels.size());
+  header.codes = append_table(blob, device.codes.data(), device.codes.size());
+  header.launches = append_table(blob, device.launches.data(), device.launches.size());
+  header.codes_bytes = append_table(blob, device.codes_bytes.data(), device.codes_bytes.size());
   header.blob_bytes = blob.size();
   std::memcpy(blob.data(), &header, sizeof header);
   return blob;

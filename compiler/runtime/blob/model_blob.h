@@ -2,6 +2,7 @@
 // Owns: writing the tables of model_abi.h from plain values, at compile time. Does not know: graphs or
 // linking. The runtime that reads them is compiler/runtime/model.cpp.
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -71,6 +72,25 @@ struct ModelStep {
   ModelMade made;
 };
 
+// As tf_model_launch.
+struct ModelLaunch {
+  std::string entry;
+  uint32_t shared_bytes = 0;
+  std::array<uint32_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+};
+
+struct ModelCode {
+  uint32_t kind = TF_DEVICE_CODE_OPENCL_C;
+  std::string content;
+};
+
+// A kernel for a device: what it is in each code that there is, the best first.
+struct ModelDeviceKernel {
+  std::vector<ModelCode> codes;
+  std::vector<ModelLaunch> launches;
+  uint64_t workspace_bytes = 0;
+};
+
 struct ModelProgram {
   std::vector<ModelTensor> inputs;
   std::vector<ModelTensor> outputs;
@@ -97,6 +117,8 @@ struct ModelDescription : ModelProgram {
       variants;               // in any order; of those with as many fixed values the first is preferred
   uint64_t kernel_count = 0;  // length of tf_model_kernels; steps may share a kernel
   uint64_t weights_bytes = 0;
+  uint64_t device_function = TF_NO_DEVICE;
+  std::vector<ModelDeviceKernel> device_kernels;
 };
 
 // The bytes of tf_model_blob. INVALID_ARGUMENT, naming the step, if a buffer lies outside its space, is

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/runtime/clock.h"
+#include "compiler/runtime/device/device.h"
 #include "compiler/runtime/executor/control.h"
 #include "compiler/runtime/executor/sizes.h"
 #include "compiler/runtime/executor/tables_dims.h"
@@ -41,6 +42,11 @@ int32_t run_call(const tf_execution* run, const tf_model_step& step) {
   return tf_model_kernels[step.kernel](&call);
 }
 
+// Null of what is only on the device.
+void* within(void* tensor, uint64_t offset_bytes) {
+  return tensor != nullptr ? static_cast<uint8_t*>(tensor) + offset_bytes : nullptr;
+}
+
 // Where the program's buffers lie now.
 void bind_buffers(tf_execution* run, const tf_model_program& program, uint8_t* arena) {
   const tf_model_buffer* buffers = run->places + program.first_buffer;
@@ -51,11 +57,21 @@ void bind_buffers(tf_execution* run, const tf_model_program& program, uint8_t* a
     void** place = run->buffers + program.first_buffer + i;
     if (buffer.space == TF_SPACE_ARENA)
       *place = arena + buffer.offset_bytes;
-    else if (buffer.space == TF_SPACE_INPUT)
-      *place = static_cast<uint8_t*>(inputs[buffer.index]) + buffer.offset_bytes;
-    else if (buffer.space == TF_SPACE_OUTPUT)
-      *place = static_cast<uint8_t*>(outputs[buffer.index]) + buffer.offset_bytes;
+    else if (buffer.space == TF_SPACE_INPUT || buffer.space == TF_SPACE_OUTPUT)
+      *place = within((buffer.space == TF_SPACE_INPUT ? inputs : outputs)[buffer.index], buffer.offset_bytes);
   }
+}
+
+// A launch or a copy.
+int32_t run_on_device(const tf_execution* run, uint32_t number, const tf_model_step& step) {
+  if (step.kind == TF_STEP_LAUNCH && !indices_valid(run, step)) return TF_MODEL_BAD_INDEX;
+  int64_t device_ns = 0;
+  const int32_t error =
+      run->on_device->run_step(run->device, run, number, run->profile != nullptr ? &device_ns : nullptr);
+  if (error != TF_MODEL_OK || run->profile == nullptr) return error;
+  const int64_t end_ns = tf_monotonic_ns();
+  run->profile(run->profile_context, static_cast<int32_t>(number), end_ns - device_ns, end_ns);
+  return TF_MODEL_OK;
 }
 
 // Of a step that has run.
@@ -74,6 +90,10 @@ int32_t tf_run_program(tf_execution* run, uint32_t number, uint8_t* arena) {
   const tf_model_step* steps = tf_table_at<tf_model_step>(run->header, run->header->steps);
   bind_buffers(run, program, arena);
   for (uint32_t i = program.first_step; i < program.first_step + program.step_count; ++i) {
+    if (steps[i].kind >= TF_STEP_LAUNCH) {
+      if (int32_t error = run_on_device(run, i, steps[i]); error != 0) return error;
+      continue;
+    }
     if (steps[i].kind != TF_STEP_CALL) {
       if (int32_t error = tf_run_control(run, steps[i]); error != 0) return error;
       continue;

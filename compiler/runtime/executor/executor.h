@@ -28,6 +28,8 @@ typedef struct tf_execution {
   uint64_t* sizes_bytes;
   tf_model_profile profile; /* may be null */
   void* profile_context;
+  const struct tf_device_runtime* on_device; /* of a model for a device, with the next; else null */
+  struct tf_device_run* device;
 } tf_execution;
 
 /* Runs the program's steps on its bound tensors and its arena. Inputs and outputs are bound already and aligned to

@@ -1,5 +1,6 @@
 #include "compiler/runtime/executor/tables.h"
 
+#include "compiler/runtime/device/device.h"
 #include "compiler/runtime/executor/tables_dims.h"
 
 namespace {
@@ -70,6 +71,8 @@ bool step_valid(const tf_model_header* header, uint64_t number, const tf_model_s
     return false;
   }
   if (step.kind == TF_STEP_BRANCH || step.kind == TF_STEP_LOOP) return control_valid(header, number, step);
+  if (step.kind >= TF_STEP_LAUNCH && step.kind <= TF_STEP_DOWNLOAD)
+    return true;  // tf_device_tables_valid looks
   const bool has_indices = step.index_bytes == sizeof(int32_t) || step.index_bytes == sizeof(int64_t);
   return step.kind == TF_STEP_CALL && step.kernel < header->kernel_count &&
          (has_indices ? step.index_buffer < step.buffer_count : step.index_bytes == 0);
@@ -106,5 +109,5 @@ bool tf_tables_valid(const tf_model_header* header) {
          tf_sizes_valid(header, tf_table_at<int64_t>(header, header->numbers),
                         tf_table_at<tf_model_tensor>(header, header->tensors),
                         tf_table_at<tf_model_buffer>(header, header->buffers)) &&
-         tf_dims_valid(header) && tf_made_dims_valid(header);
+         tf_dims_valid(header) && tf_made_dims_valid(header) && tf_device_tables_valid(header);
 }

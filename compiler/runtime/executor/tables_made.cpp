@@ -72,7 +72,7 @@ bool bodies_valid(const tf_model_header* header, uint64_t dim) {
   const tf_model_step* steps = tf_table_at<tf_model_step>(header, header->steps);
   for (uint64_t i = 0; i < header->steps.count; ++i) {
     const tf_model_step& step = steps[i];
-    if (step.kind == TF_STEP_CALL) continue;
+    if (step.kind != TF_STEP_BRANCH && step.kind != TF_STEP_LOOP) continue;
     if (!neither_made_nor_used(header, programs[step.body], dim)) return false;
     if (step.kind == TF_STEP_BRANCH && !neither_made_nor_used(header, programs[step.other_body], dim))
       return false;

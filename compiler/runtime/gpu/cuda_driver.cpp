@@ -15,6 +15,7 @@ struct CudaDevice {
   int id;
   CuHandle context, stream;
   CuHandle began, ended;  // events
+  bool owns_stream;       // and holds the context
   bool lost;
 };
 
@@ -39,6 +40,7 @@ struct CudaMemory {
   CudaDevice* device;
   CuAddress address;
   uint64_t size_bytes;
+  bool is_wrapped;  // the caller's
 };
 
 struct CudaGraph {
@@ -142,13 +144,13 @@ void close(Device* opened) {
     enter(*device);
     if (device->began != nullptr) api.destroy_event(device->began);
     if (device->ended != nullptr) api.destroy_event(device->ended);
-    if (device->stream != nullptr) api.destroy_stream(device->stream);
-    api.release_context(device->id);
+    if (device->owns_stream && device->stream != nullptr) api.destroy_stream(device->stream);
+    if (device->owns_stream) api.release_context(device->id);
   }
   ::free(device);
 }
 
-Device* open(int index, char* error) {
+Device* open_in(int index, void* context, void* stream, char* error) {
   const int found = count(error);
   if (found <= 0) return nullptr;
   if (index < 0 || index >= found) {
@@ -164,15 +166,28 @@ Device* open(int index, char* error) {
   device->api = open_cuda(&why);
   const CuApi& api = *device->api;
   int code = api.device(&device->id, index);
-  if (code == kCuSuccess) code = api.retain_context(&device->context, device->id);
+  device->context = context;
+  device->stream = stream;
+  device->owns_stream = context == nullptr;
+  if (code == kCuSuccess && device->owns_stream) code = api.retain_context(&device->context, device->id);
   if (code == kCuSuccess) code = api.enter_context(device->context);
-  if (code == kCuSuccess) code = api.create_stream(&device->stream, kCuNonBlocking);
+  if (code == kCuSuccess && device->owns_stream) code = api.create_stream(&device->stream, kCuNonBlocking);
   if (code == kCuSuccess) code = api.create_event(&device->began, 0);
   if (code == kCuSuccess) code = api.create_event(&device->ended, 0);
   if (code == kCuSuccess) return reinterpret_cast<Device*>(device);
   fail(api, code, "cannot open the device", error);
   close(reinterpret_cast<Device*>(device));
   return nullptr;
+}
+
+Device* open(int index, char* error) {
+  return open_in(index, nullptr, nullptr, error);
+}
+
+void handles(const Device* opened, void** context, void** stream) {
+  const auto& device = *reinterpret_cast<const CudaDevice*>(opened);
+  *context = device.context;
+  *stream = device.stream;
 }
 
 uint32_t attribute(const CudaDevice& device, CuDeviceAttribute which) {
@@ -297,10 +312,19 @@ Memory* allocate(Device* opened, uint64_t size_bytes, char* error) {
   return reinterpret_cast<Memory*>(memory);
 }
 
+Memory* wrap(Device* opened, void* handle, uint64_t size_bytes, char* error) {
+  CudaMemory* memory = make_zeroed<CudaMemory>();
+  if (memory == nullptr)
+    no_memory(error);
+  else
+    *memory = {own(opened), static_cast<CuAddress>(reinterpret_cast<uintptr_t>(handle)), size_bytes, true};
+  return reinterpret_cast<Memory*>(memory);
+}
+
 void free_memory(Memory* allocated) {
   CudaMemory* memory = own(allocated);
   enter(*memory->device);
-  memory->device->api->free(memory->address);
+  if (!memory->is_wrapped) memory->device->api->free(memory->address);
   ::free(memory);
 }
 
@@ -405,7 +429,10 @@ bool end_time(Device* opened, int64_t* total_ns, char* error) {
                     check(device, device.api->wait_event(device.ended), "a kernel failed", error) &&
                     check(device, device.api->elapsed(&milliseconds, device.began, device.ended),
                           "the device does not tell its time", error);
-  *total_ns = done ? static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6) : 0;
+  // By 32-bit conversions, which need no library on any processor.
+  const auto whole = static_cast<int32_t>(milliseconds);
+  const auto rest_ns = static_cast<int32_t>((milliseconds - static_cast<float>(whole)) * 1e6F);
+  *total_ns = done ? int64_t{whole} * 1'000'000 + rest_ns : 0;
   return done;
 }
 
@@ -476,6 +503,8 @@ const Driver& cuda_driver() {
       .name = "cuda",
       .count = cuda::count,
       .open = cuda::open,
+      .open_in = cuda::open_in,
+      .handles = cuda::handles,
       .close = cuda::close,
       .facts = cuda::facts,
       .is_lost = cuda::is_lost,
@@ -483,6 +512,7 @@ const Driver& cuda_driver() {
       .unload = cuda::unload,
       .find = cuda::find,
       .allocate = cuda::allocate,
+      .wrap = cuda::wrap,
       .free = cuda::free_memory,
       .upload = cuda::upload,
       .download = cuda::download,

@@ -58,6 +58,10 @@ struct Driver {
   // How many devices there are; -1: no driver, `error` says what is missing.
   int (*count)(char* error);
   Device* (*open)(int index, char* error);
+  // The same in a context and a queue of the caller's, which are in order and outlive the device. Null context: its own, both.
+  Device* (*open_in)(int index, void* context, void* queue, char* error);
+  // Those that it uses.
+  void (*handles)(const Device* device, void** context, void** queue);
   void (*close)(Device* device);
   void (*facts)(Device* device, Facts* facts);
   bool (*is_lost)(const Device* device);
@@ -70,6 +74,8 @@ struct Driver {
   Kernel* (*find)(Program* program, const char* entry, char* error);
 
   Memory* (*allocate)(Device* device, uint64_t size_bytes, char* error);  // at least one byte; undefined
+  // Memory of the caller in the device's context: a cl_mem, a CUdeviceptr. `free` leaves it the caller's.
+  Memory* (*wrap)(Device* device, void* handle, uint64_t size_bytes, char* error);
   void (*free)(Memory* memory);
   // Both wait for what was launched before, and for the copy.
   bool (*upload)(Memory* to, uint64_t offset_bytes, const void* from, uint64_t size_bytes, char* error);

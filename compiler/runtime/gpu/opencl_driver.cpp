@@ -12,6 +12,7 @@ namespace tf::gpu {
 struct Device {
   const ClApi* api;
   ClHandle id, context, queue;
+  bool owns_queue;
   bool lost;
   bool timing;
   ClHandle first, last;  // events of the launches that are timed
@@ -35,6 +36,7 @@ struct Memory {
   Device* device;
   ClHandle handle;
   uint64_t size_bytes;
+  bool is_wrapped;  // the caller's
 };
 
 namespace {
@@ -89,12 +91,12 @@ int count(char* error) {
 }
 
 void close(Device* device) {
-  if (device->queue != nullptr) device->api->release_queue(device->queue);
-  if (device->context != nullptr) device->api->release_context(device->context);
+  if (device->owns_queue && device->queue != nullptr) device->api->release_queue(device->queue);
+  if (device->owns_queue && device->context != nullptr) device->api->release_context(device->context);
   ::free(device);
 }
 
-Device* open(int index, char* error) {
+Device* open_in(int index, void* context, void* queue, char* error) {
   const char* why = nullptr;
   const ClApi* api = open_opencl(&why);
   if (api == nullptr) {
@@ -112,6 +114,12 @@ Device* open(int index, char* error) {
   if (device == nullptr) return nullptr;
   device->api = api;
   device->id = devices[index];
+  if (context != nullptr) {
+    device->context = context;
+    device->queue = queue;
+    return device;
+  }
+  device->owns_queue = true;
   int32_t code = 0;
   device->context = api->create_context(nullptr, 1, &device->id, nullptr, nullptr, &code);
   if (device->context != nullptr)
@@ -120,6 +128,15 @@ Device* open(int index, char* error) {
   fail(error, "cannot open the device", code);
   close(device);
   return nullptr;
+}
+
+Device* open(int index, char* error) {
+  return open_in(index, nullptr, nullptr, error);
+}
+
+void handles(const Device* device, void** context, void** queue) {
+  *context = device->context;
+  *queue = device->queue;
 }
 
 template <typename T>
@@ -225,12 +242,18 @@ Memory* allocate(Device* device, uint64_t size_bytes, char* error) {
   }
   Memory* memory = make<Memory>();
   if (memory == nullptr) return nullptr;
-  *memory = {device, handle, size_bytes};
+  *memory = {device, handle, size_bytes, false};
+  return memory;
+}
+
+Memory* wrap(Device* device, void* handle, uint64_t size_bytes, char*) {
+  Memory* memory = make<Memory>();
+  if (memory != nullptr) *memory = {device, handle, size_bytes, true};
   return memory;
 }
 
 void free_memory(Memory* memory) {
-  memory->device->api->release_memory(memory->handle);
+  if (!memory->is_wrapped) memory->device->api->release_memory(memory->handle);
   ::free(memory);
 }
 
@@ -357,6 +380,8 @@ const Driver& opencl_driver() {
       .name = "opencl",
       .count = count,
       .open = open,
+      .open_in = open_in,
+      .handles = handles,
       .close = close,
       .facts = facts,
       .is_lost = is_lost,
@@ -364,6 +389,7 @@ const Driver& opencl_driver() {
       .unload = unload,
       .find = find,
       .allocate = allocate,
+      .wrap = wrap,
       .free = free_memory,
       .upload = upload,
       .download = download,

@@ -18,6 +18,7 @@
 #include "compiler/driver/loaded_model.h"
 #include "compiler/frontends/frontends.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/runtime/gpu/gpu.h"
 #include "tests/integration/onnxruntime/reference.h"
 #include "tuner/model/evaluator.h"
 #include "tuner/space/sampling.h"
@@ -198,7 +199,7 @@ class AgainstOnnxRuntime : public testing::TestWithParam<ZooCase> {
     expect_telling(reference_);
     absl::StatusOr<graph::Graph> network = frontends::import_file(root_ + "/model.onnx", {.dims = dims});
     ASSERT_TRUE(network.ok()) << network.status();
-    auto program = graph::plan_program(*std::move(network), {.lanes = target_.fp32_lanes()});
+    auto program = graph::plan_program(*std::move(network), graph::layout_options(target_));
     ASSERT_TRUE(program.ok()) << program.status();
     program_ = *std::move(program);
   }
@@ -239,6 +240,21 @@ class AgainstOnnxRuntime : public testing::TestWithParam<ZooCase> {
 };
 
 TEST_P(AgainstOnnxRuntime, AnUntunedNetworkAgrees) {
+  ASSERT_NO_FATAL_FAILURE(prepare({}, {}));
+  check({}, 1, "default schedules");
+}
+
+// The same on the OpenCL device that there is, whose kernels run in seconds where it is a CPU.
+class OnADevice : public AgainstOnnxRuntime {
+ protected:
+  void SetUp() override {
+    char error[gpu::kErrorChars];
+    if (gpu::opencl_driver().count(error) < 1) GTEST_SKIP() << error;
+    AgainstOnnxRuntime::SetUp();
+  }
+};
+
+TEST_P(OnADevice, AnUntunedNetworkAgrees) {
   ASSERT_NO_FATAL_FAILURE(prepare({}, {}));
   check({}, 1, "default schedules");
 }
@@ -285,6 +301,10 @@ std::string test_name(const testing::TestParamInfo<ZooCase>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, AgainstOnnxRuntime, testing::ValuesIn(cases()), test_name);
+INSTANTIATE_TEST_SUITE_P(Zoo, OnADevice,
+                         testing::Values(ZooCase{"squeezenet", "opencl"}, ZooCase{"mobilenet_v2", "opencl"},
+                                         ZooCase{"bert_mini", "opencl"}, ZooCase{"lstm_tagger", "opencl"}),
+                         [](const auto& info) { return info.param.network; });
 
 }  // namespace
 }  // namespace tf

@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<session::Task>> network_tasks(const std::string& mode
 absl::StatusOr<NetworkPlan> plan_of_network(const std::string& model_path, const target::Target& target,
                                             int threads, const frontends::NetworkRequest& request) {
   TF_ASSIGN_OR_RETURN(const graph::Network network, frontends::import_network(model_path, request));
-  TF_ASSIGN_OR_RETURN(graph::Program program, graph::plan_network(network, {.lanes = target.fp32_lanes()}));
+  TF_ASSIGN_OR_RETURN(graph::Program program, graph::plan_network(network, graph::layout_options(target)));
   NetworkPlan plan{.calls = network_calls(program, target, threads)};
   TaskList list;
   const std::vector<double> importance = importance_of_tasks(program);

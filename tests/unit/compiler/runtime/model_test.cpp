@@ -148,7 +148,7 @@ TEST_F(Model, ExportsNothingButItsInterface) {
     EXPECT_EQ(name.rfind("tf_model_", 0), 0u) << name << " is visible to the programs that load the model";
     ++count;
   }
-  EXPECT_EQ(count, 15);
+  EXPECT_EQ(count, 18);
 }
 
 TEST(ModelLibrary, OfAnotherVersionIsRefusedAndSaysWhatToDo) {
