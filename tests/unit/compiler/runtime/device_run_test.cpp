@@ -277,7 +277,9 @@ TEST_F(DeviceRun, SaysWhatIsMissingInTheDriversWords) {
   for (const auto& each : cases) {
     asked.fails = each.fails;
     EXPECT_EQ(open(), each.error) << each.fails;
-    if (each.error != TF_MODEL_OK) EXPECT_STREQ(tf_noted_error(each.error), each.text);
+    if (each.error != TF_MODEL_OK) {
+      EXPECT_STREQ(tf_noted_error(each.error), each.text);
+    }
     if (device_ != nullptr) tf_close_device_run(device_);
     device_ = nullptr;
   }
@@ -297,9 +299,10 @@ TEST_F(DeviceRun, ALostDeviceIsToldFromARefusal) {
   run();
   EXPECT_EQ(error_, TF_MODEL_DEVICE_FAILED);
   asked.is_lost = true;
+  asked.fails = "launch_graph";
   run();
   EXPECT_EQ(error_, TF_MODEL_DEVICE_LOST);
-  EXPECT_STREQ(tf_noted_error(TF_MODEL_DEVICE_LOST), "the driver says: no launch b");
+  EXPECT_STREQ(tf_noted_error(TF_MODEL_DEVICE_LOST), "the driver says: no launch_graph");
 }
 
 }  // namespace
