@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/whole_division.h"
 #include "compiler/recipes/gpu/loops.h"
 #include "compiler/recipes/shape/structure.h"
 #include "compiler/schedule/numerics.h"
@@ -249,6 +250,20 @@ TensorTile fitted(TensorTile tile, const TensorUnit& unit, const tensor::Stage& 
   shrink(tile.warps_m, tile.tiles_m, unit.m, m);
   shrink(tile.warps_n, tile.tiles_n, unit.n, n);
   while (tile.steps > 1 && tile.steps / 2 * unit.k >= k) tile.steps /= 2;
+  // Enough blocks that a GPU has work for most of its units; how many it has is not part of the target.
+  constexpr int64_t kBlocks = 64;
+  int64_t batch = 1;
+  for (size_t axis = 0; axis + 2 < anchor.axes.size(); ++axis) batch *= extent_of(anchor.axes[axis]);
+  const auto blocks = [&] {
+    return batch * ceil_div(m, tile.warps_m * tile.tiles_m * unit.m) *
+           ceil_div(n, tile.warps_n * tile.tiles_n * unit.n);
+  };
+  while (blocks() < kBlocks && (tile.tiles_n > 2 || tile.tiles_m > 1)) {
+    if (tile.tiles_n >= 2 * tile.tiles_m)
+      tile.tiles_n /= 2;
+    else
+      tile.tiles_m /= 2;
+  }
   return tile;
 }
 

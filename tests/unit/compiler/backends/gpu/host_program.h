@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -19,8 +20,7 @@ struct Host {
 };
 
 inline std::string host_program(const std::vector<Host>& all, const std::string& prelude) {
-  std::string text =
-      "#include \"" TF_SOURCE_DIR "/tests/unit/compiler/backends/gpu/cuda_on_host.h\"\n" + prelude;
+  std::string text = prelude;
   for (size_t i = 0; i < all.size(); ++i) {
     absl::StrAppend(&text, "namespace n", i, " {\nalignas(16) unsigned char shared_memory[1 << 16];\n",
                     all[i].source.text, "}\n");
@@ -32,30 +32,46 @@ inline std::string host_program(const std::vector<Host>& all, const std::string&
   return text;
 }
 
+// The program's text, compiled and loaded; null after a test failure.
+inline void* host_library(const std::string& text) {
+  static int count = 0;  // the loader takes one name for one library
+  const std::string base = absl::StrCat(::testing::TempDir(), "/cuda_on_host_", getpid(), "_", count++);
+  const std::string head = "#include \"" TF_SOURCE_DIR "/tests/unit/compiler/backends/gpu/cuda_on_host.h\"\n";
+  EXPECT_TRUE(write_file(base + ".cpp", head + text).ok());
+  const std::string command =
+      TF_CXX_COMPILER " -std=c++20 -O0 -w -shared -fPIC -pthread -o " + base + ".so " + base + ".cpp";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  void* library = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  EXPECT_NE(library, nullptr) << dlerror();
+  unlink((base + ".cpp").c_str());
+  unlink((base + ".so").c_str());
+  return library;
+}
+
+inline void start_on_host(void* library, const std::string& entry, std::vector<void*> pointers,
+                          const std::array<long long, 3>& grid, const std::array<long long, 3>& block) {
+  using Start = void (*)(void**, const long long*, const long long*);
+  const auto start = reinterpret_cast<Start>(dlsym(library, absl::StrCat("launch_", entry).c_str()));
+  ASSERT_NE(start, nullptr) << entry;
+  start(pointers.data(), grid.data(), block.data());
+}
+
 inline void run_on_host(void* library, const GpuSource& source, Buffers& buffers) {
   alignas(256) static unsigned char workspace[1 << 16];
   ASSERT_LE(source.workspace_bytes, static_cast<int64_t>(sizeof workspace));
   std::vector<void*> pointers;
   for (Bytes& buffer : buffers) pointers.push_back(buffer.data());
   pointers.push_back(workspace);
-  for (const LaunchNumbers& launch : numbers_of(source)) {
-    using Start = void (*)(void**, const long long*, const long long*);
-    const auto start = reinterpret_cast<Start>(dlsym(library, absl::StrCat("launch_", launch.entry).c_str()));
-    ASSERT_NE(start, nullptr);
-    start(pointers.data(), launch.grid, launch.block);
-  }
+  for (const LaunchNumbers& launch : numbers_of(source))
+    ASSERT_NO_FATAL_FAILURE(start_on_host(library, launch.entry, pointers,
+                                          {launch.grid[0], launch.grid[1], launch.grid[2]},
+                                          {launch.block[0], launch.block[1], launch.block[2]}));
 }
 
 // `prelude` stands before the kernels.
 inline void expect_host_agrees(const std::vector<Host>& all, const std::string& prelude) {
-  static int count = 0;  // the loader takes one name for one library
-  const std::string base = absl::StrCat(::testing::TempDir(), "/cuda_on_host_", getpid(), "_", count++);
-  ASSERT_TRUE(write_file(base + ".cpp", host_program(all, prelude)).ok());
-  const std::string command =
-      TF_CXX_COMPILER " -std=c++20 -O0 -w -shared -fPIC -pthread -o " + base + ".so " + base + ".cpp";
-  ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  void* library = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
-  ASSERT_NE(library, nullptr) << dlerror();
+  void* library = host_library(host_program(all, prelude));
+  ASSERT_NE(library, nullptr);
   for (const Host& each : all) {
     SCOPED_TRACE(each.kernel.name + "\n" + each.source.text);
     Buffers want = random_buffers(each.kernel.function), got = want;
@@ -64,8 +80,6 @@ inline void expect_host_agrees(const std::vector<Host>& all, const std::string& 
     ASSERT_NO_FATAL_FAILURE(expect_equal(each.kernel.function, got, want));
   }
   dlclose(library);
-  unlink((base + ".cpp").c_str());
-  unlink((base + ".so").c_str());
 }
 
 }  // namespace tf::backends::test

@@ -1,6 +1,7 @@
 // Matrix instructions in CUDA C: on host threads against the interpreter, and compiled by NVRTC for each architecture.
 
 #include "compiler/backends/cuda/cuda_dialect.h"
+#include "compiler/backends/cuda/matrix_probes.h"
 #include "compiler/backends/cuda/nvrtc.h"
 #include "compiler/backends/gpu/matrix_text.h"
 #include "compiler/backends/opencl/opencl_dialect.h"
@@ -156,12 +157,49 @@ TEST(TensorSource, RefusesWhatTheTargetDoesNotHave) {
       HasSubstr("OpenCL C has no matrix instructions"));
 }
 
+// The table's own maps, on host threads that follow them: what the probes ask a GPU.
+TEST(TensorSource, ProbesShowTheTable) {
+  const std::vector<MatrixProbe> probes = matrix_probes(*target::parse_target("cuda:arch=sm_120"));
+  EXPECT_EQ(probes.size(), tensor_units::tensor_units().size() + 6);
+  std::string text = host_matrices();
+  for (const MatrixProbe& probe : probes)
+    absl::StrAppend(&text, "namespace n_", probe.entry, " {\n#define __shared__ static\n", probe.source,
+                    "#undef __shared__\n#define __shared__\n}\nextern \"C\" void launch_", probe.entry,
+                    "(void** b, const long long* grid, const long long* block) { tf_launch(n_", probe.entry,
+                    "::", probe.entry, ", b, grid, block); }\n");
+  void* library = test::host_library(text);
+  ASSERT_NE(library, nullptr);
+  for (const MatrixProbe& probe : probes) {
+    SCOPED_TRACE(probe.name);
+    test::Bytes out(probe.expected.size() * static_cast<size_t>(tensor::element_bytes(probe.element)), 0xff);
+    test::start_on_host(library, probe.entry, {out.data()}, {1, 1, 1}, {32, 1, 1});
+    for (size_t i = 0; i < probe.expected.size(); ++i) {
+      const double got = probe.element == Element::kInt32 ? reinterpret_cast<const int32_t*>(out.data())[i]
+                                                          : test::value_at(out, probe.element, i);
+      ASSERT_EQ(got, probe.expected[i]) << i;
+    }
+  }
+  dlclose(library);
+}
+
 // --- NVRTC.
 
 int64_t count_of(const std::string& text, const std::string& part) {
   int64_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
   return count;
+}
+
+TEST(TensorSource, ProbesCompileForEachArchitecture) {
+  if (const absl::Status found = find_nvrtc(); !found.ok()) GTEST_SKIP() << found.message();
+  for (const char* arch : {"sm_75", "sm_80", "sm_90a", "sm_120"}) {
+    const target::Target target = *target::parse_target(absl::StrCat("cuda:arch=", arch));
+    for (const MatrixProbe& probe : matrix_probes(target)) {
+      const absl::StatusOr<CudaCode> code = compile_cuda(probe.source, target);
+      ASSERT_TRUE(code.ok()) << probe.name << " for " << arch << ": " << code.status() << probe.source;
+      EXPECT_GE(count_of(code->ptx, "ldmatrix.sync") + count_of(code->ptx, "mma.sync"), 1) << probe.name;
+    }
+  }
 }
 
 TEST(TensorSource, CompilesForEachArchitecture) {
@@ -172,7 +210,7 @@ TEST(TensorSource, CompilesForEachArchitecture) {
       const target::Target target = *target::parse_target(absl::StrCat("cuda:arch=", arch));
       if (element == Element::kBFloat16 && !target.has("mma_bf16")) continue;
       SCOPED_TRACE(absl::StrCat(arch, " ", std::string(tensor::element_name(element))));
-      const test::Case kernel = tensor_case({arch, element, element, 256, 256, 256, transposed}, "k");
+      const test::Case kernel = tensor_case({arch, element, element, 1024, 1024, 256, transposed}, "k");
       const auto source = source_for(kernel.function, arch);
       ASSERT_TRUE(source.ok()) << source.status();
       const absl::StatusOr<CudaCode> code = compile_cuda(source->text, target);
