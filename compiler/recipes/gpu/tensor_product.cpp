@@ -108,7 +108,7 @@ std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const 
 }
 
 struct OpenTensorTile {
-  Size warps_m, warps_n, tiles_m, tiles_n, steps;
+  Size warps_m, warps_n, tiles_m, tiles_n, steps, stages, group;
 };
 
 // Counts of the digits of one coordinate of c, the largest steps first; the number of the lanes' digit among them.
@@ -235,6 +235,8 @@ Steps tensor_steps(const Workload& workload, const Structure& structure, const T
   const std::string first = append_sums(reduction, rank, shape, tile, steps);
   for (const Factor* factor : {&shape.a, &shape.b}) append_factor(*factor, reduction, tile, steps);
   append_inlining(structure.producers, steps);
+  steps.push_back(Pipeline{reduction, "r0.0", tile.stages});
+  steps.push_back(Raster{output, tile.group});
   steps.push_back(Tensorize{reduction, first, std::string(shape.unit->name)});
   return steps;
 }
@@ -250,10 +252,15 @@ TensorTile fitted(TensorTile tile, const TensorUnit& unit, const tensor::Stage& 
   shrink(tile.warps_m, tile.tiles_m, unit.m, m);
   shrink(tile.warps_n, tile.tiles_n, unit.n, n);
   while (tile.steps > 1 && tile.steps / 2 * unit.k >= k) tile.steps /= 2;
-  // Enough blocks that a GPU has work for most of its units; how many it has is not part of the target.
+  return tile;
+}
+
+// Smaller where a GPU would else have work for few of its units; how many it has is not part of the target.
+TensorTile spread(TensorTile tile, const TensorUnit& unit, const tensor::Stage& anchor) {
   constexpr int64_t kBlocks = 64;
   int64_t batch = 1;
   for (size_t axis = 0; axis + 2 < anchor.axes.size(); ++axis) batch *= extent_of(anchor.axes[axis]);
+  const int64_t m = extent_of(anchor.axes[anchor.axes.size() - 2]), n = extent_of(anchor.axes.back());
   const auto blocks = [&] {
     return batch * ceil_div(m, tile.warps_m * tile.tiles_m * unit.m) *
            ceil_div(n, tile.warps_n * tile.tiles_n * unit.n);
@@ -267,15 +274,17 @@ TensorTile fitted(TensorTile tile, const TensorUnit& unit, const tensor::Stage& 
   return tile;
 }
 
-}  // namespace
-
-std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel, const TensorTile& by_default) {
+// Without a tile, the usual one, as small as the product asks for.
+std::vector<Sketch> tensor_products(const tensor::KernelSpec& kernel,
+                                    const std::optional<TensorTile>& tile_given) {
   const Structure structure = structure_of(kernel.workload);
   std::vector<Sketch> sketches;
   const auto add = [&](const char* family, const Narrowed& narrow) {
     const std::optional<TensorShape> shape = tensor_shape(kernel, structure, narrow);
     if (!shape) return;
-    const TensorTile fit = fitted(by_default, *shape->unit, anchor_of(kernel.workload, structure));
+    const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
+    TensorTile fit = fitted(tile_given.value_or(TensorTile{}), *shape->unit, anchor);
+    if (!tile_given) fit = spread(fit, *shape->unit, anchor);
     Sketch sketch(family, kernel);
     OpenTensorTile tile;
     tile.warps_m = sketch.open("warps_m", {1, 2, 4}, fit.warps_m);
@@ -283,6 +292,11 @@ std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel, cons
     tile.tiles_m = sketch.open("tiles_m", {1, 2, 4}, fit.tiles_m);
     tile.tiles_n = sketch.open("tiles_n", {1, 2, 4, 8}, fit.tiles_n);
     tile.steps = sketch.open("steps", {1, 2, 4}, fit.steps);
+    // Without asynchronous copies a ring is no faster than one tile.
+    const bool copies = kernel.target.has("cp_async");
+    tile.stages = sketch.open("stages", copies ? std::vector<int64_t>{1, 2, 3, 4} : std::vector<int64_t>{1},
+                              copies ? fit.stages : 1);
+    tile.group = sketch.open("group", {1, 4, 8}, fit.group);
     sketch.steps.steps = tensor_steps(kernel.workload, structure, *shape, tile);
     sketches.push_back(std::move(sketch));
   };
@@ -292,8 +306,14 @@ std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel, cons
   return sketches;
 }
 
+}  // namespace
+
+std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel, const TensorTile& by_default) {
+  return tensor_products(kernel, by_default);
+}
+
 std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel) {
-  return tensor_product_on_gpu(kernel, {});
+  return tensor_products(kernel, std::nullopt);
 }
 
 }  // namespace tf::recipes

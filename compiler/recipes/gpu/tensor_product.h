@@ -13,6 +13,8 @@ struct TensorTile {
   int64_t warps_m = 2, warps_n = 2;
   int64_t tiles_m = 4, tiles_n = 8;
   int64_t steps = 2;
+  int64_t stages = 3;  // fillings of shared memory at a time, where the target copies asynchronously
+  int64_t group = 1;   // rows of blocks that run together
 };
 
 // Of products y[…, m, n] = Σ over k of a · b, of elements that a matrix instruction of the target multiplies and adds up as
@@ -20,6 +22,7 @@ struct TensorTile {
 // factors are then rounded to. Element-wise stages around are part of the copies and of the
 // stores. The tile is open; its default is the given one, but no larger than the product needs.
 std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel, const TensorTile& by_default);
-std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel);  // with the tile above
+std::vector<Sketch> tensor_product_on_gpu(
+    const tensor::KernelSpec& kernel);  // with the tile above, or one that gives a GPU more blocks
 
 }  // namespace tf::recipes

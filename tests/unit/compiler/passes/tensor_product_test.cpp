@@ -146,8 +146,10 @@ TEST(TensorProduct, OfAnySize) {
   };
   // Trips of the loop over shared memory: one, around a whole number, odd.
   for (const int64_t k : {1, 15, 16, 17, 31, 32, 33, 95, 96, 97})
-    check_product({.m = any(40), .n = any(40), .k = k, .transposed = k % 2 == 0, .epilogue = k % 3 == 0},
-                  "sm_80", {any(2), any(2), any(2), any(2), any(2)}, static_cast<uint64_t>(k));
+    for (const int64_t stages : {1, 2, 3, 4})
+      check_product({.m = any(40), .n = any(40), .k = k, .transposed = k % 2 == 0, .epilogue = k % 3 == 0},
+                    "sm_80", {any(2), any(2), any(2), any(2), any(2), stages, any(3)},
+                    static_cast<uint64_t>(k));
   for (int i = 0; i < 6; ++i)
     check_product({.m = any(40), .n = any(40), .k = any(70), .batch = any(3), .transposed = i % 2 == 0},
                   "sm_75", {any(2), any(2), any(2), any(2), any(2)}, static_cast<uint64_t>(i));
