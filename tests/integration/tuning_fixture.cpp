@@ -106,10 +106,11 @@ void ServedTuning::start_tuner() {
 }
 
 void ServedTuning::start_agent() {
-  agent_ = start("device_agent",
-                 {"--tracker", tracker_at_.text(), "--key", "box", "--state-dir", file("agent"),
-                  "--without-sandbox", "missing"},
-                 "agent.log");
+  std::vector<std::string> arguments = {"--tracker",   tracker_at_.text(), "--key",
+                                        "box",         "--state-dir",      file("agent"),
+                                        "--without-sandbox", "missing"};
+  arguments.insert(arguments.end(), agent_more_.begin(), agent_more_.end());
+  agent_ = start("device_agent", std::move(arguments), "agent.log");
 }
 
 void ServedTuning::wait_for_agent() {

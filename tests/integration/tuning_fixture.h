@@ -62,6 +62,7 @@ class ServedTuning : public Tuning {
   void start_tracker();
   void start_tuner();
   void start_agent();
+  std::vector<std::string> agent_more_;  // further arguments of the agent
 
   // Until the agent is known a submission is refused, as it should be.
   void wait_for_agent();

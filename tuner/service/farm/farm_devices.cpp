@@ -47,7 +47,8 @@ bool tells_features(target::Arch arch) {
 
 // The back end of a GPU's target; empty where agents have none for it.
 std::string gpu_of(target::Arch arch) {
-  return arch == target::Arch::kOpenCl ? std::string(target::arch_name(arch)) : "";
+  const bool is_gpu = arch == target::Arch::kOpenCl || arch == target::Arch::kCuda;
+  return is_gpu ? std::string(target::arch_name(arch)) : "";
 }
 
 // Empty if the device has all of it.
@@ -212,7 +213,7 @@ absl::Status check_measurable(const target::Target& target) {
   if (!machine_of(target.arch).empty() || !gpu_of(target.arch).empty()) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(
       "farm devices cannot measure kernels for ", target.text(),
-      ": agents support CPUs (x86_64, aarch64, armv7, riscv64) and opencl; give such a --target"));
+      ": agents support CPUs (x86_64, aarch64, armv7, riscv64), opencl and cuda; give such a --target"));
 }
 
 absl::Status check_farm(const FarmView& farm, const std::string& key, const target::Target& target,
