@@ -142,8 +142,8 @@ struct DeviceStatus {
 struct DeviceQuery {
   std::string key;  // empty: any
   Selector selector;
-  Requirements requirements;  // at least one slot meets them
-  std::string after;          // the ids above this one
+  std::optional<Requirements> requirements;  // at least one slot meets them; nothing: any device
+  std::string after;                         // the ids above this one
   size_t most = std::numeric_limits<size_t>::max();
   bool all_samples = true;  // of the golden kernel; else those that its drift is of
 };

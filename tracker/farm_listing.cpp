@@ -14,8 +14,9 @@ constexpr size_t kLookedAt = 512;
 bool is_asked_for(const DeviceInfo& device, const DeviceQuery& query) {
   if (!query.key.empty() && query.key != device.key) return false;
   if (!query.selector.matches(device.labels)) return false;
+  if (!query.requirements) return true;
   return std::ranges::any_of(device.slots, [&](const SlotOffer& slot) {
-    return unmet_requirement(device, slot, query.requirements).empty();
+    return unmet_requirement(device, slot, *query.requirements).empty();
   });
 }
 

@@ -106,9 +106,8 @@ void ServedTuning::start_tuner() {
 }
 
 void ServedTuning::start_agent() {
-  std::vector<std::string> arguments = {"--tracker",   tracker_at_.text(), "--key",
-                                        "box",         "--state-dir",      file("agent"),
-                                        "--without-sandbox", "missing"};
+  std::vector<std::string> arguments = {"--tracker",   tracker_at_.text(),  "--key",  "box", "--state-dir",
+                                        file("agent"), "--without-sandbox", "missing"};
   arguments.insert(arguments.end(), agent_more_.begin(), agent_more_.end());
   agent_ = start("device_agent", std::move(arguments), "agent.log");
 }

@@ -113,6 +113,11 @@ std::string user_of_lease(const pb::Slot& slot) {
   return slot.user().empty() ? slot.holder().substr(0, slot.holder().find(':')) : slot.user();
 }
 
+// Of what it measures on.
+const std::string& model_of(const pb::DeviceFacts& facts) {
+  return facts.gpus().empty() ? facts.cpu_model() : facts.gpus(0).model();
+}
+
 Row row_of(const pb::Device& device, const pb::Slot& slot) {
   const bool leased = slot.has_lease();
   return {absl::StrCat(device.device_id(), "/", slot.slot()),
@@ -131,7 +136,7 @@ Row row_of(const pb::Device& device, const pb::Slot& slot) {
           absl::StrJoin(slot.cpus(), ","),
           device.agent_address().empty() ? "-" : rpc::host_of_address(device.agent_address()),
           labels_text(device),
-          device.facts().cpu_model()};
+          model_of(device.facts())};
 }
 
 nlohmann::json golden_json(const pb::GoldenTrend& golden) {
@@ -234,6 +239,9 @@ std::string devices_json(const pb::ListDevicesReply& devices) {
         {"fingerprint", facts.fingerprint()},
         {"peak_gflops", facts.peak_gflops()},
         {"slots", nlohmann::json::array()}};
+    for (const pb::Gpu& gpu : facts.gpus())
+      json["gpus"].push_back(
+          {{"back_end", gpu.back_end()}, {"model", gpu.model()}, {"memory_bytes", gpu.memory_bytes()}});
     if (device.has_health_since_ms()) json["health_since_ms"] = device.health_since_ms();
     if (device.has_leases_end_in_ms()) json["leases_end_in_ms"] = device.leases_end_in_ms();
     for (const pb::Slot& slot : device.slots()) json["slots"].push_back(json_of(device, slot));

@@ -248,7 +248,10 @@ class OperatorService final : public pb::Operators::CallbackService {
   absl::Status list_devices(const pb::ListDevicesRequest& request, const std::optional<rpc::Identity>& caller,
                             pb::ListDevicesReply& reply) {
     TF_ASSIGN_OR_RETURN(Selector selector, Selector::parse(request.selector()));
-    TF_ASSIGN_OR_RETURN(Requirements requirements, requirements_from_proto(request.requirements()));
+    std::optional<Requirements> requirements;
+    if (request.has_requirements()) {
+      TF_ASSIGN_OR_RETURN(requirements, requirements_from_proto(request.requirements()));
+    }
     if (request.page_token().empty()) {
       for (std::string& key : farm_.known_keys(request.device_key(), kKeysNamed))
         reply.add_known_keys(std::move(key));

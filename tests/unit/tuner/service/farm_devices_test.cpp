@@ -62,7 +62,8 @@ TEST(CheckMeasurable, NamesATargetThatNoAgentMeasuresFor) {
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("farm devices cannot measure kernels for " + parsed(text).text()));
   }
-  for (const char* text : {"host", "x86_64:cpu=znver4", "aarch64", "armv7", "riscv64", "opencl", "cuda:arch=sm_90"})
+  for (const char* text :
+       {"host", "x86_64:cpu=znver4", "aarch64", "armv7", "riscv64", "opencl", "cuda:arch=sm_90"})
     EXPECT_TRUE(check_measurable(parsed(text)).ok()) << text;
 }
 
