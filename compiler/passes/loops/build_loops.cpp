@@ -11,6 +11,7 @@
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/fresh_variables.h"
 #include "compiler/passes/loops/check_ports.h"
+#include "compiler/passes/loops/matrix_tiles.h"
 #include "compiler/passes/loops/raster_order.h"
 #include "compiler/passes/loops/temporary_shapes.h"
 #include "compiler/passes/memory/own_fragments.h"
@@ -221,15 +222,6 @@ class LoopBuilder {
   }
 
   // --- Matrix instructions.
-  static ir::MatrixTile tile_at(const Buffer& buffer, std::vector<Expr> indices, int row, int column) {
-    ir::MatrixTile tile{buffer, std::move(indices), {}, {}};
-    for (int d = 0; d < buffer->rank(); ++d) {
-      tile.row_steps.push_back(d == row ? 1 : 0);
-      tile.column_steps.push_back(d == column ? 1 : 0);
-    }
-    return tile;
-  }
-
   // The instruction on the tiles that the stage's outer loops stand at.
   Stmt multiply(const StageState& stage) const {
     const schedule::TensorProduct& product = *stage.tensor;
@@ -257,29 +249,10 @@ class LoopBuilder {
     return ir::make_stmt<ir::MatrixOp>(product.unit, ir::MatrixAction::kMultiply, std::move(tiles));
   }
 
-  // Loops over the tiles of a fragment, around what `make` gives for the indices of each.
-  template <typename F>
-  Stmt over_tiles(const StageState& stage, const tensor_units::LaneMap& map, int row, int column,
-                  F&& make) const {
-    std::vector<Var> vars;
-    std::vector<Expr> indices, counts;
-    for (int d = 0; d < static_cast<int>(stage.region.size()); ++d) {
-      const int64_t length = d == row ? map.rows : d == column ? map.columns : 1;
-      vars.push_back(tensor::var(absl::StrCat("i", d)));
-      indices.push_back(vars.back() * length);
-      counts.push_back(tensor::floor_div(stage.region[static_cast<size_t>(d)].expr(), length));
-    }
-    Stmt body = make(indices);
-    for (size_t d = vars.size(); d-- > 0;)
-      body =
-          ir::make_for(vars[d], tensor::imm(0), analysis::simplify(counts[d], {}), ForKind::kUnrolled, body);
-    return body;
-  }
-
   Stmt zeros(const StageState& stage) const {
     const schedule::TensorProduct& product = *stage.tensor;
     return over_tiles(
-        stage, product.unit->c, product.c_row, product.c_column, [&](std::vector<Expr> indices) {
+        stage.region, product.unit->c, product.c_row, product.c_column, [&](std::vector<Expr> indices) {
           return ir::make_stmt<ir::MatrixOp>(
               product.unit, ir::MatrixAction::kZero,
               std::vector<ir::MatrixTile>{tile_at(storage_.at(stage.stage.output.get()).buffer,
@@ -293,7 +266,7 @@ class LoopBuilder {
     const bool is_a = product.a == stage.name;
     const int row = is_a ? product.a_row : product.b_row, column = is_a ? product.a_column : product.b_column;
     return over_tiles(
-        stage, is_a ? product.unit->a : product.unit->b, row, column, [&](std::vector<Expr> indices) {
+        stage.region, is_a ? product.unit->a : product.unit->b, row, column, [&](std::vector<Expr> indices) {
           tensor::Substitution places;
           for (size_t d = 0; d < indices.size(); ++d) places[stage.loop_vars[d].get()] = indices[d];
           const Expr source = with_storage(tensor::substitute(at_axes(stage, stage.stage.body), places));

@@ -23,11 +23,11 @@ using tensor::Element;
 using tensor::imm;
 
 void check_golden(const std::string& name, const tensor::Workload& workload, const std::string& steps,
-                  const tensor::PortLayouts& ports = {}) {
+                  const tensor::PortLayouts& ports = {}, const Pipeline& pipeline = cpu_pipeline()) {
   const absl::StatusOr<schedule::Schedule> schedule = schedule::parse_schedule("schedule v1\n" + steps);
   ASSERT_TRUE(schedule.ok()) << schedule.status();
   std::string text = absl::StrCat(tensor::canonical_text(workload), "\n", to_string(*schedule));
-  LowerOptions options;
+  LowerOptions options{.pipeline = pipeline};
   options.after = [&](std::string_view pass, const ir::Function& function) {
     test::check_round_trip(function);
     if (pass == "build_loops") absl::StrAppend(&text, "\n", ir::to_string(function));
@@ -127,6 +127,23 @@ TEST(GoldenLowering, BlockedPortsGiveContiguousVectors) {
   check_golden("blocked_ports", *b.finish({ops::relu(b, x)}),
                "split t0 i1 4 guard\nreorder t0 i0,i1.0,i2,i3,i1.1\nannotate t0 i1.1 vectorize\n",
                {{blocked}, {blocked}});
+}
+
+TEST(GoldenLowering, LanesOwnTheirPartsOfFragments) {
+  ops::Builder b;
+  auto x = b.input("x", Element::kFloat16, {imm(16), imm(40)});
+  auto w = b.constant("w", Element::kFloat16, {imm(40), imm(7)});
+  check_golden("matrix_instruction", *b.finish({ops::matmul(b, x, w)}),
+               "split t1 i0 1,1,2,8 guard\nsplit t1 i1 1,1,4,2 guard\n"
+               "reorder t1 i0.0,i1.0,i0.1,i1.1,i0.4,i1.3,i0.2,i1.2,i0.3,i1.4\nfuse t1 i0.4,i1.3\n"
+               "annotate t1 i0.4*i1.3 thread_x\ncompute_at t0 t1 i0.4*i1.3 fragment\nsplit t0 r0 16 guard\n"
+               "split t0 i0 16 guard\nsplit t0 i1 8 guard\nreorder t0 r0.0,i0.0,i1.0,i0.1,i1.1,r0.1\n"
+               "cache_read p0 t0 row_major global\ncache_read p0.pack t0 row_major global\n"
+               "compute_at p0.pack.pack t0 r0.0 fragment\ncompute_at p0.pack t0 r0.0 shared\n"
+               "cache_read p1 t0 row_major global\ncache_read p1.pack t0 row_major global\n"
+               "compute_at p1.pack.pack t0 r0.0 fragment\ncompute_at p1.pack t0 r0.0 shared\n"
+               "tensorize t0 i0.1 mma_m16n8k16_f16\n",
+               {}, gpu_pipeline());
 }
 
 TEST(GoldenLowering, LoadsShiftedChannelsOfBlocksInRuns) {
