@@ -297,14 +297,15 @@ std::vector<ZooCase> cases() {
 }
 
 std::string test_name(const testing::TestParamInfo<ZooCase>& info) {
-  return info.param.network + (info.param.target == "host" ? "" : "_haswell");
+  const bool is_older = info.param.target.starts_with("x86_64:");
+  return info.param.network + (is_older ? "_haswell" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, AgainstOnnxRuntime, testing::ValuesIn(cases()), test_name);
 INSTANTIATE_TEST_SUITE_P(Zoo, OnADevice,
                          testing::Values(ZooCase{"squeezenet", "opencl"}, ZooCase{"mobilenet_v2", "opencl"},
                                          ZooCase{"bert_mini", "opencl"}, ZooCase{"lstm_tagger", "opencl"}),
-                         [](const auto& info) { return info.param.network; });
+                         test_name);
 
 }  // namespace
 }  // namespace tf
