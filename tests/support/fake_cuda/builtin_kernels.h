@@ -39,6 +39,17 @@ inline void peak(void** params, const unsigned* grid, const unsigned* block) {
   }
 }
 
-constexpr Builtin kBuiltins[] = {{"golden", 2, golden}, {"peak", 1, peak}};
+// Of tests/gpu/survival.cpp.
+inline void outside(void**, const unsigned*, const unsigned*) {
+  *reinterpret_cast<volatile int*>(64) = 1;
+}
+inline void endless(void** params, const unsigned*, const unsigned*) {
+  const volatile int* x = *static_cast<const volatile int**>(params[0]);
+  while (*x != 77) {
+  }
+}
+
+constexpr Builtin kBuiltins[] = {
+    {"golden", 2, golden}, {"peak", 1, peak}, {"outside", 1, outside}, {"endless", 1, endless}};
 
 }  // namespace fake
