@@ -16,8 +16,9 @@ using tensor::as;
 using tensor::Expr;
 
 std::optional<Illegal> dispatch(StateData& data, const Step& step) {
-  if (const StageState* stage = data.find_stage(names_in(step).stage);
-      stage && (stage->tensor || stage->is_factor))
+  // A pipeline changes only when the factors are copied.
+  const StageState* stage = data.find_stage(names_in(step).stage);
+  if (stage && (stage->tensor || stage->is_factor) && !std::holds_alternative<Pipeline>(step))
     return Illegal::kIsTensor;
   return std::visit([&](const auto& s) { return apply_step(data, s); }, step);
 }

@@ -141,7 +141,11 @@ std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTi
 }
 
 std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel) {
-  return product_on_gpu(kernel, {});
+  GpuTile tile;
+  // Where copies are asynchronous, two steps ahead hide how long they take.
+  if (kernel.target.has("cp_async")) tile.stages = 3;
+  if (kernel.target.arch == target::Arch::kCuda) tile.fetch = 4;
+  return product_on_gpu(kernel, tile);
 }
 
 }  // namespace tf::recipes

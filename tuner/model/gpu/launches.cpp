@@ -122,11 +122,19 @@ class LaunchSummary {
       if (loops[i].annotation == Annotation::kVectorize) nest.vector *= loops[i].extent;
     }
     add_accesses(stage, loops, nest);
-    if (nest.is_staging) launch.shared_bytes += bytes_kept(stage);
+    if (nest.is_staging) launch.shared_bytes += bytes_kept(stage) * tiles_kept(stage);
     if (stage.scope == Scope::kRegister) nest.accumulators = bytes_kept(stage) / 4;
     if (stage.scope == Scope::kFragment) nest.accumulators = bytes_kept(stage) / 4 / kWarpLanes;
     if (stage.tensor) count_instructions(*stage.tensor->unit, nest);
     launch.nests.push_back(std::move(nest));
+  }
+
+  // How many tiles of what it copies are kept: of a pipeline, a ring of them.
+  Value tiles_kept(const StageState& stage) const {
+    const StageState* consumer =
+        stage.place == StageState::Place::kAt ? state_.data().find_stage(stage.consumer) : nullptr;
+    const bool is_ahead = consumer != nullptr && consumer->pipelined_loop == stage.consumer_loop;
+    return is_ahead ? reading_(consumer->pipeline_stages) : Value(1.0);
   }
 
   // A matrix instruction is one turn of the warp: for each of its lanes as many operations as its share, in the time that

@@ -51,8 +51,8 @@ std::string ir_of(const tensor::Workload& workload, const schedule::Schedule& sc
 TEST(GpuSchedule, TilesAProductOverBlocksThreadsAndSharedMemory) {
   const tensor::Workload workload = matmul(128, 64, 32);
   const std::string text = ir_of(workload, gpu_schedule(workload));
-  for (const char* part : {"grid_y", "thread_x", "thread_y", "p0.pack: f32[1024] shared",
-                           "p1.pack: f32[1024] shared", "t0.acc: f32[16] register", "barrier"})
+  for (const char* part : {"grid_y", "thread_x", "thread_y", "p0.pack: f32[3072] shared",
+                           "p1.pack: f32[3072] shared", "t0.acc: f32[16] register", "barrier"})
     EXPECT_THAT(text, HasSubstr(part));
   check_on_gpu(workload, gpu_schedule(workload), 1, "128x64x32");
 }

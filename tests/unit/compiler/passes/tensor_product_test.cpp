@@ -2,6 +2,7 @@
 
 #include "compiler/recipes/gpu/tensor_product.h"
 
+#include <algorithm>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -86,6 +87,32 @@ TEST(TensorProduct, IsMatrixInstructionsOnFragments) {
                            "p0.pack.pack: f16[16] register"})
     EXPECT_THAT(text, HasSubstr(part));
   check_schedule(workload, schedule, {}, 1, "64x32x64", passes::gpu_pipeline());
+}
+
+// The steps with a pipeline over the loop that the copies into shared memory are made in.
+schedule::Schedule pipelined(const tensor::Workload& workload, schedule::Schedule steps, int64_t stages) {
+  const absl::StatusOr<schedule::State> state = schedule::apply(workload, steps);
+  EXPECT_TRUE(state.ok()) << state.status();
+  const auto shared =
+      std::ranges::find(state->stages(), tensor::Scope::kShared, &schedule::StageState::scope);
+  steps.steps.push_back(schedule::Pipeline{shared->consumer, shared->consumer_loop, stages});
+  return steps;
+}
+
+TEST(TensorProduct, IsFedByPipelinesOfAnyLength) {
+  for (const int64_t stages : {2, 3, 4}) {
+    for (const int64_t k : {9, 16, 32, 40, 48, 64, 90, 128}) {
+      const tensor::Workload workload = product({.m = 40, .n = 24, .k = k, .epilogue = k == 40});
+      const schedule::Schedule steps =
+          pipelined(workload, tensor_schedule(workload, "sm_80", {1, 2, 2, 1, 1}), stages);
+      const auto lowered = passes::lower(workload, steps, {}, {.pipeline = passes::gpu_pipeline()});
+      ASSERT_TRUE(lowered.ok()) << lowered.status();
+      EXPECT_THAT(ir::to_string(lowered->function), HasSubstr("async_copy"));
+      check_schedule(workload, steps, {}, static_cast<uint64_t>(k), absl::StrCat(k, " by ", stages),
+                     passes::gpu_pipeline());
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+  }
 }
 
 TEST(TensorProduct, OfEachTypeAndArchitecture) {
