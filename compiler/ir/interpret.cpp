@@ -90,7 +90,8 @@ absl::Status interpret(const Function& function, std::span<const Memory> params,
                      function.dims.size(), " dimensions, not ", params.size(), " and ", dims.size()));
   const bool watched = options.watch_threads && machine::is_for_gpu(function);
   TF_ASSIGN_OR_RETURN(const machine::Program program, machine::compile(function, watched));
-  machine::Watch watch{.copies_land_late = options.copies_land_late};
+  machine::Watch watch{.copies_land_late = options.copies_land_late,
+                       .shared_offsets = options.shared_offsets};
   machine::Run run{.program = &program, .watch = watched ? &watch : nullptr, .status = {}};
   machine::Machine m{&run, program.frame,
                      std::vector<machine::BufferState>(static_cast<size_t>(program.buffer_count))};

@@ -11,6 +11,7 @@
 // saturate, NaN gives 0.
 
 #include <cstdint>
+#include <map>
 #include <span>
 
 #include "absl/status/status.h"
@@ -33,6 +34,9 @@ struct InterpretOptions {
   bool watch_threads = true;
   // Asynchronous copies arrive at the last moment that is legal, else when they begin: the results must be the same.
   bool copies_land_late = true;
+  // Where each shared buffer lies in its block's memory, in bytes; null: apart from the others. Where buffers share bytes, what one of them
+  // held is undefined once another one was written there, and all threads must meet at a barrier in between.
+  const std::map<const BufferNode*, int64_t>* shared_offsets = nullptr;
 };
 
 // Runs the function once on the parameters' memory; `dims` are the values of function.dims in order. Every

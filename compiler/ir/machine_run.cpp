@@ -34,11 +34,12 @@ class Allocation {
     const auto bytes = static_cast<size_t>(shape_.elements) *
                        static_cast<size_t>(tensor::element_bytes(node.buffer->element));
     bytes_.assign(bytes, std::byte{0xff});
+    data_ = bytes_.data();
     if (m.run->watch != nullptr) watch(*m.run->watch, node);
     return true;
   }
   void give(Machine& m, const Node& node) {
-    m.buffers[static_cast<size_t>(node.buffer_slot)] = {bytes_.data(), &shape_, shadow_};
+    m.buffers[static_cast<size_t>(node.buffer_slot)] = {data_, &shape_, shadow_};
   }
   void end(Machine& m, const Node& node) const {
     if (shadow_ == nullptr || shadow_->in_flight == 0) return;
@@ -61,10 +62,23 @@ class Allocation {
     }
     shadow_->cells.resize(count);
     shadow_->is_shared = node.buffer->scope == Scope::kShared || node.buffer->scope == Scope::kGlobal;
+    if (node.buffer->scope == Scope::kShared && watch.shared_offsets != nullptr) place(watch, node);
+  }
+
+  void place(Watch& watch, const Node& node) {
+    constexpr size_t kMost = size_t{256} << 10;  // so that no pointer into it moves
+    if (watch.bytes_block != watch.block) {
+      watch.memory.assign(kMost, std::byte{0xff});
+      watch.bytes.assign(kMost, SharedByte());
+      watch.bytes_block = watch.block;
+    }
+    shadow_->first_byte = watch.shared_offsets->at(node.buffer);
+    data_ = watch.memory.data() + shadow_->first_byte;
   }
 
   Shape shape_;
   std::vector<std::byte> bytes_;
+  std::byte* data_ = nullptr;
   Shadow own_;
   Shadow* shadow_ = nullptr;
 };

@@ -42,10 +42,41 @@ bool is_race_with_write(Machine& m, const Site& site, const Cell& cell, int64_t 
   return true;
 }
 
+std::span<SharedByte> bytes_of(Machine& m, const Site& site, const BufferState& buffer, int64_t offset) {
+  const int64_t size = tensor::element_bytes(site.buffer->element);
+  return std::span(m.run->watch->bytes)
+      .subspan(static_cast<size_t>(buffer.shadow->first_byte + offset * size), static_cast<size_t>(size));
+}
+
+// Of a write where buffers share bytes.
+bool takes_bytes(Machine& m, const Site& site, const BufferState& buffer, int64_t offset) {
+  for (SharedByte& byte : bytes_of(m, site, buffer, offset)) {
+    if (byte.owner != nullptr && byte.owner != buffer.shadow && byte.epoch == m.run->watch->epoch) {
+      fail(m, site,
+           absl::StrCat(name_of(m.thread), " writes element ", element_of(site, offset),
+                        " over another buffer that was in use, with no barrier in between"));
+      return false;
+    }
+    byte = {buffer.shadow, m.run->watch->epoch};
+  }
+  return true;
+}
+
+// Of a read: whether the element is still there.
+bool has_bytes(Machine& m, const Site& site, const BufferState& buffer, int64_t offset) {
+  bool all = true;
+  for (SharedByte& byte : bytes_of(m, site, buffer, offset)) {
+    all = all && byte.owner == buffer.shadow;
+    byte.epoch = m.run->watch->epoch;
+  }
+  return all;
+}
+
 void note_write(Machine& m, const Site& site, const BufferState& buffer, int64_t offset, const char* now,
                 bool is_defined) {
   Cell& cell = buffer.shadow->cells[static_cast<size_t>(offset)];
   cell.is_defined = is_defined;
+  if (buffer.shadow->first_byte >= 0 && !takes_bytes(m, site, buffer, offset)) return;
   if (!is_defined && buffer.shadow->is_param)
     return fail(
         m, site,
@@ -139,7 +170,7 @@ bool watch_read(Machine& m, const Site& site, const BufferState& buffer, int64_t
     fail_in_flight(m, site, offset, "reads");
   else
     note_read(m, site, buffer, offset);
-  return cell.is_defined;
+  return cell.is_defined && (buffer.shadow->first_byte < 0 || has_bytes(m, site, buffer, offset));
 }
 
 void watch_write(Machine& m, const Site& site, const BufferState& buffer, int64_t offset, bool is_defined) {

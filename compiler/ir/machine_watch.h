@@ -24,13 +24,20 @@ struct Cell {
   bool is_in_flight = false;
 };
 
+// Of a byte of a block's shared memory where buffers share bytes: whose it is, and when it was touched last.
+struct SharedByte {
+  const Shadow* owner = nullptr;  // whose element was written there last
+  uint32_t epoch = 0;
+};
+
 // Of one buffer.
 struct Shadow {
   std::vector<Cell> cells;
   bool is_shared = false;  // by several threads: races matter
   bool is_param = false;
-  int64_t in_flight = 0;  // elements
-  uint32_t block = 0;     // of shared memory: which block's
+  int64_t in_flight = 0;    // elements
+  int64_t first_byte = -1;  // in Watch::bytes; -1: it has memory of its own
+  uint32_t block = 0;       // of shared memory: which block's
 };
 
 struct Watch {
@@ -39,6 +46,11 @@ struct Watch {
   uint32_t block = 0;                         // counted over the whole run
   uint32_t launch = 0;                        // its first block
   std::map<const Node*, Shadow> shared = {};  // by allocation
+  // Where buffers share bytes: their places, the memory, and what was done with it.
+  const std::map<const BufferNode*, int64_t>* shared_offsets = nullptr;
+  std::vector<std::byte> memory = {};
+  std::vector<SharedByte> bytes = {};
+  uint32_t bytes_block = 0;
   void begin_launch() {
     begin_block();
     launch = block;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/analysis/shared_memory.h"
 #include "compiler/backends/gpu/copy_pieces.h"
 #include "compiler/backends/gpu/expr_text.h"
 #include "compiler/tensor/text.h"
@@ -17,8 +18,6 @@ namespace {
 
 using ir::ForKind;
 using ir::Stmt;
-
-constexpr int64_t kSharedAlignment = 16;
 
 bool is_launch(ForKind kind) {
   return kind >= ForKind::kGridX;
@@ -61,6 +60,7 @@ class KernelEmitter {
     begin_dims();
     for (const ir::Let* let : part.lets) begin_let(*let);
     factors_ = factor_buffers(part.body);
+    shared_ = analysis::plan_shared_memory(part.body);
     stmt(part.body);
     for (size_t i = 0; i < part.lets.size(); ++i) end();
     TF_RETURN_IF_ERROR(context_.status);
@@ -68,7 +68,7 @@ class KernelEmitter {
     std::array<int64_t, 3> block = {1, 1, 1};
     TF_RETURN_IF_ERROR(set_launch(launch, block));
     std::string text = absl::StrCat(dialect_.kernel_head(block), name_, "(", parameters, ") {\n");
-    if (shared_bytes_ > 0) absl::StrAppend(&text, "  ", dialect_.shared_array(shared_bytes_), "\n");
+    if (shared_.bytes > 0) absl::StrAppend(&text, "  ", dialect_.shared_array(shared_.bytes), "\n");
     absl::StrAppend(&text, body_, "}\n");
     return KernelText{std::move(text), std::move(launch)};
   }
@@ -263,9 +263,7 @@ class KernelEmitter {
     if (buffer.scope == ir::Scope::kShared) {
       const std::string pointer = absl::StrCat(dialect_.shared, in_memory(buffer), "*");
       line(absl::StrCat("{ ", pointer, " const ", name_of(buffer), " = (", pointer, ")(shared_memory + ",
-                        shared_bytes_, ");"));
-      const int64_t bytes = *count * tensor::element_bytes(buffer.element);
-      shared_bytes_ += (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+                        shared_.offsets.at(&buffer), ");"));
     } else if (factors_.contains(&buffer)) {
       line(absl::StrCat("{ ", register_type(buffer.element), " ", name_of(buffer), "[",
                         *count / tensor_units::elements_in_register(buffer.element), "];"));
@@ -364,13 +362,13 @@ class KernelEmitter {
     if (has_warps_ && block[0] % tensor_units::kLanes != 0)
       return absl::FailedPreconditionError(absl::StrCat(
           "matrix instructions take warps of ", tensor_units::kLanes, " lanes; thread_x has ", block[0]));
-    if (threads > unit_.target.gpu.block_threads || shared_bytes_ > unit_.target.gpu.shared_bytes)
+    if (threads > unit_.target.gpu.block_threads || shared_.bytes > unit_.target.gpu.shared_bytes)
       return absl::FailedPreconditionError(
-          absl::StrCat("a block of ", threads, " threads with ", shared_bytes_, " bytes of shared memory; ",
+          absl::StrCat("a block of ", threads, " threads with ", shared_.bytes, " bytes of shared memory; ",
                        unit_.target.text(), " has ", unit_.target.gpu.block_threads, " and ",
                        unit_.target.gpu.shared_bytes));
     for (const int64_t count : block) launch.block.push_back(absl::StrCat(count));
-    launch.shared_bytes = absl::StrCat(shared_bytes_);
+    launch.shared_bytes = absl::StrCat(shared_.bytes);
     return absl::OkStatus();
   }
 
@@ -413,7 +411,7 @@ class KernelEmitter {
   const std::string name_;
   std::string body_;
   int margin_ = 0, serial_ = 0;
-  int64_t shared_bytes_ = 0;
+  analysis::SharedMemory shared_;
   ir::Data data_;
   analysis::RangeMap ranges_;
   CNames names_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/analysis/shared_memory.h"
 #include "compiler/backends/gpu/gpu_source.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/ir/parse.h"
@@ -236,7 +237,8 @@ inline Buffers random_buffers(const ir::Function& function) {
 inline void interpret(const ir::Function& function, Buffers& buffers) {
   std::vector<ir::Memory> memory;
   for (Bytes& buffer : buffers) memory.push_back({buffer.data(), buffer.size()});
-  const absl::Status status = ir::interpret(function, memory);
+  const analysis::SharedMemory shared = analysis::plan_shared_memory(function.body);
+  const absl::Status status = ir::interpret(function, memory, {}, {.shared_offsets = &shared.offsets});
   ASSERT_TRUE(status.ok()) << status;
 }
 

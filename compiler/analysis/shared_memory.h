@@ -1,0 +1,28 @@
+#pragma once
+// Owns: where the shared memory of a block's buffers lies: what is not alive at the same time may share bytes. Does not know: devices,
+// text.
+
+#include <cstdint>
+#include <map>
+
+#include "compiler/ir/stmt.h"
+
+namespace tf::analysis {
+
+struct SharedMemory {
+  std::map<const ir::BufferNode*, int64_t> offsets;  // in bytes, multiples of the alignment
+  int64_t bytes = 0;                                 // of all of them
+};
+
+inline constexpr int64_t kSharedAlignment = 16;
+
+// Of one kernel, whose shared buffers have constant extents. A buffer is alive from its first access to its last, of a loop around
+// which it lives longer, in all of the loop's iterations; an asynchronous copy's target until a wait. Two buffers share bytes if
+// they are never alive together and all threads meet at a barrier in between, also from one iteration of a loop around both
+// to the next.
+//
+//   allocate a[64] shared; allocate b[64] shared; allocate c[64] shared
+//   a[t] = …; barrier; b[t] = a[…]; barrier; c[t] = b[…]; barrier; … = c[…]     →     a at 0, b at 256, c at 0
+SharedMemory plan_shared_memory(const ir::Stmt& kernel);
+
+}  // namespace tf::analysis
