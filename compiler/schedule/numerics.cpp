@@ -11,7 +11,14 @@
 namespace tf::schedule {
 namespace {
 
-constexpr std::array<const char*, 3> kNames = {kBf16, kFp16, kWinograd};
+bool takes_tf32(const Step& step) {
+  const auto* tensorize = std::get_if<Tensorize>(&step);
+  const tensor_units::TensorUnit* unit =
+      tensorize ? tensor_units::find_tensor_unit(tensorize->unit) : nullptr;
+  return unit && unit->takes_tf32;
+}
+
+constexpr std::array<const char*, 4> kNames = {kBf16, kFp16, kTf32, kWinograd};
 
 }  // namespace
 
@@ -46,6 +53,7 @@ Numerics numerics_of(const Schedule& schedule) {
   std::set<std::string> names;
   for (const Step& step : schedule.steps) {
     if (std::holds_alternative<Winograd>(step)) names.insert(kWinograd);
+    if (takes_tf32(step)) names.insert(kTf32);
     if (const auto* narrow = std::get_if<Narrow>(&step))
       names.insert(narrow->element == tensor::Element::kFloat16 ? kFp16 : kBf16);
   }
@@ -62,9 +70,11 @@ double tolerance_factor(const Schedule& schedule) {
 
 double storage_error(const Schedule& schedule) {
   double grown = 1;
-  for (const Step& step : schedule.steps)
+  for (const Step& step : schedule.steps) {
+    if (takes_tf32(step)) grown *= (1 + 0x1p-10) * (1 + 0x1p-10);
     if (const auto* narrow = std::get_if<Narrow>(&step))
       grown *= 1 + (narrow->element == tensor::Element::kFloat16 ? 0x1p-11 : 0x1p-8);
+  }
   return grown - 1;
 }
 

@@ -14,9 +14,10 @@ namespace tf::schedule {
 inline constexpr const char* kWinograd = "winograd";
 inline constexpr const char* kBf16 = "bf16";
 inline constexpr const char* kFp16 = "fp16";
+inline constexpr const char* kTf32 = "tf32";  // products of GPUs' matrix instructions
 using Numerics = std::vector<std::string>;
 
-inline constexpr const char* kAllowHelp = "winograd, bf16, fp16, with commas between them";
+inline constexpr const char* kAllowHelp = "winograd, bf16, fp16, tf32, with commas between them";
 
 // "winograd,bf16": the names that --allow knows, sorted, each once. INVALID_ARGUMENT lists them, and says of
 // int8 what to do instead.
@@ -44,6 +45,7 @@ double tolerance_factor(const Schedule& schedule);
 // Largest errors in f32 sums against float64, uniform inputs in [-1, 1], in units of v * Σ|a||b|:
 //   bf16, both factors: 16 terms 0.42, 130: 0.24, 1024: 0.1     f16, weights alone: 0.31, 0.14, 0.06
 // (tests/unit/compiler/driver/narrow_error_test.cpp measures and bounds them).
+// So it is where a matrix instruction takes the upper 19 bits of f32 factors (tf32): v is 2^-10, of both.
 double storage_error(const Schedule& schedule);
 
 }  // namespace tf::schedule

@@ -170,7 +170,7 @@ def compile(model, target="host", db=None, *, output=None, threads=1, dims=None,
     dims: {"batch": 8}, or {"batch": (1, 64)} for a model for all sizes from 1 to 64, (32, 512, 32) for multiples of 32.
     at: {"batch": [1, 8, 64]}: sizes of a dimension with a range that get kernels of their own.
     inputs: {"rate": 16000}: inputs that become constants. expose: names of inner values that become outputs, too.
-    allow: methods of less precision, any of "winograd", "bf16", "fp16".
+    allow: methods of less precision, any of "winograd", "bf16", "fp16", "tf32".
     device: only records of this device class. strict: Error unless every kernel has a record.
     tls: folder of a certificate, for a secured tuner.
 

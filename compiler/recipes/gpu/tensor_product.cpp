@@ -73,21 +73,27 @@ std::optional<Factor> factor_of(const Workload& workload, const tensor::Stage& a
   return factor;
 }
 
+// How f32 is multiplied: as it is, which no instruction does; stored in 16 bits; by its upper 19 bits.
+struct Method {
+  const char* family;
+  Narrowed narrow;
+  bool tf32 = false;
+};
+
 // The instruction of the target with the most terms.
 const TensorUnit* unit_for(const target::Target& target, tensor::Element a, tensor::Element b,
-                           tensor::Element c) {
+                           tensor::Element c, bool tf32) {
   const TensorUnit* best = nullptr;
   for (const TensorUnit& unit : tensor_units::tensor_units())
-    if (unit.a_element == a && unit.b_element == b && unit.c_element == c && !unit.takes_tf32 &&
-        tensor::element_bytes(a) <= 2 && target.has(unit.feature) &&
+    if (unit.a_element == a && unit.b_element == b && unit.c_element == c && unit.takes_tf32 == tf32 &&
+        tensor::element_bytes(a) <= 4 && target.has(unit.feature) &&
         (!best || unit.m * unit.k > best->m * best->k))
       best = &unit;
   return best;
 }
 
-// With `narrow`, of factors of f32 that are stored so before they are multiplied.
 std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const Structure& structure,
-                                        const Narrowed& narrow) {
+                                        const Method& method) {
   if (!structure.anchor || kernel.target.arch != target::Arch::kCuda) return std::nullopt;
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
   const auto* product = tensor::as<tensor::Binary>(anchor.body);
@@ -96,12 +102,13 @@ std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const 
     return std::nullopt;
   const tensor::Var &m = anchor.axes[anchor.axes.size() - 2].var, &n = anchor.axes.back().var;
   for (const auto& [left, right] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
-    const auto a = factor_of(kernel.workload, anchor, left, m, narrow),
-               b = factor_of(kernel.workload, anchor, right, n, narrow);
+    const auto a = factor_of(kernel.workload, anchor, left, m, method.narrow),
+               b = factor_of(kernel.workload, anchor, right, n, method.narrow);
     if (!a || !b || a->load->buffer.same_as(b->load->buffer) ||
-        narrow.has_value() != (a->is_narrowed() && b->is_narrowed()))
+        method.narrow.has_value() != (a->is_narrowed() && b->is_narrowed()))
       continue;
-    const TensorUnit* unit = unit_for(kernel.target, a->element, b->element, anchor.output->element);
+    const TensorUnit* unit =
+        unit_for(kernel.target, a->element, b->element, anchor.output->element, method.tf32);
     if (unit) return TensorShape{unit, *a, *b};
   }
   return std::nullopt;
@@ -192,8 +199,8 @@ void append_factor(const Factor& factor, const std::string& reduction, const Ope
   const std::string copy = factor.name + ".pack";
   const int last = factor.rank() - 1;
   const int64_t vector = kCopyBytes / factor.element_bytes();
-  // Bytes of one lane must be terms that lie side by side.
-  const bool transposes = factor.element_bytes() < 2 && factor.term != last;
+  // Lines of memory must run along the terms, unless ldmatrix turns them, as it does with 16 bits.
+  const bool transposes = factor.element_bytes() != 2 && factor.term != last;
   OpenLayout layout;
   for (int d = 0; transposes && d <= last; ++d)
     if (d != factor.term) layout.push_back(d, 0);
@@ -279,13 +286,13 @@ std::vector<Sketch> tensor_products(const tensor::KernelSpec& kernel,
                                     const std::optional<TensorTile>& tile_given) {
   const Structure structure = structure_of(kernel.workload);
   std::vector<Sketch> sketches;
-  const auto add = [&](const char* family, const Narrowed& narrow) {
-    const std::optional<TensorShape> shape = tensor_shape(kernel, structure, narrow);
+  const auto add = [&](const Method& method) {
+    const std::optional<TensorShape> shape = tensor_shape(kernel, structure, method);
     if (!shape) return;
     const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
     TensorTile fit = fitted(tile_given.value_or(TensorTile{}), *shape->unit, anchor);
     if (!tile_given) fit = spread(fit, *shape->unit, anchor);
-    Sketch sketch(family, kernel);
+    Sketch sketch(method.family, kernel);
     OpenTensorTile tile;
     tile.warps_m = sketch.open("warps_m", {1, 2, 4}, fit.warps_m);
     tile.warps_n = sketch.open("warps_n", {1, 2, 4}, fit.warps_n);
@@ -300,9 +307,10 @@ std::vector<Sketch> tensor_products(const tensor::KernelSpec& kernel,
     sketch.steps.steps = tensor_steps(kernel.workload, structure, *shape, tile);
     sketches.push_back(std::move(sketch));
   };
-  add("tensor product", std::nullopt);
-  if (allows(kernel.allowed, kFp16)) add("tensor product, fp16", tensor::Element::kFloat16);
-  if (allows(kernel.allowed, kBf16)) add("tensor product, bf16", tensor::Element::kBFloat16);
+  add({"tensor product", {}});
+  if (allows(kernel.allowed, kFp16)) add({"tensor product, fp16", tensor::Element::kFloat16});
+  if (allows(kernel.allowed, kBf16)) add({"tensor product, bf16", tensor::Element::kBFloat16});
+  if (allows(kernel.allowed, kTf32)) add({"tensor product, tf32", {}, true});
   return sketches;
 }
 

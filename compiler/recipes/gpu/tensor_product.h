@@ -19,7 +19,7 @@ struct TensorTile {
 
 // Of products y[…, m, n] = Σ over k of a · b, of elements that a matrix instruction of the target multiplies and adds up as
 // the definition does: f16 and bf16 in f32, bytes in i32; and of f32 where the numerics allow fp16 or bf16, which both
-// factors are then rounded to. Element-wise stages around are part of the copies and of the
+// factors are then rounded to, or tf32. Element-wise stages around are part of the copies and of the
 // stores. The tile is open; its default is the given one, but no larger than the product needs.
 std::vector<Sketch> tensor_product_on_gpu(const tensor::KernelSpec& kernel, const TensorTile& by_default);
 std::vector<Sketch> tensor_product_on_gpu(

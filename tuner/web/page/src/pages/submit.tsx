@@ -89,7 +89,7 @@ function Form(props: { file: File; onDone: (sent: boolean) => void }) {
           <Field label="Slots at once (empty: its share)"><input type="number" min="0" step="1" {...text("slots")} /></Field>
           <fieldset class="field checks">
             <legend class="muted small">Numerics that it may use</legend>
-            {["winograd", "bf16", "fp16"].map((name) => (
+            {["winograd", "bf16", "fp16", "tf32"].map((name) => (
               <label key={name}>
                 <input
                   type="checkbox"
