@@ -17,6 +17,7 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "compiler/backends/cuda/cuda_dialect.h"
+#include "compiler/backends/cuda/matrix_probes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
 #include "compiler/recipes/gpu/tensor_product.h"
@@ -110,6 +111,40 @@ void add_checked(Folder& folder, const std::string& name, const ir::Function& fu
   for (char& c : word)
     if (c == ' ' || c == ',') c = '_';
   folder.add("check", word, *kernel, ports);
+}
+
+std::string bytes_of(Element element, const std::vector<double>& values) {
+  std::string bytes;
+  const auto append = [&](auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (const double value : values) {
+    if (element == Element::kFloat64)
+      append(value);
+    else if (element == Element::kInt32)
+      append(static_cast<int32_t>(value));
+    else
+      append(static_cast<float>(value));
+  }
+  return bytes;
+}
+
+// What each matrix instruction does with each element that each lane holds.
+void add_matrix_probes(Folder& folder, const target::Target& target) {
+  for (const backends::MatrixProbe& probe : backends::matrix_probes(target)) {
+    const absl::StatusOr<backends::CudaCode> code = backends::compile_cuda(probe.source, target);
+    if (!code.ok()) {
+      std::fprintf(stderr, "prepare: %s: %s\n", probe.name.c_str(),
+                   std::string(code.status().message()).c_str());
+      continue;
+    }
+    gpu_test::KernelCode kernel;
+    kernel.code = *code;
+    kernel.source.launches.push_back(
+        {.entry = probe.entry, .grid = {"1", "1", "1"}, .block = {"32", "1", "1"}, .shared_bytes = "0"});
+    const std::string after = bytes_of(probe.element, probe.expected);
+    folder.add("check", probe.entry, kernel,
+               {absl::StrCat("file ", type_name(probe.element), " ", after.size(), " ",
+                             folder.keep(std::string(after.size(), '\xff')), " ", folder.keep(after))});
+  }
 }
 
 // A product by each matrix instruction that the recipe finds for the architecture.
@@ -209,6 +244,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   Folder folder(folder_path, arch);
+  if (!quick) add_matrix_probes(folder, *target);
   std::vector<backends::test::Case> cases = backends::test::cases();
   for (size_t i = 0; i < cases.size(); ++i)
     if (!quick || i % 8 == 0) add_checked(folder, cases[i].name, cases[i].function, *target);
