@@ -1,6 +1,7 @@
 #include "tuner/model/gpu/gpu_rates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string_view>
 
@@ -39,9 +40,11 @@ double unit_lanes(const target::Target& target) {
 GpuRates gpu_rates(const target::Target& target, const MeasuredRates& measured) {
   const UsualDevice& device = usual(target);
   const auto known = [](double is, double usually) { return is > 0 ? is : usually; };
-  GpuRates rates{.units = known(measured.units, device.units)};
   // Of what is not measured, a device with more units has more.
-  const double size = rates.units / device.units;
+  const double size = measured.units > 0         ? measured.units / device.units
+                      : measured.flops_per_s > 0 ? measured.flops_per_s / device.flops_per_s
+                                                 : 1;
+  GpuRates rates{.units = std::max(1.0, std::round(device.units * size))};
   rates.flops_per_s = known(measured.flops_per_s, device.flops_per_s * size);
   rates.memory_bytes_per_s = known(measured.memory_bytes_per_s, device.memory_bytes_per_s * size);
   rates.l2_bytes_per_s = known(measured.l2_bytes_per_s, rates.memory_bytes_per_s * kL2PerMemory);

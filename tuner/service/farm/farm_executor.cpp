@@ -114,7 +114,7 @@ absl::StatusOr<std::unique_ptr<measure::FleetRunner>> FarmExecutor::lease(const 
   return measure::FleetRunner::connect(std::move(fleet));
 }
 
-// A GPU's candidates are compared with what the CPU beside it computes. What CPU kernels reach says nothing of a GPU.
+// A GPU's candidates are compared with what the CPU beside it computes.
 absl::Status FarmExecutor::set_references(const JobSpec& spec, session::SessionOptions& options) const {
   const DeviceNeeds needs = needs_of(spec, options.target);
   if (needs.gpu.empty()) return absl::OkStatus();
@@ -122,7 +122,6 @@ absl::Status FarmExecutor::set_references(const JobSpec& spec, session::SessionO
                       look_at_farm(options_.tracker, options_.credentials, spec.device_key(), needs));
   TF_RETURN_IF_ERROR(check_farm(farm, spec.device_key(), options.target, needs));
   TF_ASSIGN_OR_RETURN(options.reference_target, target::parse_target(target_of_machine(farm.device->arch)));
-  options.calibration = false;
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/recipes/emit/tiling.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/model/roofline/rates.h"
+#include "tuner/session/calibrate/gpu_calibration_kernels.h"
 
 namespace tf::session {
 namespace {
@@ -83,6 +84,7 @@ CalibrationKernel stream(double model::MeasuredRates::*rate, int64_t bytes, cons
 }  // namespace
 
 std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& target) {
+  if (target.gpu.block_threads > 0) return gpu_calibration_kernels_of(target);
   if (!target.is_hosted()) return {};
   const int64_t l1 = target.caches.l1_bytes, l2 = target.caches.l2_bytes;
   const auto shared = static_cast<int64_t>(model::shared_cache_bytes(target));
@@ -96,7 +98,11 @@ std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& targ
 }
 
 std::vector<Digest> calibration_workloads() {
-  return {{tensor::workload_key(parsed(kProduct))}, {tensor::workload_key(parsed(kStream))}};
+  std::vector<Digest> all = {{tensor::workload_key(parsed(kProduct))},
+                             {tensor::workload_key(parsed(kStream))}};
+  for (const tensor::Workload& workload : gpu_calibration_workloads())
+    all.push_back({tensor::workload_key(workload)});
+  return all;
 }
 
 bool is_calibration(const Digest& workload) {

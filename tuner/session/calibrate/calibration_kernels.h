@@ -12,7 +12,7 @@
 
 namespace tf::session {
 
-// One of them, of one thread: that rate is `amount`, operations or bytes, over the time of a run.
+// One of them, of one thread or a whole GPU: that rate is `amount`, operations or bytes, over the time of a run.
 struct CalibrationKernel {
   double model::MeasuredRates::*rate = nullptr;
   Task task;
@@ -24,7 +24,7 @@ struct CalibrationKernel {
 // registers; what each level gives by a stream y[i] = Σ_t Σ_k x[k,i], i a few vectors in registers and x read
 // from its first to its last byte: half of L2, half of the cache behind it, and many times that, at most
 // 256 MiB. t are turns over the same data, so that a run is long enough to be timed. A level that is hardly
-// larger than the one before has none; a GPU has no calibration kernels.
+// larger than the one before has none. Those of a GPU: gpu_calibration_kernels.h.
 std::vector<CalibrationKernel> calibration_kernels_of(const target::Target& target);
 
 // Whether it is one of them, for whatever target: no kernel of a network.

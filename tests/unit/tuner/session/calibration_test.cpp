@@ -14,6 +14,7 @@
 #include "compiler/schedule/schedule.h"
 #include "tests/support/captured_log.h"
 #include "tests/unit/tuner/session/tune_fixture.h"
+#include "tuner/model/gpu/launches.h"
 #include "tuner/model/roofline/rates.h"
 
 namespace tf::session {
@@ -386,8 +387,29 @@ TEST(CalibrationKernels, AreNoneForALevelHardlyLargerThanTheOneBefore) {
                                                          &MeasuredRates::memory_bytes_per_s}));
 }
 
-TEST(CalibrationKernels, AreNoneForAGpu) {
-  EXPECT_TRUE(calibration_kernels_of(target::parse_target("cuda:arch=sm_90").value()).empty());
+TEST(CalibrationKernels, OfAGpuAreAProductAndStreams) {
+  for (const char* text : {"cuda:arch=sm_75", "cuda:arch=sm_90", "opencl"}) {
+    SCOPED_TRACE(text);
+    const target::Target target = target::parse_target(text).value();
+    const std::vector<CalibrationKernel> all = calibration_kernels_of(target);
+    ASSERT_GE(all.size(), 2u);
+    for (const CalibrationKernel& kernel : all) {
+      EXPECT_TRUE(is_calibration({tensor::workload_key(kernel.task.kernel.workload)}));
+      const tensor::Workload bound =
+          tensor::bind(kernel.task.kernel.workload, kernel.task.kernel.binding).value();
+      const schedule::Schedule schedule = schedule::parse_schedule(kernel.schedule).value();
+      const absl::StatusOr<schedule::State> state = schedule::apply(bound, schedule);
+      ASSERT_TRUE(state.ok()) << state.status();
+      EXPECT_TRUE(passes::lower(bound, schedule, {}, {.pipeline = passes::gpu_pipeline()}).ok());
+      const std::vector<model::GpuLaunch> launches = model::launches_of(*state, {});
+      ASSERT_EQ(launches.size(), 1u);
+      EXPECT_EQ(launches[0].threads().constant(), 256);
+      EXPECT_LT(launches[0].registers.constant(), 128);
+    }
+    EXPECT_EQ(all.front().rate, &MeasuredRates::flops_per_s);
+    EXPECT_EQ(all.back().rate, &MeasuredRates::memory_bytes_per_s);
+    EXPECT_GE(all.back().amount, static_cast<double>(std::min<int64_t>(4 * target.caches.l2_bytes, 256 << 20)));
+  }
 }
 
 }  // namespace

@@ -108,6 +108,23 @@ TEST_F(HistoryTest, GivesTheBestOfATaskLikeItAsASeed) {
   for (const space::Candidate& seed : seeds) EXPECT_TRUE(to.evaluator().legal({&seed, 1})[0]);
 }
 
+TEST_F(HistoryTest, OfOneArchitectureOfGpusSeedsAnother) {
+  const Task task = product(512, 512, 512);
+  viewpoint_.target = target::parse_target("cuda:arch=sm_86").value();
+  const TaskSpace there = space_of(task);
+  const space::Candidate best = measure(task, 20);
+  viewpoint_.target = target::parse_target("cuda:arch=sm_89").value();
+  viewpoint_.own = {tensor::key_for(task.kernel, viewpoint_.target, 1)};
+  viewpoint_.device_class = "another desk";
+  const TaskSpace here = space_of(task);
+  const std::vector<space::Candidate> seeds = read().seeds_for(here);
+  ASSERT_FALSE(seeds.empty());
+  EXPECT_EQ(schedule::to_string(here.space().schedule_of(seeds.front())),
+            schedule::to_string(there.space().schedule_of(best)));
+  viewpoint_.target = target::parse_target("opencl").value();
+  EXPECT_TRUE(examples().empty()) << "another language's device says nothing of it";
+}
+
 TEST_F(HistoryTest, PrefersNearTasksAndTheViewpointsDevice) {
   measure(product(2048, 512, 512), 20);
   const Task near = product(64, 64, 64);
