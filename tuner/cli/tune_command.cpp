@@ -298,12 +298,10 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                                                             .allowed_numerics = options.allowed_numerics,
                                                             .cpus = split.measure,
                                                             .stop = &stop});
+  if (on_gpu) options.reference_target = target::host_target();  // this machine's CPUs
   std::optional<session::UntunedNetwork> untuned;
-  if (on_gpu) {
-    // Its answers are compared with those of this machine's CPUs, which say nothing of what it reaches.
-    options.reference_target = target::host_target();
-    options.calibration = false;
-  } else {
+  // A library runs on its back end's first device.
+  if (!on_gpu || device.ends_with(":0")) {
     absl::StatusOr<session::UntunedNetwork> built =
         build_untuned(arguments, spec, options.target, stop, *bench);
     if (stop) return kExitInterrupted;

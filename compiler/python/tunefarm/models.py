@@ -1,6 +1,7 @@
 """Networks as compiled models: building them, and calling them on arrays."""
 
 import contextlib
+import ctypes
 import os
 import shutil
 import tempfile
@@ -162,8 +163,9 @@ def compile(model, target="host", db=None, *, output=None, threads=1, dims=None,
     """Compiles a network: `tf.compile("squeezenet.onnx", db="tune.db")` gives a Model that can be called.
 
     model: path of an ONNX file, its bytes, or an onnx.ModelProto.
-    target: "host", or the text of another one such as "aarch64:cpu=cortex-a72"; a model for another architecture is not loaded:
-        the result is its folder's path.
+    target: "host", "opencl" or "cuda:arch=sm_89" for the machine's first GPU of that kind, or the text of another one such as
+        "aarch64:cpu=cortex-a72"; a model for another architecture, or for a GPU without a driver here, is not loaded: the result
+        is its folder's path.
     db: where tuned schedules are: FILE, "FILE.jsonl" or "tuner://HOST:PORT", or a list of such. None: untuned.
     output: the folder for model.so, model.h and tuning.lock; None: a temporary one, which goes with the Model.
     threads: that schedules are for, and that the Model has.
@@ -201,8 +203,18 @@ def compile(model, target="host", db=None, *, output=None, threads=1, dims=None,
     return built
 
 
+_DRIVERS = {"opencl": "libOpenCL.so.1", "cuda": "libcuda.so.1"}
+
+
 def _is_for_this_machine(target):
-    return target == "host" or target.split(":")[0].split("-")[0] == os.uname().machine
+    kind = target.split(":")[0].split("-")[0]
+    if kind not in _DRIVERS:
+        return kind in ("host", os.uname().machine)
+    try:
+        ctypes.CDLL(_DRIVERS[kind])
+    except OSError:
+        return False
+    return True
 
 
 def zoo(name, output, **options):

@@ -74,6 +74,11 @@ class Schedule:
         """Makes vector instructions of an innermost loop, of at most 64 iterations."""
         return self._step("annotate", stage, loop, "vectorize")
 
+    def bind(self, stage, loop, axis):
+        """Makes the loop's iterations blocks or threads of a GPU: axis is "grid_x", "grid_y", "grid_z", "thread_x", "thread_y" or
+        "thread_z"."""
+        return self._step("annotate", stage, loop, axis)
+
     def unroll(self, stage, loop):
         """Makes straight code of a loop."""
         return self._step("annotate", stage, loop, "unroll")
@@ -84,7 +89,7 @@ class Schedule:
 
     def compute_at(self, stage, consumer, loop, scope="global"):
         """Computes, inside that loop of a later stage, the part that one iteration needs; before any split of the stage.
-        scope: "global" (memory) or "register"."""
+        scope: "global" (memory), "register", or "shared" (by a GPU's block)."""
         return self._step("compute_at", stage, consumer, loop, scope)
 
     def inline(self, stage):
@@ -163,7 +168,7 @@ class Schedule:
         return passes if after == "all" else passes[after]
 
     def assembly(self):
-        """The assembly of its machine code; CUDA C for a cuda target."""
+        """The assembly of its machine code; CUDA C or OpenCL C for a GPU."""
         return programs.workers().show(self._problem, self.text, True)
 
     def compile(self):

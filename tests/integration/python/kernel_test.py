@@ -200,6 +200,11 @@ class Schedules(unittest.TestCase):
         with self.assertRaises(tf.Error):
             schedule.compile()
 
+    def test_for_gpus_are_shown_as_source(self):
+        schedule = matmul().default_schedule("opencl")
+        self.assertIn("thread_x", schedule.ir())
+        self.assertIn("__kernel", schedule.assembly())
+
 
 class OfNetworks(TestInFolder):
     def test_tasks_are_workloads_in_the_layouts_of_their_network(self):

@@ -1,5 +1,6 @@
 """Models in Python: building, calling with arrays of all kinds, and what is refused."""
 
+import ctypes
 import gc
 import json
 import os
@@ -12,6 +13,13 @@ import unittest
 import numpy as np
 import tunefarm as tf
 from support import TestInFolder
+
+
+def has_opencl():
+    try:
+        return ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(ctypes.c_uint())) == 0
+    except OSError:
+        return False
 
 
 class OtherTensor:
@@ -45,6 +53,13 @@ class Built(TestInFolder):
                         f"{self.name}={self.folder / 'x.npy'}", "--npy", "-o", self.folder / "out"], check=True,
                        capture_output=True)
         return np.load(self.folder / "out" / "output_0.npy")
+
+
+@unittest.skipUnless(has_opencl(), "there is no OpenCL device")
+class OnAGpu(Built):
+    def test_gives_what_the_cpu_gives(self):
+        on_gpu = tf.compile(self.network(), target="opencl")
+        np.testing.assert_allclose(on_gpu(self.x), self.model(self.x), rtol=1e-4, atol=1e-5)
 
 
 class Calling(Built):

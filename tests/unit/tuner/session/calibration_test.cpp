@@ -408,7 +408,8 @@ TEST(CalibrationKernels, OfAGpuAreAProductAndStreams) {
     }
     EXPECT_EQ(all.front().rate, &MeasuredRates::flops_per_s);
     EXPECT_EQ(all.back().rate, &MeasuredRates::memory_bytes_per_s);
-    EXPECT_GE(all.back().amount, static_cast<double>(std::min<int64_t>(4 * target.caches.l2_bytes, 256 << 20)));
+    EXPECT_GE(all.back().amount,
+              static_cast<double>(std::min<int64_t>(4 * target.caches.l2_bytes, 256 << 20)));
   }
 }
 

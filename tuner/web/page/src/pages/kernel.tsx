@@ -94,10 +94,10 @@ export function KernelPage(props: { id: string }) {
       <div id="programs">
         <Card title="Programs">
           {compared ? (
-            <ComparePrograms kernelId={props.id} left={compared[0]} right={compared[1]} />
+            <ComparePrograms kernelId={props.id} target={row.target} left={compared[0]} right={compared[1]} />
           ) : best && canCompare(props.id, best.row) ? (
             <>
-              <p class="muted">The default schedule and the best one, with their loop IR and assembly. Both are compiled first, which may take a second.</p>
+              <p class="muted">The default schedule and the best one, with their loop IR and code. Both are compiled first, which may take a second.</p>
               <p class="more-left"><button class="primary" onClick={() => setCompared([plain, { row: best.row, name: `Best (record ${best.row})` }])}>Compare default and best</button></p>
             </>
           ) : <p class="empty">{best ? "This report does not hold the programs of this kernel." : "Nothing to compare yet: no candidate was ok."}</p>}

@@ -17,7 +17,7 @@ export interface Choice {
 }
 
 /** Compiles both when it is shown. */
-export function ComparePrograms(props: { kernelId: string; left: Choice; right: Choice }) {
+export function ComparePrograms(props: { kernelId: string; target: string; left: Choice; right: Choice }) {
   const left = useAnswer("Reports/ShowProgram", { kernelId: props.kernelId, row: props.left.row });
   const right = useAnswer("Reports/ShowProgram", { kernelId: props.kernelId, row: props.right.row });
   const [part, setPart] = useState<Part>("ir");
@@ -26,7 +26,7 @@ export function ComparePrograms(props: { kernelId: string; left: Choice; right: 
   return (
     <>
       <div class="program-bar">
-        <Switch<Part> label="Which text" value={part} onChange={setPart} options={[["schedule", "Schedule"], ["ir", "Loop IR"], ["assembly", "Assembly"]]} />
+        <Switch<Part> label="Which text" value={part} onChange={setPart} options={[["schedule", "Schedule"], ["ir", "Loop IR"], ["assembly", codeOf(props.target)]]} />
         <label class="small"><input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> unfold all</label>
       </div>
       {error && <Fault error={error} />}
@@ -38,6 +38,9 @@ export function ComparePrograms(props: { kernelId: string; left: Choice; right: 
     </>
   );
 }
+
+/** What its machine code is shown as: for a GPU, what its driver or NVRTC compiles. */
+const codeOf = (target: string): string => (target.startsWith("opencl") ? "OpenCL C" : target.startsWith("cuda") ? "CUDA C" : "Assembly");
 
 /** A schedule is one line; a step a line reads better. */
 const scheduleLines = (text: string, part: Part): string => (part === "schedule" && !text.includes("\n") ? text.replaceAll(/;\s*/g, ";\n") : text);
