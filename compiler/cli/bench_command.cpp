@@ -57,16 +57,21 @@ void print(const std::vector<double>& samples_ms, const Profile& profile) {
               counted(std::ssize(s), "run").c_str(), percentile(s, 0.5), percentile(s, 0.1),
               percentile(s, 0.9), percentile(s, 0.99), s.front(), s.back());
   if (profile.kernels.empty()) return;
-  std::printf("FMA peak: %.0f GFLOP/s%s; kernels take %.3f ms together\n", profile.peak_gflops,
-              profile.memory_gb_per_s > 0
-                  ? absl::StrFormat("; memory: %.1f GB/s read", profile.memory_gb_per_s).c_str()
-                  : "",
-              profile.total_ms);
+  if (profile.device.empty())
+    std::printf("FMA peak: %.0f GFLOP/s%s; kernels take %.3f ms together\n", profile.peak_gflops,
+                profile.memory_gb_per_s > 0
+                    ? absl::StrFormat("; memory: %.1f GB/s read", profile.memory_gb_per_s).c_str()
+                    : "",
+                profile.total_ms);
+  else
+    std::printf("on %s, one kernel at a time by its clock: %.3f ms together\n", profile.device.c_str(),
+                profile.total_ms);
   std::vector<std::vector<std::string>> rows;
   for (const KernelRow& row : profile.kernels)
     rows.push_back({row.name, absl::StrFormat("%.1f", row.median_ns / 1e3),
                     absl::StrFormat("%.1f%%", row.share * 100), absl::StrFormat("%.1f", row.gflops()),
-                    absl::StrFormat("%.1f%%", row.of_peak * 100), row.key.substr(0, 12)});
+                    profile.peak_gflops > 0 ? absl::StrFormat("%.1f%%", row.of_peak * 100) : "-",
+                    row.key.substr(0, 12)});
   std::printf("%s", text_table({{"kernel", Cells::kShortened},
                                 {"us", Cells::kWhole, Side::kRight},
                                 {"share", Cells::kWhole, Side::kRight},
@@ -87,19 +92,23 @@ void print_json(const std::vector<double>& samples_ms, const Profile& profile) {
                            {"min_ms", sorted(samples_ms).front()},
                            {"samples_ms", samples_ms}};
   if (!profile.kernels.empty()) {
-    result["peak_gflops"] = profile.peak_gflops;
+    if (profile.device.empty())
+      result["peak_gflops"] = profile.peak_gflops;
+    else
+      result["device"] = profile.device;
     result["kernels_ms"] = profile.total_ms;
     if (profile.memory_gb_per_s > 0) result["memory_gb_per_s"] = profile.memory_gb_per_s;
   }
   for (const KernelRow& row : profile.kernels)
-    result["kernels"].push_back({{"name", row.name},
-                                 {"key", row.key},
-                                 {"flops", row.flops},
-                                 {"bytes", row.bytes},
-                                 {"median_ns", row.median_ns},
-                                 {"gflops", row.gflops()},
-                                 {"share", row.share},
-                                 {"share_of_peak", row.of_peak}});
+    result["kernels"].push_back(
+        {{"name", row.name},
+         {"key", row.key},
+         {"flops", row.flops},
+         {"bytes", row.bytes},
+         {"median_ns", row.median_ns},
+         {"gflops", row.gflops()},
+         {"share", row.share},
+         {"share_of_peak", profile.peak_gflops > 0 ? nlohmann::json(row.of_peak) : nullptr}});
   std::printf("%s\n", json_text(result, 1).c_str());
 }
 

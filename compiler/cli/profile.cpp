@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/runtime/peak.h"
 
 namespace tf::compiler_cli {
@@ -60,18 +61,23 @@ std::vector<double> sorted(std::vector<double> samples) {
 }
 
 Profile profile_of(const driver::LoadedModel& model, int threads) {
-  Profile profile{.peak_gflops = tf_peak_gflops(kPeakBudgetNs) * threads,
-                  .memory_gb_per_s = read_gb_per_s(threads)};
+  Profile profile;
+  if (const tf_device* device = model.device(); device != nullptr)
+    profile.device = absl::StrCat(device->driver, ":", device->index);
+  else
+    profile = {.peak_gflops = tf_peak_gflops(kPeakBudgetNs) * threads,
+               .memory_gb_per_s = read_gb_per_s(threads)};
   double total_ns = 0;
   for (const driver::KernelTime& kernel : model.kernel_times()) {
     const double median_ns = percentile(sorted(kernel.samples_ns), 0.5);
     total_ns += median_ns;
-    profile.kernels.push_back({.name = kernel.name,
-                               .key = kernel.key,
-                               .median_ns = median_ns,
-                               .flops = kernel.flops,
-                               .bytes = kernel.bytes,
-                               .of_peak = kernel.flops / median_ns / profile.peak_gflops});
+    profile.kernels.push_back(
+        {.name = kernel.name,
+         .key = kernel.key,
+         .median_ns = median_ns,
+         .flops = kernel.flops,
+         .bytes = kernel.bytes,
+         .of_peak = profile.peak_gflops > 0 ? kernel.flops / median_ns / profile.peak_gflops : 0});
   }
   for (KernelRow& row : profile.kernels) row.share = row.median_ns / total_ns;
   profile.total_ms = total_ns / 1e6;

@@ -19,13 +19,14 @@ struct KernelRow {
 };
 
 struct Profile {
-  double peak_gflops = 0;      // of all threads: multiply-adds from registers
+  std::string device;  // "opencl:0" of a model that runs on a GPU, whose own clock gives times; else empty
+  double peak_gflops = 0;      // of all threads: multiply-adds from registers; 0: not known, as of a GPU
   double memory_gb_per_s = 0;  // read by all threads from memory; 0: not known
   double total_ms = 0;         // of the kernels' medians: what the network's lacks is spent between kernels
   std::vector<KernelRow> kernels;  // in order of execution
 };
 
-// Of a model that ran after profile(). Measures the machine, which takes some tenths of a second.
+// Of a model that ran after profile(). Measures the machine, unless a GPU runs the model, which takes some tenths of a second.
 Profile profile_of(const driver::LoadedModel& model, int threads);
 
 // Of samples in order, by the nearest rank.

@@ -90,7 +90,7 @@ std::vector<Ranked> rank(const Profile& profile) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     Ranked& each = kernels[i];
     each.number = i + 1;
-    if (!is_on_roofline(*each.kernel)) continue;
+    if (profile.peak_gflops <= 0 || !is_on_roofline(*each.kernel)) continue;
     each.of_roof = each.kernel->gflops() / roof_gflops(profile, *each.kernel);
     each.colour =
         std::ranges::find_if(kNearness, [&](const Nearness& n) { return each.of_roof >= n.least; })->colour;
@@ -300,13 +300,14 @@ std::string roofline(const Profile& profile, const std::vector<Ranked>& kernels,
 std::string profile_svg(const Profile& profile, const std::string& title, int threads) {
   const std::vector<Ranked> kernels = rank(profile);
   const std::string about =
-      absl::StrFormat("%s on %s: kernels take %s together", escaped(title), counted(threads, "thread"),
+      absl::StrFormat("%s on %s: kernels take %s together", escaped(title),
+                      profile.device.empty() ? counted(threads, "thread") : profile.device,
                       duration_text(profile.total_ms * 1e6));
   double top = 62;
   std::string body = text_at(kMargin, 32, "head", about);
   absl::StrAppend(&body, bars(kernels, top));
   top += 36;
-  absl::StrAppend(&body, roofline(profile, kernels, top));
+  if (profile.peak_gflops > 0) absl::StrAppend(&body, roofline(profile, kernels, top));
   return absl::StrCat(absl::StrFormat("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
                                       "width=\"%.0f\" height=\"%.0f\" "
                                       "role=\"img\" aria-label=\"%s\">\n",

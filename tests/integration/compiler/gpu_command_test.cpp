@@ -1,0 +1,110 @@
+// What the `compiler` program does for GPUs, on the OpenCL device that there is; without one these tests are skipped, but for
+// those that need none.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/runtime/gpu/gpu.h"
+#include "tests/integration/compiler/commands.h"
+
+namespace tf {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+class GpuCommands : public Commands {
+ protected:
+  void SetUp() override {
+    Commands::SetUp();
+    ASSERT_EQ(run("zoo mlp -o " + file("mlp.onnx")).code, 0);
+    ASSERT_EQ(run("zoo mlp --batch-name batch -o " + file("sized.onnx")).code, 0);
+  }
+  static bool has_device() {
+    char error[gpu::kErrorChars];
+    return gpu::opencl_driver().count(error) > 0;
+  }
+  Answer build(const std::string& arguments) { return run("build " + file("mlp.onnx") + " " + arguments); }
+};
+
+TEST_F(GpuCommands, TasksAreThoseOfAPlainLayout) {
+  const Answer answer = run("tasks " + file("mlp.onnx") + " --target opencl --json");
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  const nlohmann::json tasks = nlohmann::json::parse(answer.out).at("tasks");
+  EXPECT_EQ(tasks.size(), 5u);
+  for (const auto& task : tasks)
+    for (const auto& layout : task.at("out_layouts")) EXPECT_EQ(layout, "");
+}
+
+TEST_F(GpuCommands, ABuildRunsThereAndIsTimedKernelByKernel) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  ASSERT_EQ(build("--target opencl -o " + file("gpu")).code, 0);
+  ASSERT_EQ(build("-o " + file("cpu")).code, 0);
+  const Answer bench = run("bench " + file("gpu") + " --runs 2 --profile --json");
+  ASSERT_EQ(bench.code, 0) << bench.err;
+  const nlohmann::json result = nlohmann::json::parse(bench.out);
+  EXPECT_FALSE(result.contains("peak_gflops")) << "of the processor, which ran nothing";
+  const nlohmann::json kernels = result.at("kernels");
+  ASSERT_EQ(kernels.size(), 7u);
+  EXPECT_EQ(kernels.front().at("name"), "fc1 (upload)");
+  EXPECT_EQ(kernels.back().at("name"), "output (download)");
+  for (const auto& kernel : kernels) EXPECT_GT(kernel.at("median_ns"), 0);
+  // The same answers as on the processor.
+  const Answer both = run("bench " + file("cpu") + " " + file("gpu") + " --runs 1 --json");
+  EXPECT_EQ(both.code, 0) << both.err;
+}
+
+TEST_F(GpuCommands, ADeviceThatIsNotThereIsOneLine) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  ASSERT_EQ(build("--target opencl -o " + file("gpu")).code, 0);
+  ::setenv("TF_DEVICE", "64", 1);
+  const Answer answer = run("bench " + file("gpu"));
+  ::unsetenv("TF_DEVICE");
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.err, HasSubstr("/model.so: there is no OpenCL device 64: there are 0 to "));
+  EXPECT_EQ(lines(answer.err), 1) << answer.err;
+}
+
+TEST_F(GpuCommands, WithoutADriverALibraryIsBuiltAndSaysSo) {
+  ASSERT_EQ(build("--target opencl -o " + file("gpu")).code, 0);
+  ::setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+  const Answer answer = run("bench " + file("gpu"));
+  ::unsetenv("OCL_ICD_VENDORS");
+  EXPECT_EQ(answer.code, 1);
+  EXPECT_THAT(answer.err, AllOf(HasSubstr("cannot open"), HasSubstr("OpenCL")));
+  EXPECT_EQ(lines(answer.err), 1) << answer.err;
+}
+
+TEST_F(GpuCommands, SizesThatVaryStayOnTheProcessorAndAreNamed) {
+  const Answer all =
+      run("build " + file("sized.onnx") + " --target opencl --dim batch=2..4 -o " + file("sized"));
+  ASSERT_EQ(all.code, 0) << all.err;
+  EXPECT_THAT(all.err, HasSubstr("the whole network runs on the CPU"));
+  EXPECT_THAT(run("bench " + file("sized") + " --dim batch=3 --runs 1 --profile").out,
+              Not(HasSubstr("(upload)")));
+  const Answer anchored = run("build " + file("sized.onnx") +
+                              " --target opencl --dim batch=2..4 --at batch=2 -o " + file("sized"));
+  ASSERT_EQ(anchored.code, 0) << anchored.err;
+  EXPECT_THAT(anchored.err, HasSubstr("5 of 10 kernels run on the CPU"));
+  if (!has_device()) return;
+  EXPECT_THAT(run("bench " + file("sized") + " --dim batch=2 --runs 1 --profile").out, HasSubstr("(upload)"));
+  EXPECT_THAT(run("bench " + file("sized") + " --dim batch=3 --runs 1 --profile").out,
+              Not(HasSubstr("(upload)")));
+}
+
+TEST_F(GpuCommands, TheHostIsAProcessor) {
+  const auto refused = [&](const std::string& arguments) {
+    const Answer answer = build(arguments + " -o " + file("refused"));
+    EXPECT_NE(answer.code, 0);
+    EXPECT_FALSE(fs::exists(file("refused")));
+    return answer.err;
+  };
+  EXPECT_THAT(refused("--host aarch64"), HasSubstr("--host is for libraries that run on a GPU"));
+  EXPECT_THAT(refused("--target opencl --host opencl"), HasSubstr("give a processor"));
+  EXPECT_THAT(refused("--target opencl --host 6502"), HasSubstr("6502"));
+}
+
+}  // namespace
+}  // namespace tf
