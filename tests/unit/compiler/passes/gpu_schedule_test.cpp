@@ -105,6 +105,24 @@ TEST(GpuSchedule, GivesPipelinesOfAnyLength) {
   }
 }
 
+// Tiles that are computed, not copied, and a ring in a loop that runs again and again.
+TEST(GpuSchedule, PipelinesWhatThreadsCompute) {
+  for (const int64_t k : {4, 10, 16, 21}) {
+    ops::Builder b;
+    const tensor::Buffer x = ops::relu(b, f32_input(b, {6, k}));
+    const tensor::Workload workload = *b.finish({ops::matmul(b, x, f32_constant(b, {k, 8}))});
+    const schedule::Schedule steps = *schedule::parse_schedule(
+        "schedule v1\nsplit t1 i0 3 guard\nreorder t1 i0.0,i1,i0.1,r0\nannotate t1 i0.0 grid_x\nannotate t1 "
+        "i1 thread_x\n"
+        "split t1 r0 4 guard\ncompute_at t0 t1 r0.0 shared\nannotate t0 i1 thread_x\npipeline t1 r0.0 3\n");
+    if (k > 4) {
+      EXPECT_THAT(ir_of(workload, steps), HasSubstr("t0: f32[12] shared"));
+    }
+    check_on_gpu(workload, steps, static_cast<uint64_t>(k), absl::StrCat(k, " terms"));
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
 TEST(GpuSchedule, CopiesWholeVectorsWhereRowsAreMadeOfThem) {
   const tensor::Workload workload = matmul(64, 64, 64);
   const std::string text =

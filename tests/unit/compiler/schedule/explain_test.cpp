@@ -63,6 +63,15 @@ TEST(Explain, NamesTheFactorTheLoopAndItsExtent) {
   EXPECT_EQ(explained({"storage_align t0 0 8 -1"}), "offset -1 is out of range; 0 to 4096 is legal");
 }
 
+TEST(Explain, SaysWhatAPipelineAndARasterNeed) {
+  EXPECT_THAT(explained({"pipeline t0 r0 2"}),
+              HasSubstr("nothing is copied into shared memory in loop r0 of t0; cache_read what it reads"));
+  EXPECT_EQ(explained({"pipeline t0 r0 9"}), "stages 9 is out of range; 1 to 8 is legal");
+  EXPECT_THAT(explained({"annotate t0 i0 grid_x", "raster t0 2"}),
+              HasSubstr("t0 has no grid_x loop and grid_y loop"));
+  EXPECT_EQ(explained({"raster t0 0"}), "group 0 is out of range; 1 to 64 is legal");
+}
+
 TEST(Explain, ListsWhatAnUnknownNameCouldBe) {
   EXPECT_EQ(explained({"split t9 i0 2 guard"}), "there is no stage t9; there are t0, t1, t2");
   EXPECT_EQ(explained({"split p0 i0 2 guard"}), "there is no stage p0; there are t0, t1, t2");

@@ -230,5 +230,31 @@ TEST(StorageAlign, IsForRowMajorTemporaries) {
   EXPECT_EQ(reason_of("layout_rewrite t0 1,0\nstorage_align t0 0 16 1"), Illegal::kBadLayout);
 }
 
+constexpr char kCopied[] =
+    "annotate t0 i1 thread_x\nsplit t0 r0 4 guard\ncache_read p0 t0 row_major global\ncompute_at p0.pack t0 "
+    "r0.0 shared\n";
+
+TEST(Pipeline, IsForLoopsThatCopyIntoSharedMemory) {
+  const std::string copied = kCopied;
+  const State state = after(copied + "pipeline t0 r0.0 3");
+  EXPECT_EQ(state.data().find_stage("t0")->pipelined_loop, "r0.0");
+  EXPECT_EQ(state.data().copied_in(*state.data().find_stage("t0"), "r0.0").size(), 1u);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 1"), std::nullopt);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 0"), Illegal::kBadFactor);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 9"), Illegal::kBadFactor);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.1 2"), Illegal::kNotPipeline);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r1 2"), Illegal::kUnknownLoop);
+  EXPECT_EQ(reason_of(copied + "annotate t0 r0.0 unroll\npipeline t0 r0.0 2"), Illegal::kNotPipeline);
+  EXPECT_EQ(reason_of("pipeline t0 r0 2"), Illegal::kNotPipeline);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 $0.0"), Illegal::kOpenSize);
+}
+
+TEST(Raster, IsForGridsOfTwoAxes) {
+  EXPECT_EQ(reason_of("annotate t0 i0 grid_y\nannotate t0 i1 grid_x\nraster t0 4"), std::nullopt);
+  EXPECT_EQ(reason_of("annotate t0 i0 grid_y\nannotate t0 i1 grid_x\nraster t0 65"), Illegal::kBadFactor);
+  EXPECT_EQ(reason_of("annotate t0 i0 grid_y\nraster t0 4"), Illegal::kNotRaster);
+  EXPECT_EQ(reason_of("raster t9 4"), Illegal::kUnknownStage);
+}
+
 }  // namespace
 }  // namespace tf::schedule

@@ -32,7 +32,10 @@ TEST(ScheduleText, RoundTripsEveryKindOfStep) {
                     LayoutRewrite{"p1", layout},
                     LayoutRewrite{"p1", open},
                     StorageAlign{"t0", 0, 16, 1},
-                    Pragma{"t0", PragmaKind::kUnrollLimit, 64}};
+                    Pragma{"t0", PragmaKind::kUnrollLimit, 64},
+                    Pipeline{"t0", "r0.0", 3},
+                    Pipeline{"t0", "r0.0", Size::open(1, 0)},
+                    Raster{"t0", 4}};
   const std::string text = to_string(schedule);
   const absl::StatusOr<Schedule> parsed = parse_schedule(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
