@@ -100,8 +100,9 @@ analysis::RangeMap TemporaryShapes::loop_ranges(const StageState& stage) const {
 }
 
 // A tile of a ring gets as many rows as its readers reach: iterations beyond the end of an axis read something that no result is
-// made of, which must not be in the next tile, on its way.
+// made of, which must not be in the next tile, on its way. What reaches too far for that gets a predicate by guard_memory.
 void TemporaryShapes::reach_no_neighbour(const StageState& stage, std::vector<int64_t>& extents) const {
+  constexpr int64_t kFarthest = 4096;  // elements beyond the tile
   analysis::RangeMap ranges;
   for (const StageState& each : data_.stages) ranges.merge(loop_ranges(each));
   int64_t row = 1, most = 0;
@@ -114,9 +115,9 @@ void TemporaryShapes::reach_no_neighbour(const StageState& stage, std::vector<in
       for (size_t d = 0; d < extents.size(); ++d) {
         const analysis::Interval reach =
             analysis::tight_interval_of(load->indices[d] - stage.origin[d], ranges);
-        last = last * extents[d] + std::min(reach.max, 2 * extents[d]);
+        last = last * extents[d] + std::min(reach.max, kFarthest);
       }
-      most = std::max(most, last);
+      if (last < row * extents[0] + kFarthest) most = std::max(most, last);
       return true;
     });
   }
