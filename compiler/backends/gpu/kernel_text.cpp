@@ -156,7 +156,14 @@ class KernelEmitter {
   }
 
   void emit(const ir::Seq& s) {
-    for (const Stmt& child : s.stmts) stmt(child);
+    for (size_t i = 0; i < s.stmts.size() && context_.status.ok(); ++i) {
+      const auto* op = ir::as<ir::MatrixOp>(s.stmts[i]);
+      const Stmt next = i + 1 < s.stmts.size() ? s.stmts[i + 1] : nullptr;
+      if (op == nullptr)
+        stmt(s.stmts[i]);
+      else if (matrix(*op, ir::as<ir::MatrixOp>(next)))
+        ++i;
+    }
   }
 
   void emit(const ir::Store& s) {
@@ -283,22 +290,25 @@ class KernelEmitter {
   }
 
   void emit(const ir::Barrier&) { line(std::string(dialect_.barrier)); }
-  void emit(const ir::MatrixOp& s) {
-    const std::string feature(s.unit->feature);
+  void emit(const ir::MatrixOp& s) { matrix(s, nullptr); }
+
+  // Whether the next statement was printed, too.
+  bool matrix(const ir::MatrixOp& s, const ir::MatrixOp* next) {
+    const std::string name(s.unit->name), feature(s.unit->feature);
     if (!dialect_.has_matrix_instructions)
-      return fail(absl::StrCat(dialect_.name, " has no matrix instructions, but a `tensorize` step asks for ",
-                               std::string(s.unit->name), "; leave it out"));
-    if (!unit_.target.has(feature))
-      return fail(absl::StrCat(std::string(s.unit->name), " needs ", feature, ", which ", unit_.target.text(),
-                               " does not have"));
+      fail(absl::StrCat(dialect_.name, " has no matrix instructions, but a `tensorize` step asks for ", name,
+                        "; leave it out"));
+    else if (!unit_.target.has(feature))
+      fail(absl::StrCat(name, " needs ", feature, ", which ", unit_.target.text(), " does not have"));
     std::vector<std::string> names, indices;
     for (const ir::MatrixTile& tile : s.tiles) {
       names.push_back(name_of(*tile.buffer));
       indices.push_back(expr(tile.indices[0]));
     }
     has_warps_ = true;
-    for (const std::string& text : matrix_lines(s, names, indices, ranges_, dialect_, unit_.matrices))
-      line(text);
+    const MatrixText text = matrix_text(s, next, names, indices, ranges_, dialect_, unit_.matrices);
+    for (const std::string& each : text.lines) line(each);
+    return text.takes_next;
   }
 
   void emit(const ir::AsyncCopy& s) {

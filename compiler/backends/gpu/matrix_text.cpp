@@ -133,9 +133,25 @@ std::string packed(const std::vector<std::string>& elements, Element element, co
   return text;
 }
 
-std::vector<std::string> load_lines(const ir::MatrixOp& op, const std::vector<std::string>& names,
-                                    const std::vector<std::string>& indices, const analysis::RangeMap& ranges,
-                                    const GpuDialect& dialect, MatrixFunctions& functions) {
+// By how much the next statement's tile lies behind this one's in memory, if its registers are the next ones.
+std::optional<int64_t> distance_to(const ir::MatrixOp& op, const ir::MatrixOp* next,
+                                   const analysis::RangeMap& ranges) {
+  if (!next || next->action != op.action || next->unit != op.unit) return std::nullopt;
+  for (size_t i = 0; i < 2; ++i)
+    if (!next->tiles[i].buffer.same_as(op.tiles[i].buffer) ||
+        next->tiles[i].row_steps != op.tiles[i].row_steps ||
+        next->tiles[i].column_steps != op.tiles[i].column_steps)
+      return std::nullopt;
+  const auto difference = [&](size_t tile) {
+    return tensor::as_int(
+        analysis::simplify(next->tiles[tile].indices[0] - op.tiles[tile].indices[0], ranges));
+  };
+  return difference(0) == ir::lane_map(op, 0)->elements() ? difference(1) : std::nullopt;
+}
+
+MatrixText load_text(const ir::MatrixOp& op, const ir::MatrixOp* next, const std::vector<std::string>& names,
+                     const std::vector<std::string>& indices, const analysis::RangeMap& ranges,
+                     const GpuDialect& dialect, MatrixFunctions& functions) {
   const LaneMap& map = *ir::lane_map(op, 0);
   const ir::MatrixTile& memory = op.tiles[1];
   const Element element = memory.buffer->element;
@@ -143,14 +159,19 @@ std::vector<std::string> load_lines(const ir::MatrixOp& op, const std::vector<st
   const Steps steps{memory.row_steps[0], memory.column_steps[0]};
   const std::string first = per_register == 1 ? indices[0] : absl::StrCat(indices[0], " / ", per_register);
   std::vector<std::string> text = {absl::StrCat("{ const int lane = ", dialect.thread_index[0], " & 31;")};
-  if (const std::optional<Lines> lines = lines_of(memory, map, steps, ranges)) {
+  if (std::optional<Lines> lines = lines_of(memory, map, steps, ranges)) {
+    const std::optional<int64_t> distance = distance_to(op, next, ranges);
+    const bool takes_next = distance && *distance % (kLineBytes / tensor::element_bytes(element)) == 0 &&
+                            lines->pieces.size() < 4;
+    for (size_t i = 0, count = lines->pieces.size(); takes_next && i < count; ++i)
+      lines->pieces.push_back(lines->pieces[i] + *distance);
     std::string place = absl::StrCat(indices[1], " + (lane & 7) * ", lines->next_line);
     for (size_t i = 1; i < lines->pieces.size(); i *= 2)
       absl::StrAppend(&place, " + (lane >> ", i == 1 ? 3 : 4, " & 1) * ", lines->pieces[i]);
     text.push_back(absl::StrCat("  ",
                                 functions.load(static_cast<int>(lines->pieces.size()), lines->transposed),
                                 "(", names[0], " + ", first, ", ", names[1], " + ", place, "); }"));
-    return text;
+    return {text, takes_next};
   }
   text.push_back(absl::StrCat("  const int at = ", indices[1], " + ", lane_offset(map, steps), ";"));
   for (int r = 0; r < registers_of(map, element); ++r) {
@@ -162,7 +183,7 @@ std::vector<std::string> load_lines(const ir::MatrixOp& op, const std::vector<st
         absl::StrCat("  ", names[0], "[", first, " + ", r, "] = ", packed(elements, element, dialect), ";"));
   }
   text.back() += " }";
-  return text;
+  return {text};
 }
 
 }  // namespace
@@ -207,24 +228,24 @@ const char* register_type(Element element) {
   return element == Element::kFloat64 ? "double" : "unsigned";
 }
 
-std::vector<std::string> matrix_lines(const ir::MatrixOp& op, const std::vector<std::string>& names,
-                                      const std::vector<std::string>& indices,
-                                      const analysis::RangeMap& ranges, const GpuDialect& dialect,
-                                      MatrixFunctions& functions) {
+MatrixText matrix_text(const ir::MatrixOp& op, const ir::MatrixOp* next,
+                       const std::vector<std::string>& names, const std::vector<std::string>& indices,
+                       const analysis::RangeMap& ranges, const GpuDialect& dialect,
+                       MatrixFunctions& functions) {
   if (op.action == MatrixAction::kLoadA || op.action == MatrixAction::kLoadB)
-    return load_lines(op, names, indices, ranges, dialect, functions);
+    return load_text(op, next, names, indices, ranges, dialect, functions);
   if (op.action == MatrixAction::kZero) {
     std::string text;
     for (int e = 0; e < op.unit->c.elements(); ++e)
       absl::StrAppend(&text, e == 0 ? "" : " ", names[0], "[", indices[0], " + ", e, "] = 0;");
-    return {text};
+    return {{text}};
   }
   const auto place = [&](size_t tile, Element element) {
     const int packs = tile == 0 ? 1 : tensor_units::elements_in_register(element);
     return absl::StrCat(names[tile], " + ", indices[tile], packs == 1 ? "" : absl::StrCat(" / ", packs));
   };
-  return {absl::StrCat(functions.multiply(*op.unit), "(", place(0, op.unit->c_element), ", ",
-                       place(1, op.unit->a_element), ", ", place(2, op.unit->b_element), ");")};
+  return {{absl::StrCat(functions.multiply(*op.unit), "(", place(0, op.unit->c_element), ", ",
+                        place(1, op.unit->a_element), ", ", place(2, op.unit->b_element), ");")}};
 }
 
 }  // namespace tf::backends

@@ -30,10 +30,16 @@ std::set<const ir::BufferNode*> factor_buffers(const ir::Stmt& body);
 // The C type of such a register, of an element's.
 const char* register_type(tensor::Element element);
 
-// The statement, line by line. `names` and `indices` are the texts of its tiles' buffers and places.
-std::vector<std::string> matrix_lines(const ir::MatrixOp& op, const std::vector<std::string>& names,
-                                      const std::vector<std::string>& indices,
-                                      const analysis::RangeMap& ranges, const GpuDialect& dialect,
-                                      MatrixFunctions& functions);
+struct MatrixText {
+  std::vector<std::string> lines;
+  bool takes_next = false;  // the lines do what the next statement does, too
+};
+
+// The statement, and perhaps the next one (or null), which stands right behind it: two tiles may be loaded at once. `names`
+// and `indices` are the texts of its tiles' buffers and places.
+MatrixText matrix_text(const ir::MatrixOp& op, const ir::MatrixOp* next,
+                       const std::vector<std::string>& names, const std::vector<std::string>& indices,
+                       const analysis::RangeMap& ranges, const GpuDialect& dialect,
+                       MatrixFunctions& functions);
 
 }  // namespace tf::backends

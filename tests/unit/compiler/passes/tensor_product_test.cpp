@@ -195,5 +195,25 @@ TEST(TensorProduct, OfAnySize) {
                   "sm_87", {any(2), any(2), any(2), any(2), any(2)}, static_cast<uint64_t>(i));
 }
 
+TEST(TensorProduct, OfWhateverIsChosen) {
+  std::mt19937 random(11);
+  for (const TensorCase& c : {TensorCase{.m = 70, .n = 45, .k = 90, .transposed = true},
+                              {.m = 64, .n = 96, .k = 64, .epilogue = true},
+                              {.a = Element::kInt8, .b = Element::kInt8, .m = 40, .n = 33, .k = 150}}) {
+    const tensor::Workload workload = product(c);
+    const auto sketches = recipes::tensor_product_on_gpu(
+        {.workload = workload, .target = *target::parse_target("cuda:arch=sm_89")});
+    ASSERT_EQ(sketches.size(), 1u);
+    for (int i = 0; i < 2; ++i) {
+      recipes::Point point;
+      for (const recipes::Parameter& parameter : sketches[0].parameters)
+        point.push_back(static_cast<uint32_t>(random() % parameter.choices.size()));
+      const schedule::Schedule schedule = recipes::instantiate(sketches[0], point);
+      if (schedule::apply(workload, schedule).ok())  // shared memory may be too small
+        check_schedule(workload, schedule, {}, 7, recipes::to_string(point), passes::gpu_pipeline());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tf::test
