@@ -61,6 +61,10 @@ constexpr Capability kNotOnGpus = Capability::kSeccomp;
 bool is_cpu(std::string_view device) {
   return device == "cpu";
 }
+// Whether its driver compiles candidates, which is worth a second process with the device open; others load machine code.
+bool compiles(std::string_view device) {
+  return device.starts_with("opencl:");
+}
 
 void set_device(std::string_view device, Job* job) {
   device = device.substr(0, sandbox::kMaxDeviceChars - 1);  // the child knows no device of a longer name
@@ -91,7 +95,7 @@ class ZygoteWorker final : public Worker {
     for (const CapabilityState& state : missing_) without_.add(state.capability);
     const size_t count = ahead_ ? 2 : 1;
     TF_RETURN_IF_ERROR(fill(zygotes_, count));
-    return fill(gpus_, is_cpu(options_.device) ? 0 : count);
+    return fill(gpus_, is_cpu(options_.device) ? 0 : compiles(options_.device) ? count : 1);
   }
 
   absl::StatusOr<farm::TrialResult> run(const farm::Trial& trial, std::string_view candidate,
