@@ -35,6 +35,7 @@ using sandbox::JobKind;
 constexpr uint64_t kReferenceMemoryBytes = uint64_t{4} << 30;
 constexpr uint64_t kReferenceOutputBytes = 4096;
 constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
+constexpr int64_t kGpuPeakTimeoutNs = 60'000'000'000;  // a driver's compiler starts, on a busy machine maybe
 // A trial whose buffers take more is made ready only once the one before has ended.
 constexpr uint64_t kReadyAheadBytes = 32 << 20;
 
@@ -383,7 +384,7 @@ class ZygoteWorker final : public Worker {
     set_device(options_.device, &none.job);
     none.job.kind = JobKind::kPeak;
     none.job.threads = 1;
-    none.job.timeout_ns = kPeakTimeoutNs;
+    none.job.timeout_ns = is_cpu(options_.device) ? kPeakTimeoutNs : kGpuPeakTimeoutNs;
     none.job.memory_bytes = 64 << 20;
     none.result_bytes = sizeof(sandbox::Result);
     none.job.ready_cpus = ready_cpus_;
