@@ -238,6 +238,16 @@ void unload(Program* loaded) {
   ::free(program);
 }
 
+// Programs of a newer CUDA than the driver's may not load.
+void add_driver(const CudaDevice& device, char* error) {
+  int version = 0;
+  device.api->version(&version);
+  const size_t length = strlen(error);
+  snprintf(error + length, kErrorChars - length, ": the device is sm_%u, and its driver is for CUDA %d.%d",
+           attribute(device, kCuMajor) * 10 + attribute(device, kCuMinor), version / 1000,
+           version % 1000 / 10);
+}
+
 // A cubin, or PTX, which the driver compiles.
 Program* load(Device* opened, const void* code, uint64_t size_bytes, char* error) {
   CudaDevice& device = *own(opened);
@@ -260,6 +270,8 @@ Program* load(Device* opened, const void* code, uint64_t size_bytes, char* error
   ::free(text);
   if (check(device, status, "the driver does not load the program", error))
     return reinterpret_cast<Program*>(program);
+  constexpr int kNoBinary = 209, kUnknownPtxVersion = 222;
+  if (status == kNoBinary || status == kUnknownPtxVersion) add_driver(device, error);
   if (log[0] != 0) {
     for (char* c = log; *c != 0; ++c)
       if (*c == '\n') *c = ' ';

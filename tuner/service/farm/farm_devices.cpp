@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/cli/age_text.h"
 #include "base/status.h"
+#include "compiler/target/cuda_arch.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/connection/channel.h"
 #include "rpc/connection/grpc_status.h"
@@ -51,10 +53,24 @@ std::string gpu_of(target::Arch arch) {
   return is_gpu ? std::string(target::arch_name(arch)) : "";
 }
 
+// By the label that its agent gives it.
+std::string other_gpu(const FarmDevice& device, const DeviceNeeds& needs) {
+  const auto label = device.labels.find("gpu-arch");
+  int capability = 0;
+  if (needs.gpu_target.empty() || label == device.labels.end() || !label->second.starts_with("sm_") ||
+      !absl::SimpleAtoi(label->second.substr(3), &capability))
+    return "";
+  const absl::StatusOr<target::Target> target = target::parse_target(needs.gpu_target);
+  if (!target.ok() || target::runs_on_capability(*target, capability)) return "";
+  return absl::StrCat("device ", device.id, " is ", label->second, ", which does not run code for ",
+                      target->text());
+}
+
 // Empty if the device has all of it.
 std::string missing(const FarmDevice& device, const DeviceNeeds& needs) {
   if (!needs.gpu.empty() && !device.gpus.contains(needs.gpu))
     return absl::StrCat("device ", device.id, " does not measure on a GPU for ", needs.gpu);
+  if (const std::string why = other_gpu(device, needs); !why.empty()) return why;
   if (needs.gpu.empty() && !device.gpus.empty())
     return absl::StrCat("device ", device.id, " measures on a GPU for ", absl::StrJoin(device.gpus, ", "));
   if (!needs.arch.empty() && device.arch != needs.arch) {
@@ -198,6 +214,7 @@ SlotSupply supply_of(const std::vector<FarmSlot>& slots, const std::string& key)
 
 DeviceNeeds needs_of(const target::Target& target) {
   DeviceNeeds needs{.arch = machine_of(target.arch), .cpu_features = {}, .gpu = gpu_of(target.arch)};
+  if (target.arch == target::Arch::kCuda) needs.gpu_target = target.text();
   if (!tells_features(target.arch)) return needs;
   for (std::string& feature : target::known_features(target.arch)) {
     if (target.has(feature)) needs.cpu_features.push_back(std::move(feature));

@@ -37,9 +37,10 @@ struct FarmDevice {
 struct DeviceNeeds {
   std::string arch;  // empty: any
   std::vector<std::string> cpu_features;
-  std::string gpu;       // back end of the GPU that measures; empty: a CPU does
-  uint32_t threads = 0;  // of one slot
-  std::string selector;  // of its labels, as the tracker reads them; empty: any
+  std::string gpu;         // back end of the GPU that measures; empty: a CPU does
+  std::string gpu_target;  // canonical text, of a device that tells its architecture; empty: any
+  uint32_t threads = 0;    // of one slot
+  std::string selector;    // of its labels, as the tracker reads them; empty: any
 };
 
 // Every feature that code for the target may use and that an agent can tell of its device: a kernel with an

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/target/cuda_arch.h"
+
 namespace tf::target {
 namespace {
 
@@ -62,6 +64,19 @@ TEST(Target, GpuFeaturesAreInstructionsOfTheArchitecture) {
   EXPECT_THAT(std::string(parse_target("cuda:arch=sm_90,+wgmma").status().message()),
               HasSubstr("sm_90 has no wgmma"));
   EXPECT_FALSE(parsed("opencl").has("cp_async"));
+}
+
+TEST(Target, CudaCodeRunsOnLaterDevicesUnlessItIsForOneArchitecture) {
+  const auto runs = [](const char* arch, int capability) {
+    return runs_on_capability(parsed(std::string("cuda:arch=") + arch), capability);
+  };
+  EXPECT_TRUE(runs("sm_80", 80) && runs("sm_80", 86) && runs("sm_80", 90) && runs("sm_80", 120));
+  EXPECT_FALSE(runs("sm_80", 75));
+  EXPECT_TRUE(runs("sm_90a", 90));
+  EXPECT_FALSE(runs("sm_90a", 100));
+  EXPECT_TRUE(runs("sm_100f", 100) && runs("sm_100f", 103));
+  EXPECT_FALSE(runs("sm_100f", 110) || runs("sm_103f", 100));
+  EXPECT_FALSE(runs_on_capability(parsed("opencl"), 90));
 }
 
 TEST(Target, NamesWhatWasMeant) {

@@ -148,7 +148,9 @@ TEST_F(CudaWorker, TakesPtxWhereTheCubinIsForAnotherDevice) {
   control("CUDA_FAKE_CAPABILITY", "80");
   start();
   kernel::Artifact artifact = artifact_of("");
-  EXPECT_OUTCOME(run(test::serialized(artifact)), OUTCOME_COMPILE_ERROR);
+  const farm::TrialResult refused = run(test::serialized(artifact));
+  EXPECT_OUTCOME(refused, OUTCOME_COMPILE_ERROR);
+  EXPECT_THAT(refused.detail(), HasSubstr("the device is sm_80, and its driver is for CUDA 13.0"));
   kernel::Blob& other = *artifact.add_blobs();
   other = artifact.blobs(0);
   other.set_kind(kernel::BLOB_KIND_PTX);
@@ -157,6 +159,23 @@ TEST_F(CudaWorker, TakesPtxWhereTheCubinIsForAnotherDevice) {
   const farm::TrialResult result = run(test::serialized(artifact));
   EXPECT_OUTCOME(result, OUTCOME_COMPILE_ERROR);
   EXPECT_THAT(result.detail(), HasSubstr("no kernel product"));
+}
+
+TEST_F(CudaWorker, TellsClockAndHeatAndWhetherTheyThrottleIt) {
+  start();
+  ASSERT_TRUE(worker_->peak_gflops().ok());
+  const farm::DeviceState state = run(candidate()).device();
+  EXPECT_EQ(state.clock_mhz(), 1980);
+  EXPECT_EQ(state.temperature_c(), 61);
+  EXPECT_FALSE(state.throttled());
+  control("CUDA_FAKE_THROTTLE_REASONS", "0x40");
+  start();
+  ASSERT_TRUE(worker_->peak_gflops().ok());
+  EXPECT_TRUE(run(candidate()).device().throttled());
+  control("CUDA_FAKE_THROTTLE_REASONS", "0x4");  // the limit of its power is how it always runs
+  start();
+  ASSERT_TRUE(worker_->peak_gflops().ok());
+  EXPECT_FALSE(run(candidate()).device().throttled());
 }
 
 TEST_F(CudaWorker, SaysWhatIsMissing) {

@@ -1,0 +1,30 @@
+// Owns: NVIDIA's management library for the fake device: a clock, a temperature, and throttling as it is told. Does not know: the
+// driver.
+
+#include <cstdlib>
+
+extern "C" {
+
+int nvmlInit_v2() {
+  return 0;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char*, void** device) {
+  static int the_device;
+  *device = &the_device;
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void*, int, unsigned* mhz) {
+  *mhz = 1980;
+  return 0;
+}
+int nvmlDeviceGetTemperature(void*, int, unsigned* degrees) {
+  *degrees = 61;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) {
+  const char* told = getenv("CUDA_FAKE_THROTTLE_REASONS");
+  *reasons = told == nullptr ? 0 : strtoull(told, nullptr, 0);
+  return 0;
+}
+
+}  // extern "C"
