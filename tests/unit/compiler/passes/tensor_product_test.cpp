@@ -215,5 +215,29 @@ TEST(TensorProduct, OfWhateverIsChosen) {
   }
 }
 
+// Rows or terms whose number is known at run time: by the schedule of one size.
+TEST(TensorProduct, OfOpenSizes) {
+  for (const bool terms : {false, true}) {
+    ops::Builder b;
+    const tensor::Var n = tensor::var("n");
+    b.dimension({n, 1, 64});
+    const std::vector<Expr> left = {terms ? tensor::imm(33) : Expr(n), terms ? Expr(n) : tensor::imm(40)};
+    const tensor::Buffer x = b.input("x", Element::kFloat32, left);
+    const tensor::Buffer w = b.input("w", Element::kFloat32, {left[1], tensor::imm(24)});
+    const tensor::Workload workload = *b.finish({ops::relu(b, ops::matmul(b, x, w))});
+    const tensor::Workload bound = tensor::bind(workload, {{"n", 37}}).value();
+    const auto sketches = recipes::tensor_product_on_gpu(
+        {.workload = bound, .target = *target::parse_target("cuda:arch=sm_86"), .allowed = {"bf16"}},
+        {1, 2, 2, 1, 2});
+    ASSERT_EQ(sketches.size(), 1u);
+    const schedule::Schedule schedule = recipes::instantiate(sketches[0], sketches[0].default_point());
+    const auto lowered =
+        passes::lower(workload, schedule, {}, {.pipeline = passes::gpu_pipeline(), .verify_each = true});
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    for (const int64_t size : {1, 7, 32, 37, 64})
+      if (!HasFailure()) check_run(workload, *lowered, schedule, {{"n", size}}, 5);
+  }
+}
+
 }  // namespace
 }  // namespace tf::test
