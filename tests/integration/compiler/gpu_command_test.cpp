@@ -4,8 +4,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "compiler/frontends/onnx/tensor_proto.h"
+#include "compiler/graph/element_values.h"
+#include "compiler/graph/graph.h"
 #include "compiler/runtime/gpu/gpu.h"
 #include "tests/integration/compiler/commands.h"
+#include "tests/support/fake_cuda/use_fake_cuda.h"
 
 namespace tf {
 namespace {
@@ -75,6 +79,37 @@ TEST_F(GpuCommands, WithoutADriverALibraryIsBuiltAndSaysSo) {
   EXPECT_EQ(answer.code, 1);
   EXPECT_THAT(answer.err, AllOf(HasSubstr("cannot open"), HasSubstr("OpenCL")));
   EXPECT_EQ(lines(answer.err), 1) << answer.err;
+}
+
+// NVRTC and the driver are stand-ins here: kernels run on this processor. From the second run on they are one graph.
+TEST_F(GpuCommands, ANetworkForCudaGivesTheProcessorsAnswers) {
+  test::use_fake_cuda();
+  ASSERT_EQ(build("--target cuda:arch=sm_90 -o " + file("cuda")).code, 0);
+  ASSERT_EQ(build("-o " + file("cpu")).code, 0);
+  std::vector<double> x(784);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 7) / 7;
+  const auto element = tensor::Element::kFloat32;
+  ASSERT_TRUE(
+      onnx::write_tensor(
+          file("x.pb"),
+          {"input", element, {1, 784}, std::make_shared<const graph::Blob>(graph::write_floats(element, x))})
+          .ok());
+  std::vector<std::vector<double>> outputs;
+  for (const std::string target : {"cpu", "cuda"}) {
+    const Answer answer =
+        run("run " + file(target) + " --input input=" + file("x.pb") + " -o " + file(target + "_out"));
+    ASSERT_EQ(answer.code, 0) << answer.err;
+    const auto output = onnx::read_tensor(file(target + "_out/output_0.pb"));
+    ASSERT_TRUE(output.ok()) << output.status();
+    outputs.push_back(graph::read_floats(output->element, output->data->bytes()));
+  }
+  ASSERT_EQ(outputs[0].size(), outputs[1].size());
+  for (size_t i = 0; i < outputs[0].size(); ++i) EXPECT_NEAR(outputs[0][i], outputs[1][i], 1e-5);
+  const Answer bench = run("bench " + file("cuda") + " --runs 3");
+  EXPECT_EQ(bench.code, 0) << bench.err;
+  ::setenv("CUDA_FAKE_MEMORY_BYTES", "1000000", 1);
+  EXPECT_THAT(run("bench " + file("cuda")).err, HasSubstr("CUDA: no memory for "));
+  ::unsetenv("CUDA_FAKE_MEMORY_BYTES");
 }
 
 TEST_F(GpuCommands, SizesThatVaryStayOnTheProcessorAndAreNamed) {

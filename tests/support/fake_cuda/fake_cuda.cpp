@@ -40,6 +40,7 @@ struct Function {
 
 struct Module {
   void* library = nullptr;  // null: PTX
+  int fd = -1;              // of the library: another one that is loaded meanwhile has another name
   std::string ptx;
   std::map<std::string, Function*> functions;
 };
@@ -149,12 +150,11 @@ int load_host_code(Module& module, const void* image) {
   constexpr int kCudaMachine = 190;
   if (header.e_machine == kCudaMachine) return kNoBinary;  // for a real device
   const size_t size = header.e_shoff + size_t{header.e_shentsize} * header.e_shnum;
-  const int fd = memfd_create("fake_cubin", 0);
+  const int fd = module.fd = memfd_create("fake_cubin", 0);
   if (fd < 0 || write(fd, image, size) != static_cast<ssize_t>(size)) return kOutOfMemory;
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   module.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module.library == nullptr) fprintf(stderr, "fake libcuda: %s\n", dlerror());
-  close(fd);
   if (module.library == nullptr) return 200;
   if (auto* hook = static_cast<void (**)(int)>(dlsym(module.library, "fake_cuda_fail_here")))
     *hook = [](int error) { of_this_launch = error; };
@@ -247,6 +247,7 @@ int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**)
   }
   if (code != kSuccess) {
     if (made->library != nullptr) dlclose(made->library);
+    if (made->fd >= 0) close(made->fd);
     delete made;
     return code;
   }
@@ -257,6 +258,7 @@ int cuModuleUnload(void* handle) {
   Module& module = as<Module>(handle);
   for (auto& [name, function] : module.functions) delete function;
   if (module.library != nullptr) dlclose(module.library);
+  if (module.fd >= 0) close(module.fd);
   delete &module;
   return kSuccess;
 }
