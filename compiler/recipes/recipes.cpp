@@ -11,6 +11,7 @@
 #include "compiler/recipes/cpu/rows.h"
 #include "compiler/recipes/cpu/winograd.h"
 #include "compiler/recipes/gpu/product.h"
+#include "compiler/recipes/gpu/rows.h"
 #include "compiler/recipes/gpu/stages.h"
 #include "compiler/recipes/gpu/tensor_product.h"
 #include "compiler/recipes/shape/structure.h"
@@ -41,6 +42,7 @@ const Recipe kCpu[] = {
 };
 
 const Recipe kGpu[] = {
+    {"rows", rows_on_gpu},
     {"tensor product", tensor_product_on_gpu},
     {"product", product_on_gpu},
     {"stages", stages_on_gpu, kLastResort},

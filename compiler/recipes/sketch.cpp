@@ -26,6 +26,7 @@ class Filler {
   void operator()(schedule::Pragma& step) const { fill(step.value); }
   void operator()(schedule::Pipeline& step) const { fill(step.stages); }
   void operator()(schedule::Raster& step) const { fill(step.group); }
+  void operator()(schedule::CrossThread& step) const { fill(step.threads); }
   template <typename Other>
   void operator()(Other&) const {}  // the other steps have no sizes
 

@@ -113,6 +113,17 @@ class Explainer {
       case Illegal::kNotRaster:
         return StrCat(names_.stage, " has no grid_x loop and grid_y loop; annotate two of its loops first: ",
                       loops_text(*stage_));
+      case Illegal::kNotCross:
+        return StrCat(
+            "threads that share the work on an element stand in a stage at root without threads of that "
+            "axis, "
+            "which is thread_x, thread_y or thread_z; ",
+            stage_->place == Place::kAt ? place_text(*stage_)
+                                        : StrCat(names_.stage, " has: ", loops_text(*stage_)));
+      case Illegal::kOneStores:
+        return StrCat(
+            "the iterations of ", names_.loops[0],
+            " share the work on one element, which one of them stores: they are no lanes of a vector");
     }
     TF_CHECK(false) << "unknown reason";
     return "";

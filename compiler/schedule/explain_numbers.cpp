@@ -62,6 +62,9 @@ struct NumberText {
     return out_of_range("stages", s.stages, 1, kMaxPipelineStages);
   }
   std::string operator()(const Raster& s) const { return out_of_range("group", s.group, 1, kMaxRasterGroup); }
+  std::string operator()(const CrossThread& s) const {
+    return out_of_range("threads", s.threads, 1, kMaxBlockThreads);
+  }
   std::string operator()(const Winograd& s) const {
     const StageState& stage = *data.find_stage(s.stage);
     if (s.tile != 2 && s.tile != 4 && s.tile != 6)

@@ -70,7 +70,9 @@ enum class Illegal : uint8_t {
   kIsTensor,     // a stage of a matrix instruction, whose loops are fixed
   kNotPipeline,  // the loop is not serial, or nothing is copied into shared memory in it
   kSharedBytes,  // more shared memory than any GPU has
-  kNotRaster     // the stage has no grid loops of two axes
+  kNotRaster,    // the stage has no grid loops of two axes
+  kNotCross,     // the stage is not at root, or has threads of that axis, or it is none of threads
+  kOneStores     // the loop's iterations share an element, which one of them stores
 };
 struct StepError {
   Illegal reason;

@@ -196,8 +196,16 @@ struct
   bool operator==(const Raster&) const = default;
 };
 
-using Step =
-    std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite, RFactor,
-                 LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize, Pipeline, Raster>;
+struct
+    CrossThread {  // `threads` threads stand where the stage's loops have one iteration, for what is computed in it
+  std::string stage;
+  Annotation axis = Annotation::kThreadX;
+  Size threads;
+  bool operator==(const CrossThread&) const = default;
+};
+
+using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
+                          RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize,
+                          Pipeline, Raster, CrossThread>;
 
 }  // namespace tf::schedule

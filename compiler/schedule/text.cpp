@@ -106,6 +106,9 @@ struct Printer {
   std::string operator()(const Raster& s) const {
     return absl::StrCat("raster ", s.stage, " ", text(s.group));
   }
+  std::string operator()(const CrossThread& s) const {
+    return absl::StrCat("cross_thread ", s.stage, " ", word_of(kAnnotations, s.axis), " ", text(s.threads));
+  }
   std::string operator()(const Winograd& s) const { return absl::StrCat("winograd ", s.stage, " ", s.tile); }
   std::string operator()(const Narrow& s) const {
     return absl::StrCat("narrow ", s.buffer, " ", word_of(kNarrowElements, s.element));
@@ -232,6 +235,8 @@ Step parse_step(LineReader& in) {
   if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
   if (kind == "pipeline") return Pipeline{in.word("a stage"), in.word("a loop"), in.size()};
   if (kind == "raster") return Raster{in.word("a stage"), in.size()};
+  if (kind == "cross_thread")
+    return CrossThread{in.word("a stage"), in.one_of(kAnnotations, "an annotation"), in.size()};
   if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
   if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
   if (kind == "offset") return Offset{in.word("a stage"), in.word("a buffer"), in.number("a number")};

@@ -427,6 +427,9 @@ class LoopBuilder {
     const Buffer& target = storage_.at(stage.stage.output.get()).buffer;
     Stmt body =
         ir::store(target, std::move(indices), tensor::identity(*stage.stage.combiner, target->element));
+    for (const Expr& guard : guards_of(stage))
+      if (parts_threads(stage, guard) && deepest_loop(stage, guard) < first_reduce)
+        body = ir::make_stmt<ir::If>(guard, body);
     for (size_t i = stage.loops.size(); i-- > static_cast<size_t>(first_reduce);) {
       if (!vars[i]) continue;
       for (const Expr& guard : guards_of(stage))

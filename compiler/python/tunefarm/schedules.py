@@ -124,6 +124,10 @@ class Schedule:
         """The blocks of the grid run in groups of so many rows, down the columns of each."""
         return self._step("raster", stage, group)
 
+    def cross_thread(self, stage, axis, threads):
+        """Threads of the axis (thread_x, thread_y or thread_z) stand in each iteration of the stage, for what is computed in it."""
+        return self._step("cross_thread", stage, axis, threads)
+
     def storage_align(self, buffer, axis, factor, offset=0):
         """Pads the rows of a stage to a multiple of factor elements, plus offset."""
         return self._step("storage_align", buffer, axis, factor, offset)

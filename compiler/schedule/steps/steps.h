@@ -245,6 +245,29 @@ std::optional<Illegal> apply_step(StateData& data, const Pipeline& step);
 inline constexpr int64_t kMaxRasterGroup = 64;
 std::optional<Illegal> apply_step(StateData& data, const Raster& step);
 
+// --- cross_thread.
+// So many threads stand in each iteration of the stage's loops, in a new loop x, y or z inside of the spatial ones, but for lanes; the stage is
+// computed by the first of them. What is computed in that loop, they compute together: with rfactor, the partial results of a
+// reduction, each thread some, and what combines them.
+//
+//   split t0 r0 64; rfactor t0 r0.1               for i0 in 8 grid_x
+//   annotate t0 i0 grid_x                           for x in 64 thread_x
+//   cross_thread t0 thread_x 64                       allocate t0.rf[64] shared
+//   compute_at t0.rf t0 x shared                      t0.rf[x] = 0
+//   annotate t0.rf i0 thread_x                 →      for r0 in 16
+//                                                       t0.rf[x] = t0.rf[x] + a[i0, r0 * 64 + x]
+//                                                     barrier
+//                                                     if x < 1
+//                                                       t0[i0] = 0
+//                                                       for r0 in 64
+//                                                         t0[i0] = t0[i0] + t0.rf[r0]
+//
+// A second rfactor, of t0, makes a tree of it: few threads combine some of the partial results each.
+// Legal for a stage at root that holds no other and has no threads of that axis, for 1 to kMaxBlockThreads threads. The loop
+// cannot be vectorized.
+inline constexpr int64_t kMaxBlockThreads = 1024;  // of a GPU with the most
+std::optional<Illegal> apply_step(StateData& data, const CrossThread& step);
+
 // --- rfactor.
 // Partial results over one reduce loop become a stage of their own, NAME.rf, with that loop as its
 // first axis; the stage then only combines the partial results.

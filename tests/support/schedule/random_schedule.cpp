@@ -5,6 +5,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace tf::test {
 namespace {
@@ -51,7 +52,7 @@ class ScheduleDraws {
     const StageState& stage = draws_.of(state_.stages());
     if (stage.loops.empty()) return schedule::Inline{stage.name};
     const std::string loop = draws_.of(stage.loops).name;
-    switch (draws_.below(22)) {
+    switch (draws_.below(23)) {
       case 0:
       case 1:
       case 2:
@@ -88,6 +89,9 @@ class ScheduleDraws {
         return narrow();
       case 20:  // legal on fragments alone, which a recipe makes
         return schedule::Tensorize{stage.name, loop, "mma_m16n8k16_f16"};
+      case 21:
+        return schedule::CrossThread{
+            stage.name, draws_.one_in(2) ? Annotation::kThreadX : Annotation::kThreadY, 1 + draws_.below(4)};
       default:
         return draws_.one_in(2) ? Step(schedule::Pragma{stage.name, schedule::PragmaKind::kUnrollLimit,
                                                         1 + draws_.below(16)})
@@ -180,7 +184,14 @@ schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t se
   }
   for (int tries = 0; tries < 10 * steps && static_cast<int64_t>(schedule.steps.size()) < wanted; ++tries) {
     const std::optional<Step> step = ScheduleDraws(state, draws).step();
-    if (step && !state.apply(*step)) schedule.steps.push_back(*step);
+    if (!step || state.apply(*step)) continue;
+    schedule.steps.push_back(*step);
+    // CPUs have no threads of a block: one after the other.
+    if (const auto* cross = std::get_if<schedule::CrossThread>(&*step)) {
+      schedule.steps.push_back(schedule::Annotate{
+          cross->stage, cross->axis == Annotation::kThreadX ? "x" : "y", Annotation::kSerial});
+      TF_CHECK(!state.apply(schedule.steps.back()));
+    }
   }
   return schedule;
 }

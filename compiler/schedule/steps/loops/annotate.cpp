@@ -1,9 +1,17 @@
 #include <algorithm>
 
+#include "compiler/analysis/access.h"
 #include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 namespace {
+
+// A loop of cross_thread.
+bool is_of_one_element(const StageState& stage, size_t loop) {
+  return std::ranges::none_of(stage.axis_values, [&](const tensor::Expr& value) {
+    return analysis::uses(value, stage.loop_vars[loop].get());
+  });
+}
 
 std::optional<Illegal> check_parallel(const StageState& stage, const Loop& loop) {
   if (loop.reduce) return Illegal::kReductionParallel;
@@ -49,6 +57,7 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
       if (loop.reduce && stage->stage.combiner == tensor::Combiner::kProd) return Illegal::kReductionParallel;
       if (index + 1 != static_cast<int>(stage->loops.size())) return Illegal::kNotInnermost;
       if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
+      if (is_of_one_element(*stage, static_cast<size_t>(index))) return Illegal::kOneStores;
       if (!data.require(tensor::less_equal(loop.extent, kMaxVectorLanes))) return Illegal::kVectorExtent;
       break;
     case Annotation::kUnroll:

@@ -16,6 +16,7 @@
 #include "compiler/ir/physical.h"
 #include "compiler/passes/lower.h"
 #include "compiler/recipes/gpu/product.h"
+#include "compiler/recipes/gpu/rows.h"
 #include "compiler/recipes/gpu/stages.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
@@ -160,6 +161,15 @@ inline std::vector<Case> cases() {
            .fetch = stages == 2 ? 1 : 4,
            .pad = stages == 2 ? 1 : 4,
            .group = 2});
+  // Threads that share a row: all of one, and several rows a block; with and without what is kept of a row.
+  for (const tf::test::SmallWorkload& small : tf::test::small_workloads()) {
+    const tensor::Workload workload = tf::test::build_small(small);
+    for (const recipes::Sketch& sketch :
+         recipes::rows_on_gpu({.workload = workload, .target = *target::parse_target("opencl")}))
+      all.push_back({absl::StrCat(sketch.family, " of ", small.name),
+                     lowered(workload, recipes::instantiate(sketch, sketch.default_point()),
+                             absl::StrCat("kernel_", all.size()))});
+  }
   // Without any step: each stage is a launch of one thread.
   all.push_back({"product by one thread",
                  lowered(matmul(5, 3, 7, true), schedule::Schedule{}, absl::StrCat("kernel_", all.size()))});

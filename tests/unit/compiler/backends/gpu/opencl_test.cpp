@@ -94,36 +94,74 @@ recipes::Point random_point(const recipes::Sketch& sketch, std::mt19937_64& rand
   return point;
 }
 
-// TF_GPU_SCHEDULES sets how many, beside the default of a quick run.
-TEST_F(OpenCl, ComputesTheSameByRandomSchedules) {
+// What the device computes by the schedule, against the interpreter. False, and nothing is checked, where the schedule is not legal.
+void compare(gpu::Device* device, const tensor::Workload& workload, const schedule::Schedule& schedule,
+             const std::string& name, bool* compared) {
+  *compared = false;
+  if (!schedule::apply(workload, schedule).ok()) return;
+  const ir::Function function = test::lowered(workload, schedule, name);
+  const absl::StatusOr<GpuSource> source = gpu_source(function, kOpenClTarget, opencl_dialect());
+  if (!source.ok()) {  // more threads or shared memory than the device has
+    EXPECT_THAT(std::string(source.status().message()), HasSubstr("a block of"));
+    return;
+  }
+  SCOPED_TRACE(schedule::to_string(schedule) + "\n" + source->text);
+  test::Buffers want = test::random_buffers(function), got = want;
+  ASSERT_NO_FATAL_FAILURE(test::interpret(function, want));
+  ASSERT_NO_FATAL_FAILURE(run_on(device, *source, got));
+  ASSERT_NO_FATAL_FAILURE(test::expect_equal(function, got, want));
+  *compared = true;
+}
+
+// Parts that run beside each other.
+constexpr int kParts = 10;
+class PartOfOpenCl : public OpenCl, public ::testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Part, PartOfOpenCl, ::testing::Range(0, kParts));
+
+// TF_GPU_SCHEDULES sets how many in all.
+TEST_P(PartOfOpenCl, ComputesTheSameByRandomSchedules) {
   const char* asked = std::getenv("TF_GPU_SCHEDULES");
-  const int wanted = asked == nullptr ? 40 : std::atoi(asked);
+  const int wanted = (asked == nullptr ? 500 : std::atoi(asked)) / kParts;
   std::vector<tensor::Workload> workloads = {test::matmul(33, 47, 29, true), test::matmul(64, 64, 32, false)};
   for (const tf::test::SmallWorkload& small : tf::test::small_workloads())
     workloads.push_back(tf::test::build_small(small));
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(static_cast<uint64_t>(7 + GetParam()));
   int computed = 0;
   for (int i = 0; computed < wanted && i < 4 * wanted; ++i) {
     const tensor::Workload& workload = workloads[random() % workloads.size()];
     const std::vector<recipes::Sketch> sketches =
         recipes::sketches_of({.workload = workload, .target = kOpenClTarget});
     const recipes::Sketch& sketch = sketches[random() % sketches.size()];
-    const schedule::Schedule schedule = recipes::instantiate(sketch, random_point(sketch, random));
-    if (!schedule::apply(workload, schedule).ok()) continue;
-    const ir::Function function = test::lowered(workload, schedule, absl::StrCat("random_", i));
-    const absl::StatusOr<GpuSource> source = gpu_source(function, kOpenClTarget, opencl_dialect());
-    if (!source.ok()) {  // more threads or shared memory than the device has
-      EXPECT_THAT(std::string(source.status().message()), HasSubstr("a block of"));
-      continue;
-    }
-    SCOPED_TRACE(schedule::to_string(schedule) + "\n" + source->text);
-    test::Buffers want = test::random_buffers(function), got = want;
-    ASSERT_NO_FATAL_FAILURE(test::interpret(function, want));
-    ASSERT_NO_FATAL_FAILURE(run_on(device, *source, got));
-    ASSERT_NO_FATAL_FAILURE(test::expect_equal(function, got, want));
-    ++computed;
+    bool compared = false;
+    ASSERT_NO_FATAL_FAILURE(compare(device, workload,
+                                    recipes::instantiate(sketch, random_point(sketch, random)),
+                                    absl::StrCat("random_", i), &compared));
+    computed += compared ? 1 : 0;
   }
   EXPECT_EQ(computed, wanted);
+}
+
+// By its default schedule, and by one point of each of its sketches.
+TEST_P(PartOfOpenCl, ComputesEveryOperator) {
+  std::mt19937_64 random(static_cast<uint64_t>(GetParam()));
+  const std::vector<tf::test::SmallWorkload>& all = tf::test::small_workloads();
+  for (size_t i = static_cast<size_t>(GetParam()); i < all.size(); i += kParts) {
+    SCOPED_TRACE(all[i].name);
+    const tensor::Workload workload = tf::test::build_small(all[i]);
+    const tensor::KernelSpec kernel{.workload = workload, .target = kOpenClTarget};
+    bool compared = false;
+    ASSERT_NO_FATAL_FAILURE(
+        compare(device, workload, recipes::default_schedule(kernel), "by_default", &compared));
+    EXPECT_TRUE(compared);
+    for (const recipes::Sketch& sketch : recipes::sketches_of(kernel)) {
+      compared = false;
+      for (int tries = 0; !compared && tries < 20; ++tries)
+        ASSERT_NO_FATAL_FAILURE(compare(device, workload,
+                                        recipes::instantiate(sketch, random_point(sketch, random)),
+                                        "by_a_sketch", &compared));
+      EXPECT_TRUE(compared) << sketch.family;
+    }
+  }
 }
 
 TEST_F(OpenCl, TellsWhatTheDriverRejects) {

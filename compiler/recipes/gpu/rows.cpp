@@ -1,0 +1,277 @@
+#include "compiler/recipes/gpu/rows.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compiler/recipes/gpu/loops.h"
+#include "compiler/recipes/shape/rows.h"
+#include "compiler/recipes/shape/structure.h"
+
+namespace tf::recipes {
+
+using namespace schedule;  // NOLINT: the language being written
+
+namespace {
+
+using tensor::Stage;
+using tensor::Workload;
+
+// Rows of a block, threads of a row, and how many of these add up what all have.
+struct RowThreads {
+  Size rows, threads, fan;
+};
+
+int64_t elements_of(const std::vector<tensor::Axis>& axes) {
+  int64_t elements = 1;
+  for (const tensor::Axis& axis : axes) elements *= extent_of(axis);
+  return elements;
+}
+
+int64_t rows_in(const Workload& workload, const Rows& rows) {
+  int64_t count = 1;
+  for (const int axis : rows.row_axes)
+    count *= extent_of(workload.stages.back().axes[static_cast<size_t>(axis)]);
+  return count;
+}
+
+// In elements.
+int64_t longest_row(const Workload& workload, const Rows& rows) {
+  int64_t longest = elements_of(workload.stages.back().axes) / rows_in(workload, rows);
+  for (const Stage& stage : workload.stages) longest = std::max(longest, elements_of(stage.reduce_axes));
+  return longest;
+}
+
+class RowBlock {
+ public:
+  RowBlock(const Workload& workload, const Rows& rows, bool keeps, const RowThreads& sizes, Steps& steps)
+      : workload_(workload), rows_(rows), keeps_(keeps), sizes_(sizes), steps_(steps) {}
+
+  void append() {
+    for (size_t s = 0; s < workload_.stages.size(); ++s) {
+      if (place(s) == Place::kInlined) steps_.push_back(Inline{name(s)});
+      if (place(s) == Place::kReduced) factor(s);
+    }
+    const std::string loop = shape_output();
+    for (size_t s = workload_.stages.size(); s-- > 0;) compute(s, loop);
+    for (size_t s = 0; s < workload_.stages.size(); ++s) shape(s);
+  }
+
+  // Bytes that a row keeps in shared memory.
+  int64_t kept_bytes() const {
+    int64_t bytes = 0;
+    for (size_t s = 0; s < workload_.stages.size(); ++s)
+      if (place(s) == Place::kKept)
+        bytes += elements_of(stage(s).axes) /
+                 std::min(rows_in(workload_, rows_), elements_of(stage(s).axes)) *
+                 tensor::element_bytes(stage(s).output->element);
+    return bytes;
+  }
+
+ private:
+  enum class Place : uint8_t { kInlined, kReduced, kOne, kKept, kOutput };
+
+  const Stage& stage(size_t s) const { return workload_.stages[s]; }
+  static std::string name(size_t s) { return stage_name(static_cast<int>(s)); }
+  size_t last() const { return workload_.stages.size() - 1; }
+  Annotation along() const { return rows_.across ? Annotation::kThreadY : Annotation::kThreadX; }
+  Annotation beside() const { return rows_.across ? Annotation::kThreadX : Annotation::kThreadY; }
+
+  Place place(size_t s) const {
+    if (!stage(s).reduce_axes.empty()) return Place::kReduced;
+    if (s == last()) return Place::kOutput;
+    if (rows_.stages[s].place == RowStage::Place::kInlined) return Place::kInlined;
+    const bool one = rows_.across ? elements_of(stage(s).axes) <= rows_in(workload_, rows_)
+                                  : rows_.stages[s].vector_axis < 0;
+    if (one) return Place::kOne;
+    return keeps_ && !rows_.across ? Place::kKept : Place::kInlined;
+  }
+
+  std::string fused(const std::string& stage, const std::vector<std::string>& loops) {
+    if (loops.size() > 1) steps_.push_back(Fuse{stage, loops});
+    return absl::StrJoin(loops, "*");
+  }
+
+  static std::vector<std::string> loops(char kind, size_t first, size_t count) {
+    std::vector<std::string> names;
+    for (size_t i = first; i < first + count; ++i) names.push_back(absl::StrCat(std::string(1, kind), i));
+    return names;
+  }
+
+  // NAME.rf: partial results, one a thread; NAME.rf.1: of several threads. Both are added up in registers.
+  static constexpr const char* kParts[] = {".rf", ".rf.1"};
+  void factor(size_t s) {
+    const std::string all = fused(name(s), loops('r', 0, stage(s).reduce_axes.size()));
+    steps_.push_back(Split{name(s), all, {sizes_.threads}, Tail::kGuard});
+    steps_.push_back(RFactor{name(s), all + ".1"});
+    steps_.push_back(Split{name(s), "r0", {sizes_.fan}, Tail::kGuard});
+    steps_.push_back(RFactor{name(s), "r0.1"});
+    for (const char* part : kParts) steps_.push_back(CacheWrite{name(s) + part});
+  }
+
+  // Blocks, rows of a block, then the threads of a row, whose loop it returns.
+  std::string shape_output() {
+    const std::string output = name(last());
+    std::vector<std::string> blocks, own, order;
+    const int blocked = rows_.row_axes.empty() ? -1 : block_axis(workload_, rows_);
+    for (size_t axis = 0; axis < stage(last()).axes.size(); ++axis) {
+      const bool is_row = std::ranges::count(rows_.row_axes, static_cast<int>(axis)) != 0;
+      const std::string loop = axis_name(axis);
+      (is_row ? blocks : own).push_back(static_cast<int>(axis) == blocked ? loop + ".0" : loop);
+    }
+    order = blocks;
+    const std::string beside_loop = blocked < 0 ? "" : axis_name(static_cast<size_t>(blocked)) + ".1";
+    if (blocked >= 0) {
+      steps_.push_back(Split{output, axis_name(static_cast<size_t>(blocked)), {sizes_.rows}, Tail::kGuard});
+      order.push_back(beside_loop);
+    }
+    order.insert(order.end(), own.begin(), own.end());
+    if (!stage(last()).reduce_axes.empty()) order.push_back("r0");
+    if (order.size() > 1) steps_.push_back(Reorder{output, order});
+    const std::string grid = fused(output, blocks);
+    std::string thread = along() == Annotation::kThreadX ? "x" : "y";
+    if (own.empty()) {
+      steps_.push_back(CrossThread{output, along(), sizes_.threads});
+    } else {
+      const std::string row = fused(output, own);
+      steps_.push_back(Split{output, row, {sizes_.threads}, Tail::kGuard});
+      thread = row + ".1";
+      std::vector<std::string> inner;
+      if (!grid.empty()) inner = {grid, beside_loop};
+      inner.insert(inner.end(), {thread, row + ".0"});
+      steps_.push_back(Reorder{output, inner});
+      steps_.push_back(Annotate{output, thread, along()});
+    }
+    if (!grid.empty()) {
+      steps_.push_back(Annotate{output, grid, Annotation::kGridX});
+      steps_.push_back(Annotate{output, beside_loop, beside()});
+    }
+    return thread;
+  }
+
+  void compute(size_t s, const std::string& loop) {
+    const Place where = place(s);
+    const std::string output = name(last());
+    if (s != last() && (where == Place::kReduced || where == Place::kOne))
+      steps_.push_back(ComputeAt{name(s), output, loop, tensor::Scope::kRegister});
+    if (where == Place::kKept) steps_.push_back(ComputeAt{name(s), output, loop, tensor::Scope::kShared});
+    if (where != Place::kReduced) return;
+    for (const char* part : {".rf.1", ".rf"}) shape_part(name(s) + part, stage(s).axes.size(), output, loop);
+  }
+
+  // Partial results: a thread's along the first axis, of the rows along the others.
+  void shape_part(const std::string& part, size_t rank, const std::string& output, const std::string& loop) {
+    steps_.push_back(ComputeAt{part, output, loop, tensor::Scope::kShared});
+    steps_.push_back(Annotate{part, "i0", along()});
+    if (rank > 0 && !rows_.across) {  // neighbouring threads store neighbouring elements
+      OpenLayout layout;
+      for (size_t axis = 1; axis <= rank; ++axis) layout.push_back(static_cast<int>(axis), 0);
+      layout.push_back(0, 0);
+      steps_.push_back(LayoutRewrite{part, std::move(layout)});
+    }
+    std::string inner = "i0";
+    if (rank > 0) inner = fused(part, loops('i', 1, rank));
+    if (rank > 0 && !rows_.row_axes.empty()) steps_.push_back(Annotate{part, inner, beside()});
+    steps_.push_back(ComputeAt{part + ".acc", part, inner, tensor::Scope::kRegister});
+  }
+
+  // A kept stage has the output's axes, or none is known to be a row's.
+  void shape(size_t s) {
+    if (place(s) != Place::kKept) return;
+    const std::vector<tensor::Axis>&axes = stage(s).axes, &all = stage(last()).axes;
+    const bool like_output = std::ranges::equal(
+        axes, all, [](const tensor::Axis& a, const tensor::Axis& b) { return extent_of(a) == extent_of(b); });
+    if (!like_output || rows_.row_axes.empty()) {
+      const std::string whole = fused(name(s), loops('i', 0, axes.size()));
+      steps_.push_back(Split{name(s), whole, {sizes_.rows, sizes_.threads}, Tail::kGuard});
+      steps_.push_back(Annotate{name(s), whole + ".2", along()});
+      if (!rows_.row_axes.empty()) steps_.push_back(Annotate{name(s), whole + ".1", beside()});
+      return;
+    }
+    std::vector<std::string> beside_loops, own, order;
+    for (size_t axis = 0; axis < axes.size(); ++axis)
+      (std::ranges::count(rows_.row_axes, static_cast<int>(axis)) != 0 ? beside_loops : own)
+          .push_back(axis_name(axis));
+    order = beside_loops;
+    order.insert(order.end(), own.begin(), own.end());
+    steps_.push_back(Reorder{name(s), order});
+    steps_.push_back(Annotate{name(s), fused(name(s), beside_loops), beside()});
+    const std::string row = fused(name(s), own);
+    steps_.push_back(Split{name(s), row, {sizes_.threads}, Tail::kGuard});
+    steps_.push_back(Annotate{name(s), row + ".1", along()});
+  }
+
+  const Workload& workload_;
+  const Rows& rows_;
+  const bool keeps_;
+  const RowThreads sizes_;
+  Steps& steps_;
+};
+
+int64_t power_of_two(int64_t least) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(least, 1))));
+}
+
+constexpr int64_t kLeastThreads = 4;      // of a row
+constexpr int64_t kShortRowsBlock = 128;  // threads of a block of short rows
+
+// Rows of a block and threads of a row.
+Choice default_row_threads(const Workload& workload, const Rows& rows) {
+  const int64_t length = longest_row(workload, rows);
+  const int64_t beside =
+      rows.row_axes.empty()
+          ? 1
+          : extent_of(workload.stages.back().axes[static_cast<size_t>(block_axis(workload, rows))]);
+  constexpr int64_t kElements = 4, kMostThreads = 256, kWarp = 32;  // elements of a thread
+  if (rows.across) {
+    const int64_t side = std::min(kWarp, power_of_two(beside));
+    return {side, std::clamp(power_of_two(length / kElements), kLeastThreads,
+                             std::max(kMostThreads / side, kLeastThreads))};
+  }
+  const int64_t threads = std::clamp(power_of_two(length / kElements),
+                                     std::clamp(power_of_two(length), kLeastThreads, kWarp), kMostThreads);
+  return {std::min(std::max<int64_t>(1, kShortRowsBlock / threads), power_of_two(beside)), threads};
+}
+
+// All that the target has room for.
+std::vector<Choice> row_thread_choices(const tensor::KernelSpec& kernel, const Rows& rows,
+                                       int64_t kept_bytes) {
+  std::vector<Choice> choices;
+  for (int64_t side = 1; side <= (rows.row_axes.empty() ? 1 : 64); side *= 2)
+    for (int64_t threads = kLeastThreads; threads * side <= kernel.target.gpu.block_threads; threads *= 2)
+      if (constexpr int64_t kPartBytes = 8, kMostFan = 32;
+          side * (kept_bytes + (threads + kMostFan) * kPartBytes) <= kernel.target.gpu.shared_bytes)
+        choices.push_back({side, threads});
+  return choices;
+}
+
+std::optional<Sketch> row_sketch(const tensor::KernelSpec& kernel, const Rows& rows, bool keeps) {
+  Steps none;
+  const int64_t kept = RowBlock(kernel.workload, rows, keeps, {}, none).kept_bytes();
+  if (keeps && kept == 0) return std::nullopt;
+  const std::vector<Choice> choices = row_thread_choices(kernel, rows, kept);
+  Choice threads = default_row_threads(kernel.workload, rows);
+  while (threads[0] > 1 && std::ranges::count(choices, threads) == 0) threads[0] /= 2;
+  if (std::ranges::count(choices, threads) == 0) return std::nullopt;
+  Sketch sketch(keeps ? "rows, kept" : "rows", kernel);
+  const std::vector<Size> both = sketch.open({.name = "threads", .choices = choices}, threads);
+  const int64_t fan = threads[1] >= 128 ? 16 : threads[1] >= 16 ? 8 : 4;
+  const RowThreads sizes{both[0], both[1], sketch.open("fan", {1, 2, 4, 8, 16, 32}, fan)};
+  RowBlock(kernel.workload, rows, keeps, sizes, sketch.steps.steps).append();
+  return sketch;
+}
+
+}  // namespace
+
+std::vector<Sketch> rows_on_gpu(const tensor::KernelSpec& kernel) {
+  const std::optional<Rows> rows = rows_of(kernel.workload, kernel.ports);
+  if (!rows) return {};
+  std::vector<Sketch> sketches;
+  for (const bool keeps : {true, false})
+    if (std::optional<Sketch> sketch = row_sketch(kernel, *rows, keeps))
+      sketches.push_back(*std::move(sketch));
+  return sketches;
+}
+
+}  // namespace tf::recipes

@@ -1,0 +1,124 @@
+// Rows on GPUs: the threads of a block share a row. Lowered and interpreted, against the workload's definition.
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/print.h"
+#include "compiler/recipes/gpu/rows.h"
+#include "compiler/recipes/recipes.h"
+#include "tests/unit/compiler/passes/lowered_run.h"
+#include "tests/unit/compiler/passes/small_workloads.h"
+
+namespace tf::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const target::Target kRowsGpu = *target::parse_target("cuda:arch=sm_90");
+
+struct RowCase {
+  std::string name;
+  tensor::Workload workload;
+};
+
+std::vector<RowCase> row_cases() {
+  std::vector<RowCase> all;
+  const auto add = [&](const std::string& name, auto&& make) {
+    ops::Builder b;
+    all.push_back({name, *b.finish({make(b)})});
+  };
+  for (const auto& [rows, length] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 70}, {5, 33}, {3, 130}, {9, 4}}) {
+    add(absl::StrCat("softmax ", rows, "x", length), [&](ops::Builder& b) {
+      return ops::softmax(b, f32_input(b, {rows, length}), 1);
+    });
+    add(absl::StrCat("softmax of columns ", rows, "x", length), [&](ops::Builder& b) {
+      return ops::softmax(b, f32_input(b, {length, rows}), 0);
+    });
+    add(absl::StrCat("mean ", rows, "x", length), [&](ops::Builder& b) {
+      return ops::reduce(b, ops::ReduceKind::kMean, f32_input(b, {rows, length}), {1}, false);
+    });
+  }
+  add("softmax in the middle", [](ops::Builder& b) { return ops::softmax(b, f32_input(b, {3, 17, 6}), 1); });
+  add("rows of two axes", [](ops::Builder& b) { return ops::softmax(b, f32_input(b, {3, 5, 21}), 2); });
+  add("sum of all", [](ops::Builder& b) {
+    return ops::reduce(b, ops::ReduceKind::kSum, f32_input(b, {13, 29}), {0, 1}, false);
+  });
+  add("matrix by a vector", [](ops::Builder& b) {
+    return ops::matmul(b, f32_constant(b, {19, 45}), f32_input(b, {45, 1}));
+  });
+  for (const SmallWorkload& small : small_workloads())
+    if (small.name == "layer_norm") all.push_back({small.name, build_small(small)});
+  return all;
+}
+
+std::string rows_ir(const tensor::Workload& workload, const schedule::Schedule& schedule) {
+  const auto lowered = passes::lower(workload, schedule, {}, {.pipeline = passes::gpu_pipeline()});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return lowered.ok() ? ir::to_string(lowered->function) : "";
+}
+
+TEST(GpuRows, GiveSoftmaxInOneLaunch) {
+  ops::Builder b;
+  const tensor::Workload workload = *b.finish({ops::softmax(b, f32_input(b, {8, 200}), 1)});
+  const std::string text =
+      rows_ir(workload, recipes::default_schedule({.workload = workload, .target = kRowsGpu}));
+  for (const char* part : {"grid_x", "thread_x", "thread_y", "t0.rf: f32[", "barrier"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_EQ(text.find("grid_x"), text.rfind("grid_x"));
+  EXPECT_THAT(text, Not(HasSubstr("global")));
+}
+
+TEST(GpuRows, GiveEveryPointOfTheirSketches) {
+  std::mt19937_64 random(11);
+  for (const RowCase& each : row_cases()) {
+    const std::vector<recipes::Sketch> sketches =
+        recipes::rows_on_gpu({.workload = each.workload, .target = kRowsGpu});
+    EXPECT_FALSE(sketches.empty()) << each.name;
+    for (const recipes::Sketch& sketch : sketches) {
+      int legal = 0;
+      for (int i = 0; i < 6; ++i) {
+        recipes::Point point = sketch.default_point();
+        for (size_t p = 0; i > 0 && p < point.size(); ++p)
+          point[p] = static_cast<uint32_t>(random() % sketch.parameters[p].choices.size());
+        const schedule::Schedule schedule = recipes::instantiate(sketch, point);
+        const absl::Status status = schedule::apply(each.workload, schedule).status();
+        if (i == 0) {
+          EXPECT_TRUE(status.ok()) << each.name << ", " << sketch.family << ": " << status;
+        }
+        if (!status.ok()) continue;
+        ++legal;
+        check_schedule(each.workload, schedule, {}, static_cast<uint64_t>(i),
+                       absl::StrCat(each.name, ", ", sketch.family, " ", recipes::to_string(point)),
+                       passes::gpu_pipeline());
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+      EXPECT_GT(legal, 1) << each.name;
+    }
+  }
+}
+
+TEST(GpuRows, ThreadsThatShareAnElementAreRefusedWhereTheyCannotStand) {
+  ops::Builder b;
+  const tensor::Workload workload =
+      *b.finish({ops::reduce(b, ops::ReduceKind::kSum, f32_input(b, {8, 64}), {1}, false)});
+  const auto why = [&](const char* steps) {
+    return std::string(
+        schedule::apply(workload, *schedule::parse_schedule(absl::StrCat("schedule v1\n", steps)))
+            .status()
+            .message());
+  };
+  EXPECT_EQ(why("cross_thread t0 thread_x 32\n"), "");
+  EXPECT_THAT(why("cross_thread t0 thread_x 2000\n"),
+              HasSubstr("threads 2000 is out of range; 1 to 1024 is legal"));
+  EXPECT_THAT(why("cross_thread t0 grid_x 32\n"),
+              HasSubstr("threads that share the work on an element stand in"));
+  EXPECT_THAT(why("annotate t0 i0 thread_x\ncross_thread t0 thread_x 32\n"),
+              HasSubstr("t0 has: i0 (extent 8)"));
+  EXPECT_THAT(why("cross_thread t0 thread_x 32\nreorder t0 i0,r0,x\nannotate t0 x vectorize\n"),
+              HasSubstr("they are no lanes of a vector"));
+}
+
+}  // namespace
+}  // namespace tf::test
