@@ -262,7 +262,13 @@ absl::StatusOr<LinkedModel> link_model(const ModelLink& link, const target::Targ
     arguments.push_back(folder.file(absl::StrCat(i, ".", link.kernels[i], ".o")));
     TF_RETURN_IF_ERROR(write_file(arguments.back(), link.objects[i]));
   }
-  arguments.insert(arguments.end(), {"--whole-archive", runtime, "--no-whole-archive"});
+  if (shared) {
+    arguments.insert(arguments.end(), {"--whole-archive", runtime, "--no-whole-archive"});
+  } else {
+    // Nothing is dropped of one object, so only what is called goes in: drivers of GPUs want a loader of libraries.
+    for (const auto& [function, own_name] : exported) arguments.push_back("--undefined=" + function);
+    arguments.push_back(runtime);
+  }
   TF_ASSIGN_OR_RETURN(const LldRun run, run_lld_apart(arguments));
   TF_RETURN_IF_ERROR(status_of(run));
   TF_ASSIGN_OR_RETURN(std::string library, read_file(linked));

@@ -313,7 +313,7 @@ TEST_F(LinkedModels, ShareNoSymbolButTheOneThatNamesThem) {
   EXPECT_EQ(shell(defined + "first/model.so | cut -d' ' -f1 >a; " + defined +
                   "second/model.so | cut -d' ' -f1 >b; comm -12 a b; grep -c ^other_ b")
                 .out,
-            "tf_model_prefix\n15\n");
+            "tf_model_prefix\n18\n");
   EXPECT_THAT(shell("readelf -d first/model.so second/libother.so").out,
               AllOf(HasSubstr("soname: [libfirst.so]"), HasSubstr("soname: [libother.so]")));
 }
