@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compiler/analysis/access.h"
 #include "compiler/recipes/gpu/loops.h"
+#include "compiler/recipes/shape/attention.h"
 #include "compiler/recipes/shape/rows.h"
 #include "compiler/recipes/shape/structure.h"
 
@@ -29,31 +32,45 @@ int64_t elements_of(const std::vector<tensor::Axis>& axes) {
   return elements;
 }
 
-int64_t rows_in(const Workload& workload, const Rows& rows) {
+// What runs row by row: a workload, or all of attention but the product of its rows with values.
+struct RowWork {
+  const Workload& workload;
+  Rows rows;
+  const Stage& whole;               // a stage with the axes of `rows`
+  std::optional<int> product_rows;  // of attention: the axis of the result that runs along the rows
+};
+
+int64_t rows_in(const RowWork& work) {
   int64_t count = 1;
-  for (const int axis : rows.row_axes)
-    count *= extent_of(workload.stages.back().axes[static_cast<size_t>(axis)]);
+  for (const int axis : work.rows.row_axes) count *= extent_of(work.whole.axes[static_cast<size_t>(axis)]);
   return count;
 }
 
 // In elements.
-int64_t longest_row(const Workload& workload, const Rows& rows) {
-  int64_t longest = elements_of(workload.stages.back().axes) / rows_in(workload, rows);
-  for (const Stage& stage : workload.stages) longest = std::max(longest, elements_of(stage.reduce_axes));
+int64_t longest_row(const RowWork& work) {
+  int64_t longest = elements_of(work.whole.axes) / rows_in(work);
+  for (const Stage& stage : work.workload.stages) longest = std::max(longest, elements_of(stage.reduce_axes));
   return longest;
 }
 
 class RowBlock {
  public:
-  RowBlock(const Workload& workload, const Rows& rows, bool keeps, const RowThreads& sizes, Steps& steps)
-      : workload_(workload), rows_(rows), keeps_(keeps), sizes_(sizes), steps_(steps) {}
+  RowBlock(const RowWork& work, bool keeps, const RowThreads& sizes, Steps& steps)
+      : work_(work),
+        workload_(work.workload),
+        rows_(work.rows),
+        keeps_(keeps),
+        sizes_(sizes),
+        steps_(steps) {}
 
   void append() {
     for (size_t s = 0; s < workload_.stages.size(); ++s) {
       if (place(s) == Place::kInlined) steps_.push_back(Inline{name(s)});
       if (place(s) == Place::kReduced) factor(s);
+      if (is_product(s)) steps_.push_back(CacheWrite{name(s)});
     }
     const std::string loop = shape_output();
+    if (is_product(last())) place_sums(last(), absl::StrCat(own_loop_, ".0"));
     for (size_t s = workload_.stages.size(); s-- > 0;) compute(s, loop);
     for (size_t s = 0; s < workload_.stages.size(); ++s) shape(s);
   }
@@ -63,8 +80,7 @@ class RowBlock {
     int64_t bytes = 0;
     for (size_t s = 0; s < workload_.stages.size(); ++s)
       if (place(s) == Place::kKept)
-        bytes += elements_of(stage(s).axes) /
-                 std::min(rows_in(workload_, rows_), elements_of(stage(s).axes)) *
+        bytes += elements_of(stage(s).axes) / std::min(rows_in(work_), elements_of(stage(s).axes)) *
                  tensor::element_bytes(stage(s).output->element);
     return bytes;
   }
@@ -78,12 +94,17 @@ class RowBlock {
   Annotation along() const { return rows_.across ? Annotation::kThreadY : Annotation::kThreadX; }
   Annotation beside() const { return rows_.across ? Annotation::kThreadX : Annotation::kThreadY; }
 
+  // A reduction that gives whole rows.
+  bool is_product(size_t s) const { return work_.product_rows && (s == last() || rows_.stages[s].product); }
+
   Place place(size_t s) const {
+    if (is_product(s)) return s == last() ? Place::kOutput : Place::kKept;
+    if (work_.product_rows && s + 1 == last() && stage(s).reduce_axes.empty()) return Place::kInlined;
     if (!stage(s).reduce_axes.empty()) return Place::kReduced;
     if (s == last()) return Place::kOutput;
     if (rows_.stages[s].place == RowStage::Place::kInlined) return Place::kInlined;
-    const bool one = rows_.across ? elements_of(stage(s).axes) <= rows_in(workload_, rows_)
-                                  : rows_.stages[s].vector_axis < 0;
+    const bool one =
+        rows_.across ? elements_of(stage(s).axes) <= rows_in(work_) : rows_.stages[s].vector_axis < 0;
     if (one) return Place::kOne;
     return keeps_ && !rows_.across ? Place::kKept : Place::kInlined;
   }
@@ -114,9 +135,13 @@ class RowBlock {
   std::string shape_output() {
     const std::string output = name(last());
     std::vector<std::string> blocks, own, order;
-    const int blocked = rows_.row_axes.empty() ? -1 : block_axis(workload_, rows_);
+    const int blocked = work_.product_rows       ? *work_.product_rows
+                        : rows_.row_axes.empty() ? -1
+                                                 : block_axis(workload_, rows_);
     for (size_t axis = 0; axis < stage(last()).axes.size(); ++axis) {
-      const bool is_row = std::ranges::count(rows_.row_axes, static_cast<int>(axis)) != 0;
+      const bool is_row = work_.product_rows
+                              ? axis + 1 < stage(last()).axes.size()
+                              : std::ranges::count(rows_.row_axes, static_cast<int>(axis)) != 0;
       const std::string loop = axis_name(axis);
       (is_row ? blocks : own).push_back(static_cast<int>(axis) == blocked ? loop + ".0" : loop);
     }
@@ -127,14 +152,14 @@ class RowBlock {
       order.push_back(beside_loop);
     }
     order.insert(order.end(), own.begin(), own.end());
-    if (!stage(last()).reduce_axes.empty()) order.push_back("r0");
+    if (place(last()) == Place::kReduced) order.push_back("r0");
     if (order.size() > 1) steps_.push_back(Reorder{output, order});
     const std::string grid = fused(output, blocks);
     std::string thread = along() == Annotation::kThreadX ? "x" : "y";
     if (own.empty()) {
       steps_.push_back(CrossThread{output, along(), sizes_.threads});
     } else {
-      const std::string row = fused(output, own);
+      const std::string row = own_loop_ = fused(output, own);
       steps_.push_back(Split{output, row, {sizes_.threads}, Tail::kGuard});
       thread = row + ".1";
       std::vector<std::string> inner;
@@ -176,17 +201,22 @@ class RowBlock {
     steps_.push_back(ComputeAt{part + ".acc", part, inner, tensor::Scope::kRegister});
   }
 
-  // A kept stage has the output's axes, or none is known to be a row's.
+  void place_sums(size_t s, const std::string& loop) {
+    steps_.push_back(ComputeAt{name(s) + ".acc", name(s), loop, tensor::Scope::kRegister});
+  }
+
+  // A kept stage has the axes of the whole, or none is known to be a row's.
   void shape(size_t s) {
     if (place(s) != Place::kKept) return;
-    const std::vector<tensor::Axis>&axes = stage(s).axes, &all = stage(last()).axes;
-    const bool like_output = std::ranges::equal(
+    const std::vector<tensor::Axis>&axes = stage(s).axes, &all = work_.whole.axes;
+    const bool like_whole = std::ranges::equal(
         axes, all, [](const tensor::Axis& a, const tensor::Axis& b) { return extent_of(a) == extent_of(b); });
-    if (!like_output || rows_.row_axes.empty()) {
+    if (!like_whole || rows_.row_axes.empty()) {
       const std::string whole = fused(name(s), loops('i', 0, axes.size()));
       steps_.push_back(Split{name(s), whole, {sizes_.rows, sizes_.threads}, Tail::kGuard});
       steps_.push_back(Annotate{name(s), whole + ".2", along()});
       if (!rows_.row_axes.empty()) steps_.push_back(Annotate{name(s), whole + ".1", beside()});
+      if (is_product(s)) place_sums(s, whole + ".2");
       return;
     }
     std::vector<std::string> beside_loops, own, order;
@@ -200,10 +230,13 @@ class RowBlock {
     const std::string row = fused(name(s), own);
     steps_.push_back(Split{name(s), row, {sizes_.threads}, Tail::kGuard});
     steps_.push_back(Annotate{name(s), row + ".1", along()});
+    if (is_product(s)) place_sums(s, row + ".1");
   }
 
+  const RowWork& work_;
   const Workload& workload_;
   const Rows& rows_;
+  std::string own_loop_;  // the output's, over what is a row's own
   const bool keeps_;
   const RowThreads sizes_;
   Steps& steps_;
@@ -217,12 +250,13 @@ constexpr int64_t kLeastThreads = 4;      // of a row
 constexpr int64_t kShortRowsBlock = 128;  // threads of a block of short rows
 
 // Rows of a block and threads of a row.
-Choice default_row_threads(const Workload& workload, const Rows& rows) {
-  const int64_t length = longest_row(workload, rows);
-  const int64_t beside =
-      rows.row_axes.empty()
-          ? 1
-          : extent_of(workload.stages.back().axes[static_cast<size_t>(block_axis(workload, rows))]);
+Choice default_row_threads(const RowWork& work) {
+  const Rows& rows = work.rows;
+  const int64_t length = longest_row(work);
+  int64_t beside = 1;  // rows that lie next to each other
+  for (const int axis : rows.row_axes)
+    if (const int64_t extent = extent_of(work.whole.axes[static_cast<size_t>(axis)]); extent > 1)
+      beside = extent;
   constexpr int64_t kElements = 4, kMostThreads = 256, kWarp = 32;  // elements of a thread
   if (rows.across) {
     const int64_t side = std::min(kWarp, power_of_two(beside));
@@ -231,7 +265,9 @@ Choice default_row_threads(const Workload& workload, const Rows& rows) {
   }
   const int64_t threads = std::clamp(power_of_two(length / kElements),
                                      std::clamp(power_of_two(length), kLeastThreads, kWarp), kMostThreads);
-  return {std::min(std::max<int64_t>(1, kShortRowsBlock / threads), power_of_two(beside)), threads};
+  // Rows of a product share its other factor.
+  const int64_t most = std::max<int64_t>(work.product_rows ? 4 : 1, kShortRowsBlock / threads);
+  return {std::min(most, power_of_two(beside)), threads};
 }
 
 // All that the target has room for.
@@ -246,31 +282,80 @@ std::vector<Choice> row_thread_choices(const tensor::KernelSpec& kernel, const R
   return choices;
 }
 
-std::optional<Sketch> row_sketch(const tensor::KernelSpec& kernel, const Rows& rows, bool keeps) {
+std::optional<Sketch> row_sketch(const tensor::KernelSpec& kernel, const RowWork& work, bool keeps) {
+  const Rows& rows = work.rows;
   Steps none;
-  const int64_t kept = RowBlock(kernel.workload, rows, keeps, {}, none).kept_bytes();
+  const int64_t kept = RowBlock(work, keeps, {}, none).kept_bytes();
   if (keeps && kept == 0) return std::nullopt;
   const std::vector<Choice> choices = row_thread_choices(kernel, rows, kept);
-  Choice threads = default_row_threads(kernel.workload, rows);
+  Choice threads = default_row_threads(work);
   while (threads[0] > 1 && std::ranges::count(choices, threads) == 0) threads[0] /= 2;
   if (std::ranges::count(choices, threads) == 0) return std::nullopt;
-  Sketch sketch(keeps ? "rows, kept" : "rows", kernel);
+  Sketch sketch(work.product_rows ? "attention" : keeps ? "rows, kept" : "rows", kernel);
   const std::vector<Size> both = sketch.open({.name = "threads", .choices = choices}, threads);
   const int64_t fan = threads[1] >= 128 ? 16 : threads[1] >= 16 ? 8 : 4;
   const RowThreads sizes{both[0], both[1], sketch.open("fan", {1, 2, 4, 8, 16, 32}, fan)};
-  RowBlock(kernel.workload, rows, keeps, sizes, sketch.steps.steps).append();
+  RowBlock(work, keeps, sizes, sketch.steps.steps).append();
   return sketch;
+}
+
+// Below so many terms a thread adds up all of them faster than several would.
+constexpr int64_t kFewTerms = 64;
+
+// One reduction of which one operand at most has elements of its own for each result: sums of columns, a vector by a matrix. Each
+// result is a row, which lie side by side where memory runs along them.
+std::optional<Rows> rows_without_reuse(const tensor::KernelSpec& kernel) {
+  const Workload& workload = kernel.workload;
+  const Structure structure = structure_of(workload);
+  if (!structure.anchor) return std::nullopt;
+  const Stage& anchor = anchor_of(workload, structure);
+  if (elements_of(anchor.reduce_axes) < kFewTerms || anchor.axes.empty()) return std::nullopt;
+  const auto moves_with = [](const tensor::Expr& index, const std::vector<tensor::Axis>& axes) {
+    return std::ranges::any_of(axes, [&](const tensor::Axis& axis) {
+      return extent_of(axis) > 1 && analysis::uses(index, axis.var.get());
+    });
+  };
+  Rows rows;
+  std::set<const tensor::BufferNode*> moving;
+  tensor::for_each(anchor.body, [&](const tensor::Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    if (load == nullptr) return true;
+    for (const tensor::Expr& index : load->indices)
+      if (moves_with(index, anchor.axes)) moving.insert(load->buffer.get());
+    if (const std::optional<int> along = memory_axis(*load->buffer, {});
+        along && moves_with(load->indices[static_cast<size_t>(*along)], {anchor.axes.back()}))
+      rows.across = true;
+    return true;
+  });
+  if (moving.size() > 1) return std::nullopt;
+  for (size_t axis = 0; axis < anchor.axes.size(); ++axis) rows.row_axes.push_back(static_cast<int>(axis));
+  for (size_t s = 0; s < workload.stages.size(); ++s) {
+    const bool stored = static_cast<int>(s) == *structure.anchor || static_cast<int>(s) == structure.output;
+    rows.stages.push_back({.place = stored ? RowStage::Place::kStored : RowStage::Place::kInlined});
+  }
+  return rows;
 }
 
 }  // namespace
 
 std::vector<Sketch> rows_on_gpu(const tensor::KernelSpec& kernel) {
-  const std::optional<Rows> rows = rows_of(kernel.workload, kernel.ports);
+  std::optional<Rows> rows = rows_of(kernel.workload, kernel.ports);
+  if (!rows) rows = rows_without_reuse(kernel);
   if (!rows) return {};
+  const RowWork work{kernel.workload, *std::move(rows), kernel.workload.stages.back(), std::nullopt};
   std::vector<Sketch> sketches;
   for (const bool keeps : {true, false})
-    if (std::optional<Sketch> sketch = row_sketch(kernel, *rows, keeps))
+    if (std::optional<Sketch> sketch = row_sketch(kernel, work, keeps))
       sketches.push_back(*std::move(sketch));
+  return sketches;
+}
+
+std::vector<Sketch> attention_on_gpu(const tensor::KernelSpec& kernel) {
+  const std::optional<Attention> found = attention_of(kernel.workload, kernel.ports);
+  if (!found) return {};
+  const RowWork work{kernel.workload, found->rows, found->inner.stages.back(), found->row};
+  std::vector<Sketch> sketches;
+  if (std::optional<Sketch> sketch = row_sketch(kernel, work, true)) sketches.push_back(*std::move(sketch));
   return sketches;
 }
 

@@ -48,8 +48,18 @@ std::vector<RowCase> row_cases() {
   add("matrix by a vector", [](ops::Builder& b) {
     return ops::matmul(b, f32_constant(b, {19, 45}), f32_input(b, {45, 1}));
   });
+  add("vector by a matrix",
+      [](ops::Builder& b) { return ops::matmul(b, f32_input(b, {1, 70}), f32_constant(b, {70, 41})); });
+  add("vector by a matrix, and more", [](ops::Builder& b) {
+    const tensor::Buffer y = ops::matmul(b, f32_input(b, {1, 66}), f32_constant(b, {66, 9}));
+    return ops::relu(b, ops::bias_add(b, y, f32_constant(b, {9}), 1));
+  });
+  add("sums of columns", [](ops::Builder& b) {
+    return ops::reduce(b, ops::ReduceKind::kSum, f32_input(b, {75, 23}), {0}, false);
+  });
   for (const SmallWorkload& small : small_workloads())
-    if (small.name == "layer_norm") all.push_back({small.name, build_small(small)});
+    if (small.name == "layer_norm" || small.name.starts_with("attention"))
+      all.push_back({small.name, build_small(small)});
   return all;
 }
 
@@ -70,11 +80,27 @@ TEST(GpuRows, GiveSoftmaxInOneLaunch) {
   EXPECT_THAT(text, Not(HasSubstr("global")));
 }
 
+TEST(GpuRows, GiveAttentionInOneLaunchWithoutScoresInMemory) {
+  for (const SmallWorkload& small : small_workloads()) {
+    if (!small.name.starts_with("attention")) continue;
+    const tensor::Workload workload = build_small(small);
+    const std::string text =
+        rows_ir(workload, recipes::default_schedule({.workload = workload, .target = kRowsGpu}));
+    EXPECT_EQ(text.find("grid_x"), text.rfind("grid_x")) << text;
+    EXPECT_THAT(text, HasSubstr("grid_x"));
+    for (size_t at = 0; (at = text.find("allocate ", at)) != std::string::npos; ++at)
+      EXPECT_TRUE(text.substr(at, text.find('\n', at) - at).find("shared") != std::string::npos ||
+                  text.substr(at, text.find('\n', at) - at).find("register") != std::string::npos)
+          << text;
+  }
+}
+
 TEST(GpuRows, GiveEveryPointOfTheirSketches) {
   std::mt19937_64 random(11);
   for (const RowCase& each : row_cases()) {
-    const std::vector<recipes::Sketch> sketches =
-        recipes::rows_on_gpu({.workload = each.workload, .target = kRowsGpu});
+    const tensor::KernelSpec kernel{.workload = each.workload, .target = kRowsGpu};
+    std::vector<recipes::Sketch> sketches = recipes::rows_on_gpu(kernel);
+    if (sketches.empty()) sketches = recipes::attention_on_gpu(kernel);
     EXPECT_FALSE(sketches.empty()) << each.name;
     for (const recipes::Sketch& sketch : sketches) {
       int legal = 0;
