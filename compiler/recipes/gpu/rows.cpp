@@ -26,6 +26,8 @@ struct RowThreads {
   Size rows, threads, fan;
 };
 
+constexpr int64_t kMostBlocksAlongY = 65535;  // blocks along y
+
 int64_t elements_of(const std::vector<tensor::Axis>& axes) {
   int64_t elements = 1;
   for (const tensor::Axis& axis : axes) elements *= extent_of(axis);
@@ -134,7 +136,7 @@ class RowBlock {
   // Blocks, rows of a block, then the threads of a row, whose loop it returns.
   std::string shape_output() {
     const std::string output = name(last());
-    std::vector<std::string> blocks, own, order;
+    std::vector<std::string> others, own, inner;
     const int blocked = work_.product_rows       ? *work_.product_rows
                         : rows_.row_axes.empty() ? -1
                                                  : block_axis(workload_, rows_);
@@ -143,18 +145,31 @@ class RowBlock {
                               ? axis + 1 < stage(last()).axes.size()
                               : std::ranges::count(rows_.row_axes, static_cast<int>(axis)) != 0;
       const std::string loop = axis_name(axis);
-      (is_row ? blocks : own).push_back(static_cast<int>(axis) == blocked ? loop + ".0" : loop);
+      if (static_cast<int>(axis) != blocked) (is_row ? others : own).push_back(loop);
     }
-    order = blocks;
-    const std::string beside_loop = blocked < 0 ? "" : axis_name(static_cast<size_t>(blocked)) + ".1";
+    std::vector<std::string> order = others;
     if (blocked >= 0) {
-      steps_.push_back(Split{output, axis_name(static_cast<size_t>(blocked)), {sizes_.rows}, Tail::kGuard});
-      order.push_back(beside_loop);
+      const std::string rows = axis_name(static_cast<size_t>(blocked));
+      steps_.push_back(Split{output, rows, {sizes_.rows}, Tail::kGuard});
+      inner = {rows + ".0", rows + ".1"};
+      order.insert(order.end(), inner.begin(), inner.end());
     }
     order.insert(order.end(), own.begin(), own.end());
     if (place(last()) == Place::kReduced) order.push_back("r0");
     if (order.size() > 1) steps_.push_back(Reorder{output, order});
-    const std::string grid = fused(output, blocks);
+    // The grid has y for few blocks only. The axes stand apart: which rows a block has is then known of open sizes, too.
+    if (blocked >= 0) {
+      const bool few =
+          elements_of(stage(last()).axes) /
+              std::max<int64_t>(1, extent_of(stage(last()).axes[static_cast<size_t>(blocked)])) <=
+          kMostBlocksAlongY;
+      steps_.push_back(Annotate{output, inner[0], few ? Annotation::kGridX : Annotation::kGridY});
+      steps_.push_back(Annotate{output, inner[1], beside()});
+      if (!others.empty()) {
+        inner.insert(inner.begin(), fused(output, others));
+        steps_.push_back(Annotate{output, inner[0], few ? Annotation::kGridY : Annotation::kGridX});
+      }
+    }
     std::string thread = along() == Annotation::kThreadX ? "x" : "y";
     if (own.empty()) {
       steps_.push_back(CrossThread{output, along(), sizes_.threads});
@@ -162,15 +177,9 @@ class RowBlock {
       const std::string row = own_loop_ = fused(output, own);
       steps_.push_back(Split{output, row, {sizes_.threads}, Tail::kGuard});
       thread = row + ".1";
-      std::vector<std::string> inner;
-      if (!grid.empty()) inner = {grid, beside_loop};
       inner.insert(inner.end(), {thread, row + ".0"});
       steps_.push_back(Reorder{output, inner});
       steps_.push_back(Annotate{output, thread, along()});
-    }
-    if (!grid.empty()) {
-      steps_.push_back(Annotate{output, grid, Annotation::kGridX});
-      steps_.push_back(Annotate{output, beside_loop, beside()});
     }
     return thread;
   }
@@ -185,6 +194,18 @@ class RowBlock {
     for (const char* part : {".rf.1", ".rf"}) shape_part(name(s) + part, stage(s).axes.size(), output, loop);
   }
 
+  // Which axis of a stage of that rank the rows of a block lie along. (Were it another, the block would do one row after the other.)
+  std::optional<size_t> rows_axis(size_t rank) const {
+    if (rows_.row_axes.empty() || rank == 0) return std::nullopt;
+    int blocked = rows_.row_axes.back();
+    for (const int axis : rows_.row_axes)
+      if (extent_of(work_.whole.axes[static_cast<size_t>(axis)]) > 1) blocked = axis;
+    if (rank == work_.whole.axes.size()) return static_cast<size_t>(blocked);
+    const auto place =
+        static_cast<size_t>(std::ranges::find(rows_.row_axes, blocked) - rows_.row_axes.begin());
+    return std::min(place, rank - 1);
+  }
+
   // Partial results: a thread's along the first axis, of the rows along the others.
   void shape_part(const std::string& part, size_t rank, const std::string& output, const std::string& loop) {
     steps_.push_back(ComputeAt{part, output, loop, tensor::Scope::kShared});
@@ -195,10 +216,9 @@ class RowBlock {
       layout.push_back(0, 0);
       steps_.push_back(LayoutRewrite{part, std::move(layout)});
     }
-    std::string inner = "i0";
-    if (rank > 0) inner = fused(part, loops('i', 1, rank));
-    if (rank > 0 && !rows_.row_axes.empty()) steps_.push_back(Annotate{part, inner, beside()});
-    steps_.push_back(ComputeAt{part + ".acc", part, inner, tensor::Scope::kRegister});
+    if (const std::optional<size_t> axis = rows_axis(rank))
+      steps_.push_back(Annotate{part, axis_name(*axis + 1), beside()});
+    steps_.push_back(ComputeAt{part + ".acc", part, axis_name(rank), tensor::Scope::kRegister});
   }
 
   void place_sums(size_t s, const std::string& loop) {
@@ -226,7 +246,8 @@ class RowBlock {
     order = beside_loops;
     order.insert(order.end(), own.begin(), own.end());
     steps_.push_back(Reorder{name(s), order});
-    steps_.push_back(Annotate{name(s), fused(name(s), beside_loops), beside()});
+    if (const std::optional<size_t> axis = rows_axis(axes.size()))
+      steps_.push_back(Annotate{name(s), axis_name(*axis), beside()});
     const std::string row = fused(name(s), own);
     steps_.push_back(Split{name(s), row, {sizes_.threads}, Tail::kGuard});
     steps_.push_back(Annotate{name(s), row + ".1", along()});
