@@ -43,6 +43,7 @@ const Recipe kCpu[] = {
 
 const Recipe kGpu[] = {
     {"attention", attention_on_gpu},
+    {"long rows", long_rows_on_gpu},
     {"rows", rows_on_gpu},
     {"tensor product", tensor_product_on_gpu},
     {"product", product_on_gpu},

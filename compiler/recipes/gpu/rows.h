@@ -12,6 +12,9 @@ namespace tf::recipes {
 // is kept in shared memory, or, in a sketch of its own, computed where it is read.
 std::vector<Sketch> rows_on_gpu(const tensor::KernelSpec& kernel);
 
+// Few very long rows of one reduction, in two launches: a block adds up a part of a row, then a thread the parts of it.
+std::vector<Sketch> long_rows_on_gpu(const tensor::KernelSpec& kernel);
+
 // Attention in one launch: a block computes the scores of a few rows into shared memory, makes weights of them there as above, and
 // its threads add up columns of the result. Where shared memory has room for the rows.
 std::vector<Sketch> attention_on_gpu(const tensor::KernelSpec& kernel);

@@ -48,8 +48,9 @@ std::vector<RowCase> row_cases() {
   add("matrix by a vector", [](ops::Builder& b) {
     return ops::matmul(b, f32_constant(b, {19, 45}), f32_input(b, {45, 1}));
   });
-  add("vector by a matrix",
-      [](ops::Builder& b) { return ops::matmul(b, f32_input(b, {1, 70}), f32_constant(b, {70, 41})); });
+  add("vector by a matrix", [](ops::Builder& b) {
+    return ops::matmul(b, f32_input(b, {1, 70}), f32_constant(b, {70, 41}));
+  });
   add("vector by a matrix, and more", [](ops::Builder& b) {
     const tensor::Buffer y = ops::matmul(b, f32_input(b, {1, 66}), f32_constant(b, {66, 9}));
     return ops::relu(b, ops::bias_add(b, y, f32_constant(b, {9}), 1));
@@ -92,6 +93,22 @@ TEST(GpuRows, GiveAttentionInOneLaunchWithoutScoresInMemory) {
       EXPECT_TRUE(text.substr(at, text.find('\n', at) - at).find("shared") != std::string::npos ||
                   text.substr(at, text.find('\n', at) - at).find("register") != std::string::npos)
           << text;
+  }
+}
+
+TEST(GpuRows, GiveFewLongRowsInParts) {
+  for (const int64_t rows : {1, 3}) {
+    for (const bool keeps_axis : {true, false}) {
+      ops::Builder b;
+      const std::vector<int64_t> axes = rows == 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{1};
+      const auto kind = keeps_axis ? ops::ReduceKind::kMean : ops::ReduceKind::kMax;
+      const tensor::Workload workload =
+          *b.finish({ops::reduce(b, kind, f32_input(b, {rows, 20000}), axes, keeps_axis)});
+      const schedule::Schedule schedule =
+          recipes::default_schedule({.workload = workload, .target = kRowsGpu});
+      EXPECT_THAT(rows_ir(workload, schedule), HasSubstr(absl::StrCat("extent ", 5 * rows, " grid_x")));
+      check_schedule(workload, schedule, {}, 1, absl::StrCat(rows, " long rows"), passes::gpu_pipeline());
+    }
   }
 }
 

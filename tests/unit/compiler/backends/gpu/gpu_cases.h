@@ -170,6 +170,15 @@ inline std::vector<Case> cases() {
                      lowered(workload, recipes::instantiate(sketch, sketch.default_point()),
                              absl::StrCat("kernel_", all.size()))});
   }
+  for (const int64_t rows : {1, 3}) {
+    ops::Builder b;
+    const tensor::Workload workload = *b.finish(
+        {ops::reduce(b, ops::ReduceKind::kMean, tf::test::f32_input(b, {rows, 20000}), {1}, rows == 3)});
+    const recipes::Sketch sketch = recipes::long_rows_on_gpu({.workload = workload}).at(0);
+    all.push_back({absl::StrCat(rows, " long rows"),
+                   lowered(workload, recipes::instantiate(sketch, sketch.default_point()),
+                           absl::StrCat("kernel_", all.size()))});
+  }
   // Without any step: each stage is a launch of one thread.
   all.push_back({"product by one thread",
                  lowered(matmul(5, 3, 7, true), schedule::Schedule{}, absl::StrCat("kernel_", all.size()))});
