@@ -10,6 +10,7 @@
 #include "compiler/recipes/cpu/reduction.h"
 #include "compiler/recipes/cpu/rows.h"
 #include "compiler/recipes/cpu/winograd.h"
+#include "compiler/recipes/gpu/conv2d.h"
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/rows.h"
 #include "compiler/recipes/gpu/stages.h"
@@ -47,6 +48,7 @@ const Recipe kGpu[] = {
     {"rows", rows_on_gpu},
     {"tensor product", tensor_product_on_gpu},
     {"product", product_on_gpu},
+    {"windows", windows_on_gpu},
     {"stages", stages_on_gpu, kLastResort},
     kPlain,
 };

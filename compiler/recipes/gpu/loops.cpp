@@ -19,7 +19,11 @@ void append_inlining(const std::vector<int>& stages, Steps& steps) {
 std::string append_fuse(const std::string& stage, size_t rank, Steps& steps) {
   std::vector<std::string> loops;
   for (size_t axis = 0; axis < rank; ++axis) loops.push_back(axis_name(axis));
-  if (rank > 1) steps.push_back(Fuse{stage, loops});
+  return append_fuse(stage, loops, steps);
+}
+
+std::string append_fuse(const std::string& stage, const std::vector<std::string>& loops, Steps& steps) {
+  if (loops.size() > 1) steps.push_back(Fuse{stage, loops});
   return absl::StrJoin(loops, "*");
 }
 

@@ -15,5 +15,7 @@ void append_inlining(const std::vector<int>& stages, Steps& steps);
 
 // All loops of the stage as one, in an order that keeps neighbours together; returns its name.
 std::string append_fuse(const std::string& stage, size_t rank, Steps& steps);
+// Neighbouring loops as one, outermost first; returns its name.
+std::string append_fuse(const std::string& stage, const std::vector<std::string>& loops, Steps& steps);
 
 }  // namespace tf::recipes

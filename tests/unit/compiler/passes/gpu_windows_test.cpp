@@ -1,0 +1,96 @@
+// Windows that slide over images on GPUs (convolutions, pooling), lowered and interpreted, against the workload's definition in
+// double precision.
+
+#include <algorithm>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/print.h"
+#include "compiler/recipes/gpu/conv2d.h"
+#include "compiler/recipes/recipes.h"
+#include "tests/unit/compiler/passes/lowered_run.h"
+#include "tests/unit/compiler/passes/small_workloads.h"
+
+namespace tf::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const target::Target kWindowTarget = *target::parse_target("cuda:arch=sm_90");
+
+struct Window {
+  const char* name;
+  int64_t batch, in, height, width, out, kernel;
+  int64_t stride = 1, dilation = 1, pad = 0, groups = 1;
+};
+
+tensor::Workload convolution(const Window& w) {
+  ops::Builder b;
+  tensor::Buffer y = ops::conv(b, f32_input(b, {w.batch, w.in, w.height, w.width}),
+                               f32_constant(b, {w.out, w.in / w.groups, w.kernel, w.kernel}),
+                               {.strides = {w.stride, w.stride},
+                                .dilations = {w.dilation, w.dilation},
+                                .pads_begin = {w.pad, w.pad},
+                                .pads_end = {w.pad, w.pad},
+                                .groups = w.groups});
+  y = ops::bias_add(b, y, f32_constant(b, {w.out}), 1);
+  const std::vector<int64_t> shape = {w.batch, w.out, tensor::as_int(y->extents[2]).value(),
+                                      tensor::as_int(y->extents[3]).value()};
+  return *b.finish({ops::relu(b, ops::binary(b, ops::BinaryKind::kAdd, y, f32_input(b, shape)))});
+}
+
+constexpr Window kWindows[] = {
+    {"3x3", 1, 5, 9, 7, 6, 3, 1, 1, 1},
+    {"strided", 2, 3, 11, 10, 5, 3, 2, 1, 1},
+    {"dilated", 1, 3, 9, 8, 4, 3, 1, 2, 2},
+    {"grouped", 1, 6, 7, 5, 9, 3, 1, 1, 1, 3},
+    {"depthwise", 2, 5, 9, 6, 5, 3, 1, 1, 1, 5},
+    {"1x1", 1, 17, 5, 3, 9, 1},
+    {"1x1 strided", 1, 9, 7, 7, 5, 1, 2},
+    {"7x7", 1, 3, 13, 11, 8, 7, 2, 1, 3},
+    {"one row", 1, 4, 1, 9, 3, 1},
+};
+
+TEST(GpuWindows, StageTheirImagesInSharedMemory) {
+  const tensor::Workload workload = convolution({"", 1, 64, 56, 56, 64, 3, 1, 1, 1});
+  const auto lowered =
+      passes::lower(workload, recipes::default_schedule({.workload = workload, .target = kWindowTarget}), {},
+                    {.pipeline = passes::gpu_pipeline()});
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  const std::string text = ir::to_string(lowered->function);
+  for (const char* part :
+       {"grid_x", "grid_y", "thread_x", "thread_y", "thread_z", "shared", "barrier", "t1: f32[32] register"})
+    EXPECT_THAT(text, HasSubstr(part));
+}
+
+TEST(GpuWindows, GiveEveryConvolutionAtRandomPoints) {
+  std::mt19937_64 random(5);
+  int checked = 0;
+  for (const Window& window : kWindows) {
+    const tensor::Workload workload = convolution(window);
+    for (const recipes::Sketch& sketch :
+         recipes::windows_on_gpu({.workload = workload, .target = kWindowTarget})) {
+      for (int i = 0; i < 4 && !::testing::Test::HasFatalFailure(); ++i) {
+        recipes::Point point = sketch.default_point();
+        if (i > 0)
+          for (size_t p = 0; p < point.size(); ++p)
+            point[p] =
+                static_cast<uint32_t>(random() % std::min<size_t>(sketch.parameters[p].choices.size(), 4));
+        const schedule::Schedule schedule = recipes::instantiate(sketch, point);
+        const auto state = schedule::apply(workload, schedule);
+        if (!state.ok()) {
+          EXPECT_GT(i, 0) << window.name << ", " << sketch.family << ": " << state.status();
+          continue;
+        }
+        check_schedule(workload, schedule, {}, static_cast<uint64_t>(i),
+                       absl::StrCat(window.name, ", ", sketch.family, " at ", recipes::to_string(point)),
+                       passes::gpu_pipeline());
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 50);
+}
+
+}  // namespace
+}  // namespace tf::test
