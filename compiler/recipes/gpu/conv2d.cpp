@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,7 @@ using tensor::Stage;
 using tensor::Workload;
 
 constexpr int64_t kWindowThreads = 256;
+constexpr int64_t kMostElements = 64;  // of one thread: beside them, it has registers for what it reads
 constexpr size_t kChannelAxis = 1, kFirstSpatialAxis = 2;
 
 // The axes that a block tiles. Without two spatial axes, h is none.
@@ -224,22 +226,32 @@ GpuWindowTile fitting_tile(const tensor::KernelSpec& kernel, const Stage& anchor
   return tile;
 }
 
-OpenSide opened(const std::string& name, const GpuSide& by_default, Sketch& sketch) {
-  OpenSide side;
-  side.threads = sketch.open("threads_" + name, {1, 2, 4, 7, 8, 14, 16, 32}, by_default.threads);
-  side.elements = sketch.open(name, {1, 2, 4, 7, 8}, by_default.elements);
-  return side;
+// The choices of one size for each side, of which no more than `most` come of all together. Without h, its size is 1.
+Parameter sides(std::string name, std::initializer_list<int64_t> values, bool has_h, int64_t most) {
+  Parameter parameter{std::move(name), {}};
+  for (const int64_t channel : values)
+    for (const int64_t h : values)
+      for (const int64_t w : values)
+        if ((has_h || h == 1) && channel * h * w <= most) parameter.choices.push_back({channel, h, w});
+  return parameter;
 }
 
 Sketch sketch_of(const tensor::KernelSpec& kernel, const Structure& structure, const WindowShape& shape,
                  const GpuWindowTile& by_default, bool stages) {
   Sketch sketch(stages ? "windows" : "windows, unstaged", kernel);
   OpenWindowTile tile;
-  tile.channel = opened("channels", by_default.channel, sketch);
-  if (shape.has_h) tile.h = opened("rows", by_default.h, sketch);
-  tile.w = opened("columns", by_default.w, sketch);
-  if (shape.sums_channels) tile.reduce = sketch.open("reduce", {1, 2, 4, 8, 16}, by_default.reduce);
-  tile.unroll = sketch.open("unroll", {0, 16, 64}, 0);
+  const auto& [channel, h, w, reduce] = by_default;
+  const std::vector<Size> threads =
+      sketch.open(sides("threads", {1, 2, 4, 7, 8, 14, 16, 32}, shape.has_h, kernel.target.gpu.block_threads),
+                  {channel.threads, h.threads, w.threads});
+  const std::vector<Size> elements =
+      sketch.open(sides("elements", {1, 2, 4, 7, 8}, shape.has_h, kMostElements),
+                  {channel.elements, h.elements, w.elements});
+  tile.channel = {threads[0], elements[0]};
+  tile.h = {threads[1], elements[1]};
+  tile.w = {threads[2], elements[2]};
+  if (shape.sums_channels) tile.reduce = sketch.open("reduce", {1, 2, 4, 8, 16}, reduce);
+  tile.unroll = sketch.open("unroll", {0, 4}, 0);
   sketch.steps.steps = window_steps(kernel.workload, structure, shape, tile, stages);
   return sketch;
 }
