@@ -2,125 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/runtime/gpu/cuda_api.h"
+#include "compiler/runtime/gpu/cuda_objects.h"
 #include "compiler/runtime/gpu/gpu.h"
 
-// Another driver has functions of the same names.
 namespace tf::gpu::cuda {
 namespace {
 
-// The same names stand in the table of another driver: what is here is this one's.
-struct CudaDevice {
-  const CuApi* api;
-  int id;
-  CuHandle context, stream;
-  CuHandle began, ended;  // events
-  bool owns_stream;       // and holds the context
-  bool lost;
-};
-
-struct CudaProgram;
-
-struct CudaKernel {
-  CudaProgram* program;
-  CudaKernel* next;
-  CuHandle function;
-  uint64_t* values;       // pointers, then dims
-  void** params;          // to them
-  uint32_t shared_bytes;  // that it may ask for as it is
-};
-
-struct CudaProgram {
-  CudaDevice* device;
-  CuHandle module;
-  CudaKernel* kernels;
-};
-
-struct CudaMemory {
-  CudaDevice* device;
-  CuAddress address;
-  uint64_t size_bytes;
-  bool is_wrapped;  // the caller's
-};
-
-struct CudaGraph {
-  CudaDevice* device;
-  CuHandle graph, instance;
-};
-
 constexpr uint32_t kSharedBytesWithoutAsking = 48 << 10;
-
-CudaDevice* own(Device* device) {
-  return reinterpret_cast<CudaDevice*>(device);
-}
-CudaProgram* own(Program* program) {
-  return reinterpret_cast<CudaProgram*>(program);
-}
-CudaKernel* own(Kernel* kernel) {
-  return reinterpret_cast<CudaKernel*>(kernel);
-}
-CudaMemory* own(Memory* memory) {
-  return reinterpret_cast<CudaMemory*>(memory);
-}
-CudaGraph* own(Graph* graph) {
-  return reinterpret_cast<CudaGraph*>(graph);
-}
-
-template <typename T>
-T* make_zeroed(size_t count = 1) {
-  return static_cast<T*>(calloc(count, sizeof(T)));
-}
-
-// After these the context, and with it the process, is of no use any more: cuda.h says so of each, or the device itself is ill.
-bool is_sticky(int code) {
-  switch (code) {
-    case 4:    // deinitialized
-    case 46:   // device unavailable
-    case 214:  // uncorrectable error of its memory
-    case 220:  // of its links
-    case 226:  // contained
-    case 700:  // illegal address
-    case 702:  // launch timeout
-    case 709:  // context is destroyed
-    case 710:  // assert
-    case 714:  // hardware stack error
-    case 715:  // illegal instruction
-    case 716:  // misaligned address
-    case 717:  // invalid address space
-    case 718:  // invalid pc
-    case 719:  // launch failed
-    case 721:  // tensor memory leak
-    case 999:  // unknown
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool fail(const CuApi& api, int code, const char* what, char* error) {
-  const char *name = nullptr, *text = nullptr;
-  api.error_name(code, &name);
-  api.error_text(code, &text);
-  snprintf(error, kErrorChars, "CUDA: %s: error %d (%s: %s)", what, code, name == nullptr ? "?" : name,
-           text == nullptr ? "no text" : text);
-  return false;
-}
-
-bool no_memory(char* error) {
-  snprintf(error, kErrorChars, "the host has no memory");
-  return false;
-}
-
-bool check(CudaDevice& device, int code, const char* what, char* error) {
-  if (code == kCuSuccess) return true;
-  if (is_sticky(code)) device.lost = true;
-  return fail(*device.api, code, what, error);
-}
-
-// A thread may be another one at each call.
-void enter(const CudaDevice& device) {
-  device.api->enter_context(device.context);
-}
 
 int count(char* error) {
   const char* why = nullptr;
