@@ -266,8 +266,7 @@ TEST_F(BadRequest, SubmissionsThatCannotWorkAreRefusedAndLeaveNoJob) {
   expect_refusal("tuner", submit(model, "host", "nowhere"), kNoDevice, "no device has the key \"nowhere\"");
   expect_refusal("tuner", submit(model, "riscv64", "box"), kNoDevice,
                  "no device with the key \"box\" runs code for riscv64: device ");
-  expect_refusal("tuner", submit(model, "cuda", "box"), kNoDevice,
-                 "farm devices cannot measure kernels for cuda");
+  expect_refusal("tuner", submit(model, "cuda", "box"), kNoDevice, "does not measure on a GPU for cuda");
   expect_refusal("tuner", submit(model, "z80", "box"), kUsage, "z80");
   expect_refusal("tuner", submit(file("torn.onnx"), "host", "box"), kUsage, "truncated");
   expect_refusal("tuner", submit(file("open.onnx"), "host", "box"), kUsage, "--dim n=1");
