@@ -113,6 +113,10 @@ class Explainer {
       case Illegal::kNotRaster:
         return StrCat(names_.stage, " has no grid_x loop and grid_y loop; annotate two of its loops first: ",
                       loops_text(*stage_));
+      case Illegal::kInRaster:
+        return "a stage stands between the two grid loops that raster runs as one; compute it in the inner "
+               "one, "
+               "or in none";
       case Illegal::kNotCross:
         return StrCat(
             "threads that share the work on an element stand in a stage at root without threads of that "

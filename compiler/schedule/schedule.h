@@ -71,6 +71,7 @@ enum class Illegal : uint8_t {
   kNotPipeline,  // the loop is not serial, or nothing is copied into shared memory in it
   kSharedBytes,  // more shared memory than any GPU has
   kNotRaster,    // the stage has no grid loops of two axes
+  kInRaster,     // a stage is computed between the grid loops of a raster
   kNotCross,     // the stage is not at root, or has threads of that axis, or it is none of threads
   kOneStores     // the loop's iterations share an element, which one of them stores
 };

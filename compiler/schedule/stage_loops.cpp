@@ -1,11 +1,21 @@
 #include "compiler/schedule/stage_loops.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 
 namespace tf::schedule {
 
 using tensor::Expr;
+
+bool is_between_grid_loops(const StageState& stage, int loop) {
+  const auto position = [&](Annotation annotation) {
+    return std::ranges::find(stage.loops, annotation, &Loop::annotation) - stage.loops.begin();
+  };
+  const auto x = position(Annotation::kGridX), y = position(Annotation::kGridY);
+  return std::min(x, y) <= loop && loop < std::max(x, y);
+}
 
 SymInt extent_of_axis(const tensor::Axis& axis) {
   return SymInt(axis.extent);

@@ -18,6 +18,9 @@ void reset_loops(StageState& stage, std::vector<tensor::Expr> origin = {}, std::
 void replace_loops(StageState& stage, int first, int count, const std::vector<Loop>& loops,
                    const std::vector<tensor::Var>& vars, const std::vector<tensor::Expr>& values);
 
+// Whether what is computed in loop number `loop` knows one grid loop and not the other: a raster makes one of both.
+bool is_between_grid_loops(const StageState& stage, int loop);
+
 // The extent of a bound axis; open where the steps cut it by an open size.
 SymInt extent_of_axis(const tensor::Axis& axis);
 // The same where nothing can be open.

@@ -218,7 +218,7 @@ void add_submit_command(CLI::App& app, Invocation& invocation) {
       "A tuner accepts two uploads per submitter at a time; the command waits for its turn for up to 10 "
       "minutes.\n"
       "Exit codes: 0 ok, 1 failed (including: tuner full, model too large), 2 usage,\n"
-      "3 no device matches the key, labels and target (CUDA devices are not supported yet),\n"
+      "3 no device matches the key, labels and target,\n"
       "130 Ctrl-C (the job goes on).");
   command->callback(
       [arguments, &invocation] { invocation.run = [arguments] { return run_submit(*arguments); }; });

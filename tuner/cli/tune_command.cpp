@@ -380,9 +380,7 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       "         tuner tune squeezenet.onnx --target opencl --device opencl:0 --db tune.db --minutes 5\n"
       "         tuner tune bert_mini.onnx --dim batch=1..64 --dim sequence=128 --at batch=1,8,64 --db "
       "tune.db\n"
-      "Builds the untuned network first, so that a network that cannot be built fails before tuning; for a "
-      "GPU it "
-      "tunes kernels only.\n"
+      "Builds the untuned network first, so that a network that cannot be built fails before tuning.\n"
       "Ctrl-C finishes running trials, cancels the timing of the network, and exits 130; run the same "
       "command to continue. A second Ctrl-C stops at once.");
   command->callback([arguments, &invocation] { invocation.run = [arguments] { return tune(*arguments); }; });

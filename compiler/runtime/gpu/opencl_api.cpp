@@ -1,13 +1,21 @@
 #include "compiler/runtime/gpu/opencl_api.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include <initializer_list>
 
 namespace tf::gpu {
 namespace {
 
+// PoCL 3.1 vectorises work-groups in a way that makes some right kernels run forever. So it gets a loop over a work-group,
+// unless the user has chosen. Other drivers do not read this.
+void choose_work_groups_of_pocl() {
+  setenv("POCL_WORK_GROUP_METHOD", "loops", 0);
+}
+
 const char* find_all(ClApi& api) {
+  choose_work_groups_of_pocl();
   void* library = nullptr;
   for (const char* name : {"libOpenCL.so.1", "libOpenCL.so"})
     if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);

@@ -241,7 +241,7 @@ std::optional<Illegal> apply_step(StateData& data, const Pipeline& step);
 //   6  7  8             6  8 10
 //   9 10 11             7  9 11
 //
-// Legal for a stage with a grid_x loop and a grid_y loop, for groups of 1 (as they are) to kMaxRasterGroup.
+// Legal for a stage with a grid_x loop and a grid_y loop and no stage computed between the two, for groups of 1 (as they are) to kMaxRasterGroup.
 inline constexpr int64_t kMaxRasterGroup = 64;
 std::optional<Illegal> apply_step(StateData& data, const Raster& step);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/schedule/stage_loops.h"
 #include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
@@ -14,6 +15,10 @@ std::optional<Illegal> apply_step(StateData& data, const Raster& step) {
     return Illegal::kBadFactor;
   for (const Annotation axis : {Annotation::kGridX, Annotation::kGridY})
     if (std::ranges::count(stage->loops, axis, &Loop::annotation) != 1) return Illegal::kNotRaster;
+  for (const StageState& held : data.stages)
+    if (held.place == StageState::Place::kAt && held.consumer == stage->name &&
+        is_between_grid_loops(*stage, stage->find_loop(held.consumer_loop)))
+      return Illegal::kInRaster;
   stage->raster_group = *group;
   return std::nullopt;
 }

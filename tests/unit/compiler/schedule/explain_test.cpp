@@ -69,6 +69,9 @@ TEST(Explain, SaysWhatAPipelineAndARasterNeed) {
   EXPECT_EQ(explained({"pipeline t0 r0 9"}), "stages 9 is out of range; 1 to 8 is legal");
   EXPECT_THAT(explained({"annotate t0 i0 grid_x", "raster t0 2"}),
               HasSubstr("t0 has no grid_x loop and grid_y loop"));
+  EXPECT_THAT(explained({"annotate t1 i0 grid_y", "annotate t1 i1 grid_x", "raster t1 2",
+                         "compute_at t0 t1 i0 register"}),
+              HasSubstr("between the two grid loops"));
   EXPECT_EQ(explained({"raster t0 0"}), "group 0 is out of range; 1 to 64 is legal");
 }
 

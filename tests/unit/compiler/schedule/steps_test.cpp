@@ -254,6 +254,13 @@ TEST(Raster, IsForGridsOfTwoAxes) {
   EXPECT_EQ(reason_of("annotate t0 i0 grid_y\nannotate t0 i1 grid_x\nraster t0 65"), Illegal::kBadFactor);
   EXPECT_EQ(reason_of("annotate t0 i0 grid_y\nraster t0 4"), Illegal::kNotRaster);
   EXPECT_EQ(reason_of("raster t9 4"), Illegal::kUnknownStage);
+  const std::string grid = "annotate t1 i0 grid_y\nannotate t1 i1 grid_x\n",
+                    outer = "compute_at t0 t1 i0 global\n", inner = "compute_at t0 t1 i1 global\n",
+                    raster = "raster t1 4\n";
+  EXPECT_EQ(reason_of(grid + raster + outer), Illegal::kInRaster);
+  EXPECT_EQ(reason_of(grid + outer + raster), Illegal::kInRaster);
+  EXPECT_EQ(reason_of(grid + raster + inner), std::nullopt);
+  EXPECT_EQ(reason_of(grid + inner + raster), std::nullopt);
 }
 
 }  // namespace
