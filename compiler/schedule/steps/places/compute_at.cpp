@@ -50,7 +50,8 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
   if (loop < 0) return Illegal::kUnknownLoop;
   if (consumer->loops[static_cast<size_t>(loop)].annotation == Annotation::kVectorize)
     return Illegal::kNotInnermost;
-  if (consumer->raster_group != 1 && is_between_grid_loops(*consumer, loop)) return Illegal::kInRaster;
+  const bool has_raster = consumer->raster_group.is_open() || consumer->raster_group != 1;
+  if (has_raster && is_between_grid_loops(*consumer, loop)) return Illegal::kInRaster;
   if (data.deepest_held_loop(*stage) >= 0) return Illegal::kHoldsStages;
   if (any_annotated(*stage, Annotation::kParallel)) return Illegal::kNestedParallel;
 
