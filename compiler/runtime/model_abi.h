@@ -75,7 +75,7 @@ enum {
    *            input and each joined output, the body's arena
    * It fails if there are more trips than slices. */
   TF_STEP_LOOP = 2,
-  /* These three only in the first program or in variants that are no bodies, where all sizes are fixed. Their buffers begin at
+  /* The next three stand only in the first program or in variants of fixed sizes, never in bodies. Their buffers begin at
    * multiples of TF_DEVICE_ALIGNMENT.
    * Runs the device kernel `kernel` on the buffers in the device's memory. */
   TF_STEP_LAUNCH = 3,

@@ -28,7 +28,7 @@ struct GpuDialect {
   // Of the 16 bits of an f16 the float, and of a float the bits of the nearest f16; where a kernel has f16.
   const char* half_functions;
   // tf_copy_async_4, _8 and _16 (shared, global, whether to copy or to set to zero), tf_end_copies, which ends a group of them, and
-  // tf_wait_copies(n); where a kernel copies asynchronously. Null: there is no such thing.
+  // tf_wait_copies(n); where a kernel copies asynchronously. Null: the dialect has no asynchronous copies.
   const char* async_copies = nullptr;
   // The source asks for doubles by this; empty: it need not.
   const char* doubles;

@@ -166,11 +166,7 @@ Steps window_steps(const Workload& workload, const Structure& structure, const W
       append_inlining({producer}, steps);
   append_inlining(structure.epilogue, steps);
   const std::string output = stage_name(structure.output);
-  std::string reduction = stage_name(*structure.anchor);
-  if (reduction == output) {
-    steps.push_back(CacheWrite{output});
-    reduction += ".acc";
-  }
+  const std::string reduction = append_separate_sum(structure, steps);
   const std::string thread = append_output_tile(output, shape, tile, steps);
   steps.push_back(ComputeAt{reduction, output, thread, tensor::Scope::kRegister});
   // A window of one channel is read whole; its outer loop, of one iteration, is where it is staged.

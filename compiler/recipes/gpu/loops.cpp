@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compiler/recipes/shape/structure.h"
 
 namespace tf::recipes {
 
@@ -14,6 +13,13 @@ std::string axis_name(size_t axis) {
 
 void append_inlining(const std::vector<int>& stages, Steps& steps) {
   for (const int stage : stages) steps.push_back(Inline{stage_name(stage)});
+}
+
+std::string append_separate_sum(const Structure& structure, Steps& steps) {
+  const std::string sum = stage_name(*structure.anchor);
+  if (*structure.anchor != structure.output) return sum;
+  steps.push_back(CacheWrite{sum});
+  return sum + ".acc";
 }
 
 std::string append_fuse(const std::string& stage, size_t rank, Steps& steps) {

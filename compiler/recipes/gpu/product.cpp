@@ -81,11 +81,7 @@ Steps product_steps(const Workload& workload, const Structure& structure, const 
   append_inlining(structure.producers, steps);
   append_inlining(structure.epilogue, steps);
   const std::string output = stage_name(structure.output);
-  std::string reduction = stage_name(*structure.anchor);
-  if (reduction == output) {
-    steps.push_back(CacheWrite{output});
-    reduction += ".acc";
-  }
+  const std::string reduction = append_separate_sum(structure, steps);
   const std::string thread = append_output_tile(output, rank, tile, steps);
   steps.push_back(ComputeAt{reduction, output, thread, tensor::Scope::kRegister});
   steps.push_back(Split{reduction, "r0", {tile.reduce}, Tail::kGuard});
