@@ -16,7 +16,7 @@ void append_inlining(const std::vector<int>& stages, Steps& steps) {
 }
 
 std::string append_separate_sum(const Structure& structure, Steps& steps) {
-  const std::string sum = stage_name(*structure.anchor);
+  std::string sum = stage_name(*structure.anchor);
   if (*structure.anchor != structure.output) return sum;
   steps.push_back(CacheWrite{sum});
   return sum + ".acc";
