@@ -132,7 +132,7 @@ class KernelBuilder {
     if (!is_for_device(options_.target)) return build_tuned_or_default(task, options_.target, choices_[task]);
     Sides sides = sides_[task];
     if (sides.device) {
-      const absl::Status status = build_tuned_or_default(task, options_.target, choices_[task]);
+      absl::Status status = build_tuned_or_default(task, options_.target, choices_[task]);
       if (absl::IsInternal(status) && !kernels_[task].device) {
         kernels_[task].why_not_device = std::string(status.message());
         sides.host = true;
@@ -202,9 +202,12 @@ class KernelBuilder {
     Kernel& result = kernels_[task];
     if (for_device) {
       absl::StatusOr<DeviceKernel> kernel = device_kernel(std::move(*reply.mutable_artifact()));
-      if (kernel.ok()) result.device = *std::move(kernel);
-      if (!kernel.ok()) problem = std::string(kernel.status().message());
-      return result.device.has_value();
+      if (!kernel.ok()) {
+        problem = std::string(kernel.status().message());
+        return false;
+      }
+      result.device = *std::move(kernel);
+      return true;
     }
     if (reply.artifact().blobs_size() != 1)
       return absl::InternalError(
