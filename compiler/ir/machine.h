@@ -27,7 +27,6 @@ struct Instruction;
 struct Node;
 struct Shadow;  // of machine_watch.h, as the next
 struct Watch;
-struct Copy;
 using Kernel = void (*)(Machine&, const Instruction&);
 
 struct Instruction {
@@ -95,6 +94,17 @@ struct BufferState {
   std::byte* data = nullptr;
   const Shape* shape = nullptr;
   Shadow* shadow = nullptr;  // null: not watched
+};
+
+// An asynchronous copy in flight.
+struct Copy {
+  const Site* site = nullptr;
+  BufferState to;
+  int64_t first = 0, elements = 0;  // of the target
+  int64_t element_bytes = 0;
+  const std::byte* from = nullptr;  // null: zeros
+  std::vector<std::byte> bytes;     // as they were when it began
+  std::vector<bool> defined;        // likewise, by elements
 };
 
 // What a warp executes once, after all its lanes have arrived: lanes[i] is lane i's machine, with the node's code executed.

@@ -227,6 +227,7 @@ void together(const Node& node, const Threads& threads) {
 
 std::vector<int64_t> read_slots(Machine& m, const std::vector<int32_t>& slots) {
   std::vector<int64_t> out;
+  out.reserve(slots.size());
   for (int32_t slot : slots) out.push_back(*m.at<int64_t>(slot));
   return out;
 }

@@ -61,16 +61,6 @@ struct Watch {
   }
 };
 
-struct Copy {
-  const Site* site = nullptr;
-  BufferState to;
-  int64_t first = 0, elements = 0;  // of the target
-  int64_t element_bytes = 0;
-  const std::byte* from = nullptr;  // null: zeros
-  std::vector<std::byte> bytes;     // as they were when it began
-  std::vector<bool> defined;        // likewise, by elements
-};
-
 // Each reports what is wrong to the run; `offset` is the physical one. A read says whether the element holds what somebody
 // wrote, a write is told whether the value does.
 bool watch_read(Machine& m, const Site& site, const BufferState& buffer, int64_t offset);

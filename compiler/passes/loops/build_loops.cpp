@@ -185,6 +185,7 @@ class LoopBuilder {
   Stmt copies_of(const StageState& stage, const std::vector<const StageState*>& copies,
                  const Expr& at) const {
     std::vector<Stmt> all;
+    all.reserve(copies.size());
     for (const StageState* copy : copies)
       all.push_back(ir::substitute(with_fresh_variables(nest(*copy)),
                                    {{stage.loop_vars[pipelined_loop(stage)].get(), at}}));
