@@ -21,18 +21,18 @@ struct MemoryPlan {
   std::vector<MemoryPlan> bodies, variants;
 };
 
-// Puts results where an operand lies that nobody reads afterwards, and sets Call::in_place. `allowed` lists,
-// one entry a task, the operands that its kernel may write over; positions beyond its operands do not count.
+// Lets a call write its result over an operand that no later call reads, and sets Call::in_place. `allowed` has
+// one entry for each task: the operands that its kernel may write over. Positions beyond the task's operands are ignored.
 void reuse_operands(Program& program, const std::vector<std::vector<int>>& allowed);
 
 // Greedy by size (Pisarchyk, Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020): the
-// largest value first, each at the lowest offset where it overlaps nothing that lives at the same time.
-// Offsets of what is no part of something else are multiples of `alignment_bytes`, itself one of TF_ALIGNMENT.
+// largest value first, each at the lowest offset where it overlaps no value that lives at the same time.
+// `alignment_bytes` is a multiple of TF_ALIGNMENT. Each offset is a multiple of it, except where a value is a
+// slice of another value.
 MemoryPlan plan_memory(const Program& program, uint64_t alignment_bytes = 64);
 
-// INTERNAL if something else is written where a value lies between the first write of what it holds and its
-// last read, if a call's result shares bytes with what it reads (but for Call::in_place), or if a value
-// leaves its space.
+// INTERNAL in three cases: another value is written over one that is still to be read; a call's result shares
+// bytes with one of its operands, other than by Call::in_place; a value reaches beyond its space.
 absl::Status check_memory(const Program& program, const MemoryPlan& plan);
 
 }  // namespace tf::graph

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: how large the buffers of stages that are no output are, in which order they lie, and which of them are rings of tiles for a
-// pipeline. Does not know: statements.
+// Owns: the sizes and layouts of temporaries, which are the buffers of all stages but the outputs, and which temporaries are rings
+// of tiles for a pipeline. Does not know: statements.
 
 #include <vector>
 
@@ -12,16 +12,16 @@ namespace tf::passes {
 struct TemporaryShape {
   std::vector<int64_t> extents;
   ir::Layout layout;
-  ir::Expr
-      tile;  // of a ring, whose first axis the tiles are: which one an iteration of the pipeline reads; else null
+  // Of a ring, whose first axis counts tiles: the tile that an iteration of the pipeline reads. Null for others.
+  ir::Expr tile;
 };
 
 class TemporaryShapes {
  public:
   explicit TemporaryShapes(const schedule::StateData& data) : data_(data) {}
 
-  // As large as the stage's region, or as far as its vectors reach, which then need no mask: what they compute
-  // beyond the region is never read for a result.
+  // As large as the region that the stage computes. Where its vectors reach beyond the region, as large as they
+  // reach, so that they need no mask: no result depends on the elements beyond the region.
   TemporaryShape of(const schedule::StageState& stage) const;
 
   // The axis that the stage's vectorized loop moves along by one; -1 if there is none.
@@ -30,10 +30,10 @@ class TemporaryShapes {
   // Whether an output depends on it.
   bool is_needed(const schedule::StageState& stage) const;
 
-  // The stages that the pipeline over that loop makes ahead; none: it is no pipeline.
+  // The stages that the pipeline over `loop` computes ahead; empty if the loop is no pipeline.
   std::vector<const schedule::StageState*> copies_ahead(const schedule::StageState& stage,
                                                         const schedule::Loop& loop) const;
-  // The stage whose pipeline makes this one ahead, or null.
+  // The stage whose pipeline computes this one ahead, or null.
   const schedule::StageState* pipeline_of(const schedule::StageState& stage) const;
 
  private:
@@ -44,10 +44,10 @@ class TemporaryShapes {
   const schedule::StateData& data_;
 };
 
-// The expression over the stage's axes at what its loops stand at.
+// `expr`, which is over the stage's axes, as an expression over the stage's loops.
 ir::Expr at_axes(const schedule::StageState& stage, const ir::Expr& expr);
 
-// The position of the loop that is the stage's pipeline.
+// The position of the stage's pipelined loop among its loops.
 size_t pipelined_loop(const schedule::StageState& stage);
 
 }  // namespace tf::passes

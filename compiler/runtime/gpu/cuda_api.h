@@ -22,7 +22,7 @@ enum CuDeviceAttribute : int {
   kCuCacheBytes = 38,
   kCuMajor = 75,
   kCuMinor = 76,
-  kCuSharedBytes = 97,  // of a block that asks for it
+  kCuSharedBytes = 97,  // the most that a block may ask for
 };
 enum CuFunctionAttribute : int { kCuMostSharedBytes = 8 };
 enum CuJitOption : int { kCuErrorLog = 5, kCuErrorLogBytes = 6 };
@@ -87,8 +87,8 @@ struct CuApi {
 #undef TF_FIELD
 };
 
-// Ready to be asked for devices. Null where there is no driver, or it does not start: `why` says what is missing. The library
-// stays open. Not thread-safe at the first call.
+// The functions of the initialised driver. Null if there is no driver or if it cannot be initialised: `why` says what is
+// missing. The library is never closed. The first call is not thread-safe.
 const CuApi* open_cuda(const char** why);
 
 }  // namespace tf::gpu

@@ -79,7 +79,8 @@ struct ClApi {
 #undef TF_FIELD
 };
 
-// Null where there is no OpenCL: `why` says what is missing. The library stays open. Not thread-safe at the first call.
+// The functions of the OpenCL library. Null if there is none: `why` says what is missing. The library is never closed. The first
+// call is not thread-safe.
 const ClApi* open_opencl(const char** why);
 
 }  // namespace tf::gpu
