@@ -371,8 +371,9 @@ class ZygoteWorker final : public Worker {
     note_gpu_state(result.gpu);
   }
 
-  // With the mutex.
+  // With the mutex. A runner that was killed says nothing: what was known is still the best guess.
   void note_gpu_state(const sandbox::GpuResult& state) {
+    if (state.has_state == 0) return;
     gpu_facts_->clock_mhz = state.clock_mhz;
     gpu_facts_->temperature_c = state.temperature_c;
     gpu_facts_->throttled = state.throttled != 0;

@@ -62,9 +62,8 @@ absl::StatusOr<pid_t> spawn(const std::string& program, int socket, bool has_dri
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   char* const arguments[] = {const_cast<char*>(program.c_str()), nullptr};
-  constexpr int kMostOfDriver = 32;
-  char* environment[kMostOfDriver + 1] = {};
-  if (has_driver) add_for_driver(environ, environment, kMostOfDriver);
+  char* environment[kMostForDriver + 1] = {};
+  if (has_driver) add_for_driver(environ, environment);
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments, environment);
   posix_spawn_file_actions_destroy(&actions);

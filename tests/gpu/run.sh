@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: tests/gpu/run.sh [--prepare [--arch sm_90a]] [--quick] [--json FILE]
 # With --prepare, on a machine with NVRTC: compiles what is needed into build/release/gpu (no GPU is needed). Without: runs it on
-# a machine with a GPU, within 10 minutes, prints a table, writes JSON. Exit code: 0; 1 something is wrong; 77 there is no GPU.
+# a machine with a GPU, within 10 minutes, prints a table, writes JSON. Exit code: 0; 1 something is wrong; 3 all is right, but a kernel
+# is below its target; 77 there is no GPU.
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$here/build/release/bin

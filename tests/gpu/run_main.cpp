@@ -1,5 +1,6 @@
 // Runs on a machine with a CUDA device what gpu_prepare compiled, beside cuBLASLt, and what a worker of an agent must survive.
-// It needs the driver and libc. Exit code: 0; 1 something is wrong; 77 there is no device.
+// It needs the driver and libc. Exit code: 0; 1 something is wrong; 3 all is right, but a kernel is slower than its target; 77 there is
+// no device.
 
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,10 @@ struct Best {
   const Case* one = nullptr;
 };
 
+// In percent of what it is compared with.
+constexpr double kBandwidthTarget = 90, kSgemmTarget = 90, kHalfProductTarget = 85;
+constexpr int kWrong = 1, kTooSlow = 3, kNoDevice = 77;
+
 std::string json_word(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -39,20 +44,35 @@ std::string json_word(const std::string& text) {
 class Report {
  public:
   void row(const std::string& what, const std::string& value, bool good) {
-    std::printf("%-44s %s%s\n", what.c_str(), value.c_str(), good ? "" : "   <-- WRONG");
-    std::fflush(stdout);
-    json_ += (json_.empty() ? "" : ",\n") + std::string(" {\"what\": ") + json_word(what) +
-             ", \"value\": " + json_word(value) + ", \"good\": " + (good ? "true" : "false") + "}";
+    add(what, value, good ? "" : "   <-- WRONG", std::string(", \"good\": ") + (good ? "true" : "false"));
     all_good_ = all_good_ && good;
+  }
+  // Of a kernel that reaches so many percent of what it is compared with, and is to reach at least `target`.
+  void speed_row(const std::string& what, const std::string& value, double percent, double target) {
+    const bool met = percent >= target;
+    char mark[64], json[120];
+    std::snprintf(mark, sizeof mark, "   <-- BELOW %.0f%%", target);
+    std::snprintf(json, sizeof json, ", \"good\": true, \"percent\": %.1f, \"target\": %.0f, \"met\": %s",
+                  percent, target, met ? "true" : "false");
+    add(what, value, met ? "" : mark, json);
+    all_met_ = all_met_ && met;
   }
   void write(const char* path) const {
     if (path != nullptr) std::ofstream(path) << "[\n" << json_ << "\n]\n";
   }
   bool all_good() const { return all_good_; }
+  bool all_met() const { return all_met_; }
 
  private:
+  void add(const std::string& what, const std::string& value, const char* mark, const std::string& json) {
+    std::printf("%-44s %s%s\n", what.c_str(), value.c_str(), mark);
+    std::fflush(stdout);
+    json_ += (json_.empty() ? "" : ",\n") + std::string(" {\"what\": ") + json_word(what) +
+             ", \"value\": " + json_word(value) + json + "}";
+  }
+
   std::string json_;
-  bool all_good_ = true;
+  bool all_good_ = true, all_met_ = true;
 };
 
 std::string format(const char* text, double a, double b = 0, double c = 0) {
@@ -120,11 +140,11 @@ void compare_products(const std::vector<Case>& cases, tf::gpu::Device* device, R
       heuristic_ns = round == 0 ? first : std::min(heuristic_ns, first);
     }
     if (ready)
-      report.row(name,
-                 format("%.1f TFLOP/s, cuBLASLt's best %.1f: %.1f%%", flops / our_ns * 1e-3,
-                        flops / their_ns * 1e-3, 100 * their_ns / our_ns) +
-                     format("; its first %.1f; ", flops / heuristic_ns * 1e-3) + best.name,
-                 true);
+      report.speed_row(name,
+                       format("%.1f TFLOP/s, cuBLASLt's best %.1f: %.1f%%", flops / our_ns * 1e-3,
+                              flops / their_ns * 1e-3, 100 * their_ns / our_ns) +
+                           format("; its first %.1f; ", flops / heuristic_ns * 1e-3) + best.name,
+                       100 * their_ns / our_ns, shape.element == "f32" ? kSgemmTarget : kHalfProductTarget);
     else
       report.row(name, format("%.1f TFLOP/s; cuBLASLt: ", flops / best.ns * 1e-3) + why_not, true);
   }
@@ -142,7 +162,7 @@ int main(int argc, char** argv) {
   const tf::gpu::Driver& driver = tf::gpu::cuda_driver();
   if (driver.count(error) < 1) {
     std::printf("gpu_run: no GPU here: %s\n", error);
-    return 77;
+    return kNoDevice;
   }
   // First, and from processes of their own: no fork after a device is open.
   Report report;
@@ -173,15 +193,18 @@ int main(int argc, char** argv) {
   check_answers(cases, device, report);
   for (const auto& [name, best] : find_best(cases, "bandwidth", device, report))
     if (best.one != nullptr)
-      report.row(name,
-                 format("%.0f GB/s, %.1f%% of the copy; ", best.one->bytes / best.ns,
-                        100 * best.one->bytes / best.ns / copied) +
-                     best.name,
-                 true);
+      report.speed_row(name,
+                       format("%.0f GB/s, %.1f%% of the copy; ", best.one->bytes / best.ns,
+                              100 * best.one->bytes / best.ns / copied) +
+                           best.name,
+                       100 * best.one->bytes / best.ns / copied, kBandwidthTarget);
   compare_products(cases, device, report);
   report.write(argc > 2 ? argv[2] : nullptr);
   std::printf("%s\n", driver.is_lost(device) ? "the device was lost"
-                      : report.all_good()    ? "all good"
-                                             : "something is wrong, see above");
-  return report.all_good() && !driver.is_lost(device) ? 0 : 1;
+                      : !report.all_good()   ? "something is wrong, see above"
+                      : report.all_met()
+                          ? "all good"
+                          : "all is right, but some kernels are below their targets, see above");
+  if (!report.all_good() || driver.is_lost(device)) return kWrong;
+  return report.all_met() ? 0 : kTooSlow;
 }

@@ -1,22 +1,28 @@
 #pragma once
-// Owns: which environment variables a GPU's driver gets to see: NVIDIA's own, and where libraries lie. Does not know: what they
-// mean.
+// Owns: which environment variables a GPU's driver gets to see: those that say which devices there are and where libraries lie.
+// None that changes how long kernels take, as CUDA_LAUNCH_BLOCKING does. Does not know: what they mean.
 
-#include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 namespace tf::worker {
 
+inline constexpr std::string_view kForDriver[] = {"CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES",
+                                                  "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY",
+                                                  "LD_LIBRARY_PATH"};
+inline constexpr int kMostForDriver = static_cast<int>(std::size(kForDriver));
+
 inline bool is_for_driver(std::string_view variable) {
-  for (const std::string_view prefix : {"CUDA_", "LD_LIBRARY_PATH="})
-    if (variable.starts_with(prefix) && !variable.starts_with("CUDA_CACHE_PATH=")) return true;
+  const std::string_view name = variable.substr(0, variable.find('='));
+  for (const std::string_view known : kForDriver)
+    if (name == known) return true;
   return false;
 }
 
-// Those of `environment` that are, into `out`, at most `room`; how many.
-inline int add_for_driver(char* const* environment, char** out, int room) {
+// Those of `environment` that are, into `out`, which has room for kMostForDriver; how many.
+inline int add_for_driver(char* const* environment, char** out) {
   int count = 0;
-  for (; *environment != nullptr && count < room; ++environment)
+  for (; *environment != nullptr && count < kMostForDriver; ++environment)
     if (is_for_driver(*environment)) out[count++] = *environment;
   return count;
 }

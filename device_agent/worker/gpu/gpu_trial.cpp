@@ -40,9 +40,15 @@ bool GpuTrial::end(ChildEnd how, const char* detail) {
   return false;
 }
 
-// A launch that a device refuses, as for too many registers, leaves it as it was: such a program cannot be used there.
+// A program that ran is not to blame for what the device refuses later: memory for a graph, an event, a copy.
 bool GpuTrial::device_failed() {
-  return end(driver_.is_lost(open_.device) ? ChildEnd::kDeviceFailed : ChildEnd::kCannotLoad, error_);
+  return end(driver_.is_lost(open_.device) ? ChildEnd::kDeviceFailed : ChildEnd::kCannotMeasure, error_);
+}
+
+// A first launch that a device refuses, as for too many registers, leaves it as it was: such a program cannot be used there.
+bool GpuTrial::launch_failed() {
+  if (has_run_ || driver_.is_lost(open_.device)) return device_failed();
+  return end(ChildEnd::kCannotLoad, error_);
 }
 
 bool GpuTrial::prepare() {
@@ -134,15 +140,16 @@ gpu::LaunchSize GpuTrial::size_of(uint32_t index) const {
 
 bool GpuTrial::launch(Set& set) {
   for (uint32_t l = 0; l < job_.launch_count; ++l)
-    if (!driver_.launch(set.kernels[l], size_of(l), error_)) return device_failed();
+    if (!driver_.launch(set.kernels[l], size_of(l), error_)) return launch_failed();
   return true;
 }
 
 bool GpuTrial::run_once(Set& set, int64_t* elapsed_ns) {
   const int64_t start_ns = tf_monotonic_ns();
   if (!launch(set)) return false;
-  if (!driver_.finish(open_.device, error_)) return device_failed();
+  if (!driver_.finish(open_.device, error_)) return launch_failed();
   *elapsed_ns = tf_monotonic_ns() - start_ns;
+  has_run_ = true;
   return true;
 }
 
@@ -155,9 +162,9 @@ bool GpuTrial::compile_launches() {
       const bool is_small = size.grid[axis] * size.block[axis] < kSmallGrid;
       size.grid[axis] = is_small ? std::min<uint64_t>(size.grid[axis], 1) : kSmallGrid / size.block[axis] + 1;
     }
-    if (!driver_.launch(sets_[0].kernels[l], size, error_)) return device_failed();
+    if (!driver_.launch(sets_[0].kernels[l], size, error_)) return launch_failed();
   }
-  return driver_.finish(open_.device, error_) || device_failed();
+  return driver_.finish(open_.device, error_) || launch_failed();
 }
 
 bool GpuTrial::checked_runs() {
@@ -220,8 +227,10 @@ bool GpuTrial::check_memory(const Set& set) {
   return intact || end(ChildEnd::kWroteOutside, "it wrote outside of its workspace");
 }
 
-// Whole rounds of all sets, so many that a graph has about kGraphLaunches.
+// Whole rounds of all sets, so many that a graph has about kGraphLaunches. A device that makes none, as for want of memory, is
+// given single launches.
 bool GpuTrial::make_graph() {
+  wants_graph_ = false;
   const uint32_t round = set_count_ * job_.launch_count;
   const uint32_t rounds = std::max(kGraphLaunches / round, 1u);
   static gpu::GraphLaunch launches[kGraphLaunches + kMostSets * sandbox::kMaxLaunches];
@@ -231,7 +240,7 @@ bool GpuTrial::make_graph() {
       for (uint32_t l = 0; l < job_.launch_count; ++l) launches[count++] = {sets_[s].kernels[l], size_of(l)};
   graph_ = driver_.make_graph(open_.device, launches, count, error_);
   graph_runs_ = rounds * set_count_;
-  return graph_ != nullptr || device_failed();
+  return graph_ != nullptr || !driver_.is_lost(open_.device) || device_failed();
 }
 
 // Runs on the next sets in turn: `runs` of them, or with a graph whole graphs of at least so many.
@@ -262,7 +271,7 @@ bool GpuTrial::warm_up(double* run_ns) {
     *run_ns = std::max(1.0, static_cast<double>(batch_ns) / runs);
     if (batch_ns < kShortBatchNs && batch < kMostBatch) {
       batch *= 2;
-    } else if (graph_ == nullptr && driver_.make_graph != nullptr && *run_ns < kShortRunNs) {
+    } else if (wants_graph_ && *run_ns < kShortRunNs) {
       if (!make_graph()) return false;
     }
   } while (tf_monotonic_ns() - start_ns < job_.warmup_ns);

@@ -28,7 +28,11 @@ struct CodeBytes {
 class GpuTrial {
  public:
   GpuTrial(const OpenDevice& open, const sandbox::Job& job, sandbox::Result* result)
-      : driver_(*open.driver), open_(open), job_(job), result_(result) {}
+      : driver_(*open.driver),
+        open_(open),
+        job_(job),
+        result_(result),
+        wants_graph_(open.driver->make_graph != nullptr) {}
   ~GpuTrial();
 
   // Inputs and buffers; nothing of the candidate.
@@ -51,6 +55,7 @@ class GpuTrial {
 
   bool end(sandbox::ChildEnd how, const char* detail);
   bool device_failed();  // error_ says how
+  bool launch_failed();
   bool make_host_inputs();
   uint32_t sets_wanted() const;
   bool fill_set(Set& set);
@@ -74,6 +79,8 @@ class GpuTrial {
   char error_[gpu::kErrorChars] = "";
   uint8_t* host_[sandbox::kMaxPorts] = {};  // inputs as they were made; of outputs, room to compare
   gpu::Program* program_ = nullptr;
+  bool has_run_ = false;
+  bool wants_graph_;
   gpu::Graph* graph_ = nullptr;  // of short runs
   uint32_t graph_runs_ = 0;
   GuardedMemory workspace_;

@@ -33,6 +33,7 @@ Monitor::Monitor(const char* bus_id) {
 
 void Monitor::read(sandbox::GpuResult* state) const {
   if (device_ == nullptr) return;
+  state->has_state = 1;
   unsigned value = 0;
   if (clock_ != nullptr && clock_(device_, kSmClock, &value) == 0) state->clock_mhz = value;
   if (temperature_ != nullptr && temperature_(device_, kGpuTemperature, &value) == 0)

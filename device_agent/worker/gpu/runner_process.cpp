@@ -44,15 +44,15 @@ int RunnerProcess::start(const char* program, const char* device, const sandbox:
   // What drivers keep goes to the private /tmp; PoCL takes the CPUs of the slot and leaves signals alone.
   char threads[48];
   std::snprintf(threads, sizeof threads, "POCL_MAX_PTHREAD_COUNT=%d", std::max(cpus_in(cpus), 1));
-  constexpr int kOwn = 7, kMostOfDriver = 32;
-  char* environment[kOwn + kMostOfDriver + 1] = {threads,
-                                                 const_cast<char*>("PATH=/usr/bin:/bin"),
-                                                 const_cast<char*>("HOME=/tmp"),
-                                                 const_cast<char*>("TMPDIR=/tmp"),
-                                                 const_cast<char*>("POCL_CACHE_DIR=/tmp/pocl"),
-                                                 const_cast<char*>("POCL_SIGFPE_HANDLER=0"),
-                                                 const_cast<char*>("CUDA_CACHE_PATH=/tmp/cuda")};
-  add_for_driver(environ, environment + kOwn, kMostOfDriver);
+  constexpr int kOwn = 7;
+  char* environment[kOwn + kMostForDriver + 1] = {threads,
+                                                  const_cast<char*>("PATH=/usr/bin:/bin"),
+                                                  const_cast<char*>("HOME=/tmp"),
+                                                  const_cast<char*>("TMPDIR=/tmp"),
+                                                  const_cast<char*>("POCL_CACHE_DIR=/tmp/pocl"),
+                                                  const_cast<char*>("POCL_SIGFPE_HANDLER=0"),
+                                                  const_cast<char*>("CUDA_CACHE_PATH=/tmp/cuda")};
+  add_for_driver(environ, environment + kOwn);
   if (cpus_in(cpus) == 0) environment[0] = const_cast<char*>("TUNEFARM_RUNNER=1");
   char* const arguments[] = {const_cast<char*>(program), const_cast<char*>(kRunnerFlag),
                              const_cast<char*>(device), nullptr};

@@ -1,7 +1,10 @@
 #include "device_agent/worker/gpu/turn.h"
 
 #include <dirent.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -47,14 +50,20 @@ void pin_all_threads(const sandbox::CpuSet& cpus) {
 
 }  // namespace
 
-Turn::Turn(int socket) : socket_(socket) {
-  has_thread_ = pthread_create(&thread_, nullptr, &Turn::listen, this) == 0;
+Turn::Turn(int socket) : socket_(socket), end_(eventfd(0, EFD_CLOEXEC)) {
+  has_thread_ = end_ >= 0 && pthread_create(&thread_, nullptr, &Turn::listen, this) == 0;
 }
 
 Turn::~Turn() {
-  if (!has_thread_) return;
-  pthread_cancel(thread_);
-  pthread_join(thread_, nullptr);
+  if (has_thread_) {
+    pthread_mutex_lock(&mutex_);
+    state_ = State::kGone;
+    pthread_cond_broadcast(&changed_);
+    pthread_mutex_unlock(&mutex_);
+    eventfd_write(end_, 1);
+    pthread_join(thread_, nullptr);
+  }
+  if (end_ >= 0) close(end_);
 }
 
 void Turn::expect(const sandbox::CpuSet& before, const sandbox::CpuSet& then) {
@@ -82,24 +91,31 @@ void* Turn::listen(void* self) {
 
 void Turn::listen() {
   pthread_mutex_lock(&mutex_);
-  pthread_cleanup_push([](void* mutex) { pthread_mutex_unlock(static_cast<pthread_mutex_t*>(mutex)); },
-                       &mutex_);
   while (state_ != State::kGone) {
-    while (state_ != State::kExpected) pthread_cond_wait(&changed_, &mutex_);
+    if (state_ != State::kExpected) {
+      pthread_cond_wait(&changed_, &mutex_);
+      continue;
+    }
     const sandbox::CpuSet cpus = then_;
     const bool moves = std::memcmp(&cpus, &pinned_, sizeof cpus) != 0;
     pthread_mutex_unlock(&mutex_);
-    char byte = 0;
-    ssize_t length = 0;
-    do length = recv(socket_, &byte, 1, 0);
-    while (length < 0 && errno == EINTR);
-    if (length == 1 && moves) pin_all_threads(cpus);
+    const bool has_come = receive_byte();
+    if (has_come && moves) pin_all_threads(cpus);
     pthread_mutex_lock(&mutex_);
     pinned_ = cpus;
-    state_ = length == 1 ? State::kCome : State::kGone;
+    state_ = has_come && state_ != State::kGone ? State::kCome : State::kGone;
     pthread_cond_broadcast(&changed_);
   }
-  pthread_cleanup_pop(1);
+  pthread_mutex_unlock(&mutex_);
+}
+
+// False: the supervisor has gone, or this ends.
+bool Turn::receive_byte() const {
+  pollfd polled[] = {{socket_, POLLIN, 0}, {end_, POLLIN, 0}};
+  while (poll(polled, 2, -1) < 0 && errno == EINTR) {
+  }
+  char byte = 0;
+  return polled[0].revents != 0 && recv(socket_, &byte, 1, MSG_DONTWAIT) == 1;
 }
 
 }  // namespace tf::worker::gpu_worker

@@ -25,8 +25,9 @@ class Turn {
   enum class State { kNone, kExpected, kCome, kGone };
   static void* listen(void* self);
   void listen();
+  bool receive_byte() const;
 
-  const int socket_;
+  const int socket_, end_;
   pthread_t thread_;
   bool has_thread_ = false;
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

@@ -122,7 +122,8 @@ struct GpuResult {
   char driver[40];  // its version
   uint64_t memory_bytes;
   uint32_t capability, units;         // CUDA's, as 90 for 9.0; multiprocessors; 0: not told
-  uint32_t clock_mhz, temperature_c;  // after the trial; 0: not told
+  uint32_t has_state;                 // 1: what follows was read after the trial; 0: its runner ended before
+  uint32_t clock_mhz, temperature_c;  // 0: not told
   uint32_t throttled;                 // 1: by heat or by power that fails, not by the limit of its power
 };
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tests/support/fake_cuda/builtin_kernels.h"
+#include "tests/support/fake_cuda/told.h"
 
 namespace {
 
@@ -27,8 +28,8 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized
               kTooManyResources = 701;
 
 long long number_of(const char* variable, long long otherwise) {
-  const char* text = getenv(variable);
-  return text == nullptr ? otherwise : atoll(text);
+  const std::string text = fake::told(variable);
+  return text.empty() ? otherwise : atoll(text.c_str());
 }
 
 struct Function {
@@ -63,6 +64,7 @@ struct Event {
 bool is_started = false;
 int sticky = kSuccess;  // from then on every call gives it
 int of_this_launch = kSuccess;
+int of_events = kSuccess;  // what recording one gives
 long long launches_made = 0;
 std::map<uint64_t, size_t> allocations;
 size_t allocated_bytes = 0;
@@ -78,9 +80,9 @@ size_t memory_bytes() {
 long long clock_ns() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  const char* factor = getenv("CUDA_FAKE_CLOCK");
+  const std::string factor = fake::told("CUDA_FAKE_CLOCK");
   const double ns = static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-  return static_cast<long long>(factor == nullptr ? ns : ns * atof(factor));
+  return static_cast<long long>(factor.empty() ? ns : ns * atof(factor.c_str()));
 }
 
 bool is_sticky(int code) {
@@ -123,6 +125,10 @@ int run(Launch& launch) {
   }
   sigaction(SIGSEGV, &segv, nullptr);
   sigaction(SIGBUS, &bus, nullptr);
+  if (of_this_launch < 0) {
+    of_events = -of_this_launch;
+    return kSuccess;
+  }
   if (!is_sticky(of_this_launch)) return of_this_launch;
   sticky = of_this_launch;
   return kSuccess;  // as a driver: it shows when somebody waits
@@ -338,7 +344,7 @@ int cuEventDestroy_v2(void* event) {
 }
 int cuEventRecord(void* event, void*) {
   as<Event>(event).ns = clock_ns();
-  return sticky;
+  return sticky != kSuccess ? sticky : of_events;
 }
 int cuEventSynchronize(void*) {
   return sticky;
@@ -374,6 +380,8 @@ int cuGraphAddKernelNode(void** node, void* graph, void* const*, size_t, const F
   return kSuccess;
 }
 int cuGraphInstantiateWithFlags(void** instance, void* graph, unsigned long long) {
+  if (const auto code = static_cast<int>(number_of("CUDA_FAKE_GRAPH_ERROR", kSuccess)); code != kSuccess)
+    return code;
   *instance = new Graph(as<Graph>(graph));
   return sticky;
 }

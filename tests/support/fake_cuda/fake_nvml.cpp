@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "tests/support/fake_cuda/told.h"
+
 extern "C" {
 
 int nvmlInit_v2() {
@@ -22,8 +24,7 @@ int nvmlDeviceGetTemperature(void*, int, unsigned* degrees) {
   return 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) {
-  const char* told = getenv("CUDA_FAKE_THROTTLE_REASONS");
-  *reasons = told == nullptr ? 0 : strtoull(told, nullptr, 0);
+  *reasons = strtoull(fake::told("CUDA_FAKE_THROTTLE_REASONS").c_str(), nullptr, 0);
   return 0;
 }
 

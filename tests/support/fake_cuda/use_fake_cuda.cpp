@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace tf::test {
 
@@ -16,6 +19,14 @@ void use_fake_cuda() {
          before == nullptr ? TF_FAKE_CUDA : absl::StrCat(TF_FAKE_CUDA, ":", before).c_str(), 1);
   for (const char* library : {"/libcuda.so.1", "/libnvrtc.so"})
     dlopen(absl::StrCat(TF_FAKE_CUDA, library).c_str(), RTLD_NOW | RTLD_GLOBAL);
+}
+
+void tell_fake_cuda(const std::string& variable, const std::string& value) {
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  std::vector<std::string> entries = absl::StrSplit(before == nullptr ? "" : before, ':', absl::SkipEmpty());
+  std::erase_if(entries, [&](const std::string& entry) { return entry.starts_with(variable + "="); });
+  if (!value.empty()) entries.push_back(absl::StrCat(variable, "=", value));
+  setenv("LD_LIBRARY_PATH", absl::StrJoin(entries, ":").c_str(), 1);
 }
 
 absl::StatusOr<std::string> fake_cubin(const std::string& source) {

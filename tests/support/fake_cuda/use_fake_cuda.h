@@ -10,6 +10,9 @@ namespace tf::test {
 // Once, before the first use of either library; call it first thing in a test program.
 void use_fake_cuda();
 
+// Has the fakes of processes that start from now on read a variable of README.md; empty: no longer.
+void tell_fake_cuda(const std::string& variable, const std::string& value);
+
 // CUDA C as the fake driver's "cubin": what the fake NVRTC makes of it, for 9.0. INTERNAL with the compiler's log.
 absl::StatusOr<std::string> fake_cubin(const std::string& source);
 

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "device_agent/worker/gpu/driver_environment.h"
 #include "tests/support/candidates/candidates.h"
 #include "tests/support/fake_cuda/use_fake_cuda.h"
 #include "tests/unit/device_agent/worker/worker_support.h"
@@ -32,12 +34,12 @@ class CudaWorker : public ::testing::Test {
  protected:
   void SetUp() override { test::use_fake_cuda(); }
   void TearDown() override {
-    for (const char* variable : set_) unsetenv(variable);
+    for (const char* variable : set_) test::tell_fake_cuda(variable, "");
   }
 
   // Before start().
   void control(const char* variable, const char* value) {
-    setenv(variable, value, 1);
+    test::tell_fake_cuda(variable, value);
     set_.push_back(variable);
   }
 
@@ -122,6 +124,23 @@ TEST_F(CudaWorker, EndsEachFaultInAnOutcomeAndGoesOn) {
                   farm::OUTCOME_WRONG_OUTPUT, "different answers");
 }
 
+// A short kernel, whose runs would be put into a graph.
+TEST_F(CudaWorker, LaunchesSinglyWhereNoGraphCanBeMade) {
+  control("CUDA_FAKE_GRAPH_ERROR", "2");
+  start();
+  const farm::TrialResult result = run(candidate());
+  EXPECT_OUTCOME(result, OUTCOME_OK);
+  EXPECT_GE(result.samples_size(), 3);
+}
+
+TEST_F(CudaWorker, DoesNotBlameTheCandidateForWhatTheDriverRefusesLater) {
+  start();
+  const farm::TrialResult result = run(candidate("fake_cuda_fail(-2);"));
+  EXPECT_OUTCOME(result, OUTCOME_IMPLAUSIBLE);
+  EXPECT_THAT(result.detail(), HasSubstr("the measurement harness failed after it was loaded"));
+  EXPECT_THAT(result.detail(), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+}
+
 TEST_F(CudaWorker, EndsAnEndlessKernel) {
   start();
   EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
@@ -176,6 +195,29 @@ TEST_F(CudaWorker, TellsClockAndHeatAndWhetherTheyThrottleIt) {
   start();
   ASSERT_TRUE(worker_->peak_gflops().ok());
   EXPECT_FALSE(run(candidate()).device().throttled());
+}
+
+TEST_F(CudaWorker, StillTellsThatItIsThrottledWhenATrialWasKilled) {
+  control("CUDA_FAKE_THROTTLE_REASONS", "0x40");
+  start();
+  ASSERT_TRUE(worker_->peak_gflops().ok());
+  const farm::TrialResult killed =
+      run(candidate("while (y[0] != 3.25f) ((volatile float*)y)[1] = 1;"), absl::Seconds(1));
+  EXPECT_OUTCOME(killed, OUTCOME_TIMED_OUT);
+  EXPECT_EQ(killed.device().clock_mhz(), 1980);
+  EXPECT_EQ(killed.device().temperature_c(), 61);
+  EXPECT_TRUE(killed.device().throttled());
+}
+
+TEST(DriverEnvironment, HasNamedVariablesOnly) {
+  char visible[] = "CUDA_VISIBLE_DEVICES=1", blocking[] = "CUDA_LAUNCH_BLOCKING=1",
+       libraries[] = "LD_LIBRARY_PATH=/opt/lib", longer[] = "CUDA_VISIBLE_DEVICES_TOO=1",
+       path[] = "PATH=/bin";
+  char* environment[] = {path, blocking, visible, longer, libraries, nullptr};
+  char* seen[kMostForDriver] = {};
+  ASSERT_EQ(add_for_driver(environment, seen), 2);
+  EXPECT_EQ(std::string_view(seen[0]), visible);
+  EXPECT_EQ(std::string_view(seen[1]), libraries);
 }
 
 TEST_F(CudaWorker, SaysWhatIsMissing) {
