@@ -147,8 +147,8 @@ void warn_of_missing_layers(const std::vector<worker::CapabilityState>& missing)
 }
 
 // What is set aside for the network's own trial, at most a tenth of the budget.
-double trial_seconds(const service::JobSpec& spec, const session::Progress& progress, bool has_trial) {
-  if (!has_trial || spec.open_dims_size() > 0) return 0;
+double trial_seconds(const service::JobSpec& spec, const session::Progress& progress) {
+  if (spec.open_dims_size() > 0) return 0;
   const double seconds = session::network_trial_seconds(progress);
   return spec.minutes() > 0 ? std::min(seconds, spec.minutes() * 6) : seconds;
 }
@@ -157,7 +157,7 @@ double trial_seconds(const service::JobSpec& spec, const session::Progress& prog
 struct TrialSetting {
   const session::SessionOptions& options;
   session::NetworkBench& bench;
-  const std::optional<session::UntunedNetwork>& untuned;  // nothing: the network is not compared
+  const session::UntunedNetwork& untuned;
   database::Store& store;
   const std::string& name;
 };
@@ -188,7 +188,7 @@ Clock::time_point trial_deadline(const service::JobSpec& spec, const session::Pr
   const auto after = [](Clock::time_point time, double seconds) {
     return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   };
-  const Clock::time_point deadline = after(Clock::now(), trial_seconds(spec, progress, /*has_trial=*/true));
+  const Clock::time_point deadline = after(Clock::now(), trial_seconds(spec, progress));
   return spec.minutes() > 0 ? std::min(deadline, after(began, spec.minutes() * 60)) : deadline;
 }
 
@@ -219,10 +219,10 @@ absl::StatusOr<Ending> end_of(const graph::Network& network, const TrialSetting&
   if (network.dims.empty()) {
     TF_ASSIGN_OR_RETURN(graph, network.at({}));
   }
-  const bool is_compared = setting.untuned && graph && graph::found_dims(*graph).empty() && !stop;
+  const bool is_compared = graph && graph::found_dims(*graph).empty() && !stop;
   if (is_compared && Clock::now() < deadline) {
     const absl::StatusOr<session::NetworkTrial> tried =
-        session::try_network(*graph, *setting.untuned, setting.store, setting.bench,
+        session::try_network(*graph, setting.untuned, setting.store, setting.bench,
                              {.target = options.target,
                               .threads = options.threads,
                               .device_class = options.device_class,
@@ -273,7 +273,6 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   const std::vector<int> cpus = allowed_cpus();
   TF_RETURN_IF_ERROR(check_runs_here(options.target, spec.threads(), cpus.size()));
   TF_ASSIGN_OR_RETURN(const std::string device, device_for(options.target, arguments.device));
-  const bool on_gpu = is_gpu(options.target);
   TF_ASSIGN_OR_RETURN(const service::NetworkPlan plan,
                       service::plan_of_network(arguments.model, options.target, options.threads,
                                                service::network_request(spec)));
@@ -297,20 +296,17 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
                                                             .threads = options.threads,
                                                             .allowed_numerics = options.allowed_numerics,
                                                             .cpus = split.measure,
+                                                            .gpu = gpu_number(device),
                                                             .stop = &stop});
-  if (on_gpu) options.reference_target = target::host_target();  // this machine's CPUs
-  std::optional<session::UntunedNetwork> untuned;
-  // A library runs on its back end's first device.
-  if (!on_gpu || device.ends_with(":0")) {
-    absl::StatusOr<session::UntunedNetwork> built =
-        build_untuned(arguments, spec, options.target, stop, *bench);
-    if (stop) return kExitInterrupted;
-    TF_ASSIGN_OR_RETURN(untuned, std::move(built));
-  }
+  if (is_gpu(options.target)) options.reference_target = target::host_target();  // this machine's CPUs
+  absl::StatusOr<session::UntunedNetwork> untuned =
+      build_untuned(arguments, spec, options.target, stop, *bench);
+  if (stop) return kExitInterrupted;
+  TF_RETURN_IF_ERROR(untuned.status());
   options.takes_turns = split.takes_turns;
   options.has_no_cpu = split.rest.empty();
-  options.budget.reserve_s = [&spec, has_trial = untuned.has_value()](const session::Progress& progress) {
-    return trial_seconds(spec, progress, has_trial);
+  options.budget.reserve_s = [&spec](const session::Progress& progress) {
+    return trial_seconds(spec, progress);
   };
   std::error_code error;  // where the working folder has gone, the path is kept as it was given
   const std::filesystem::path path = std::filesystem::absolute(arguments.model, error);
@@ -335,9 +331,9 @@ absl::StatusOr<int> tune(const TuneArguments& arguments) {
   if (result.ok() && has_results(*result)) {
     TF_ASSIGN_OR_RETURN(const graph::Network network,
                         frontends::import_network(arguments.model, service::network_request(spec)));
-    tries_network = untuned && network.dims.empty();
+    tries_network = network.dims.empty();
     if (!stop && tries_network) printer.say("timing the whole network: untuned and tuned builds alternate");
-    TF_ASSIGN_OR_RETURN(ending, end_of(network, {options, *bench, untuned, *store, spec.model_name()},
+    TF_ASSIGN_OR_RETURN(ending, end_of(network, {options, *bench, *untuned, *store, spec.model_name()},
                                        trial_deadline(spec, *result, began), stop));
   }
   const absl::Status closed = close_job(*store, job, result, stop);

@@ -10,6 +10,12 @@ bool is_gpu(const target::Target& target) {
   return target.gpu.block_threads > 0;
 }
 
+int gpu_number(const std::string& device) {
+  int number = 0;
+  const size_t colon = device.find(':');
+  return colon != std::string::npos && absl::SimpleAtoi(device.substr(colon + 1), &number) ? number : 0;
+}
+
 absl::StatusOr<std::string> device_for(const target::Target& target, const std::string& asked) {
   const std::string kind = is_gpu(target) ? std::string(target::arch_name(target.arch)) : "cpu";
   if (asked.empty()) return is_gpu(target) ? kind + ":0" : kind;

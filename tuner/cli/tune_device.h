@@ -21,4 +21,7 @@ absl::Status check_runs_here(const target::Target& target, int threads, size_t c
 
 bool is_gpu(const target::Target& target);
 
+// Of "opencl:1", 1; 0 of a CPU.
+int gpu_number(const std::string& device);
+
 }  // namespace tf::tuner_cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tuner/model/gpu/gpu_rates.h"
+#include "tuner/model/gpu/occupancy.h"
 
 namespace tf::model {
 namespace {
@@ -24,25 +25,6 @@ constexpr double kUnitBytesPerCycle = 64;  // from L2
 constexpr double kRegisterShare = 0.9;
 constexpr double kMostCopies = 4096;  // statements: more take compilers seconds, and are never fast
 constexpr double kMostGridRows = 65535;
-
-// Limits of a multiprocessor that nobody knows are those of a small one.
-struct UnitLimits {
-  double threads, blocks, registers, shared_bytes, shared_granule, driver_bytes;
-};
-UnitLimits limits_of(const target::Target& target) {
-  const target::GpuLimits& gpu = target.gpu;
-  const auto known = [](auto is, double usually) { return is > 0 ? static_cast<double>(is) : usually; };
-  return {.threads = known(gpu.sm_threads, 1024),
-          .blocks = known(gpu.sm_blocks, 16),
-          .registers = known(gpu.sm_registers, 64 << 10),
-          .shared_bytes = known(gpu.sm_shared_bytes, 2.0 * static_cast<double>(gpu.shared_bytes)),
-          .shared_granule = known(gpu.shared_granule_bytes, 128),
-          .driver_bytes = static_cast<double>(gpu.shared_bytes_of_driver)};
-}
-
-Value rounded_up(const Value& a, double granule) {
-  return ceil(a / granule) * granule;
-}
 
 // What one block asks of a unit, in cycles, and of the device in bytes.
 struct BlockWork {
@@ -98,12 +80,17 @@ Value memory_bytes(const GpuLaunch& launch, const Value& in_wave, const Value& w
                 max(once, min(l2_bytes, by_waves * waves)));
 }
 
+BlockNeeds needs_of(const GpuLaunch& launch) {
+  return {.threads = launch.threads(),
+          .registers_per_thread = launch.registers,
+          .shared_bytes = launch.shared_bytes};
+}
+
+// With registers to spare, because theirs are an estimate.
 Value is_legal(const GpuLaunch& launch, const target::Target& target) {
-  const auto registers = static_cast<double>(target.gpu.registers_per_thread);
-  const Value share = min(registers, limits_of(target).registers / max(1, launch.threads())) * kRegisterShare;
-  Value legal = both(less_equal(launch.threads(), target.gpu.block_threads),
-                     less_equal(launch.shared_bytes, static_cast<double>(target.gpu.shared_bytes)));
-  legal = both(legal, less_equal(launch.registers, share));
+  BlockNeeds needs = needs_of(launch);
+  needs.registers_per_thread = needs.registers_per_thread / kRegisterShare;
+  Value legal = less_equal(1, resident_blocks(needs, target));
   legal =
       both(legal, both(less_equal(launch.grid[1], kMostGridRows), less_equal(launch.grid[2], kMostGridRows)));
   Value copies = 0;
@@ -117,25 +104,13 @@ Value& share_of(GpuCost& cost, GpuResource resource) {
 
 }  // namespace
 
-Value resident_blocks(const GpuLaunch& launch, const target::Target& target) {
-  const UnitLimits limits = limits_of(target);
-  const Value warps = launch.warps();
-  const Value by_threads = floor(limits.threads / (warps * kWarpLanes));
-  const Value by_registers =
-      floor(limits.registers / (warps * rounded_up(launch.registers * kWarpLanes, 256)));
-  const Value by_shared =
-      floor(limits.shared_bytes /
-            max(1, rounded_up(launch.shared_bytes, limits.shared_granule) + limits.driver_bytes));
-  return max(1, min(min(limits.blocks, by_threads), min(by_registers, by_shared)));
-}
-
 GpuCost cost_of(const GpuLaunch& launch, const target::Target& target, const GpuPace& pace) {
   const double lanes = unit_lanes(target);
   const Value blocks = launch.blocks(), warps = launch.warps();
   const Value hertz = pace.flops / (pace.units * (2 * lanes));
   const BlockWork work = work_of(launch, lanes);
   GpuCost cost{.legal = is_legal(launch, target), .shares = {}};
-  cost.resident_blocks = resident_blocks(launch, target);
+  cost.resident_blocks = max(1, resident_blocks(needs_of(launch), target));
   // The unit with most blocks, and in how many turns it has them.
   const Value of_unit = ceil(blocks / pace.units);
   const Value resident = min(cost.resident_blocks, of_unit);

@@ -45,7 +45,4 @@ GpuCost cost_of(const GpuLaunch& launch, const target::Target& target, const Gpu
 // Of a kernel: its launches run one after another. The main one is that with most arithmetic.
 GpuCost cost_of(std::span<const GpuLaunch> launches, const target::Target& target, const GpuPace& pace);
 
-// How many blocks of a launch one unit has at a time; at least 1.
-Value resident_blocks(const GpuLaunch& launch, const target::Target& target);
-
 }  // namespace tf::model

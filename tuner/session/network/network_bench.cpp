@@ -53,9 +53,12 @@ absl::Status check_answers(const std::string& path, const std::vector<graph::Hos
 }
 
 // In the process that runs it.
-absl::StatusOr<driver::Run> open_model(const std::string& folder, const std::string& answers,
+absl::StatusOr<driver::Run> open_model(const std::string& folder, bool has_gpu, const std::string& answers,
                                        const NetworkBenchOptions& options) {
-  TF_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedModel> model, LoadedModel::open(folder, options.threads));
+  const std::string driver(target::arch_name(options.target.arch));
+  const tf_device device = {driver.c_str(), options.gpu, nullptr, nullptr};
+  TF_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedModel> model,
+                      LoadedModel::open(folder, options.threads, has_gpu ? &device : nullptr));
   TF_RETURN_IF_ERROR(model->set_affinity(options.cpus));
   const std::vector<graph::HostTensor> inputs = driver::random_inputs(*model, 1);
   TF_ASSIGN_OR_RETURN(const std::vector<graph::HostTensor> outputs, model->run(inputs));
@@ -72,18 +75,20 @@ class LocalBench final : public NetworkBench {
   absl::StatusOr<Open> build(records::Plan& plan, Clock::time_point deadline) override {
     TF_ASSIGN_OR_RETURN(TemporaryFolder made, TemporaryFolder::make());
     const auto folder = std::make_shared<const TemporaryFolder>(std::move(made));
-    TF_RETURN_IF_ERROR(build_in(folder->path(), plan, deadline));
+    TF_ASSIGN_OR_RETURN(const bool has_gpu, build_in(folder->path(), plan, deadline));
     if (!first_) first_ = folder;
-    return Open([folder, answers = first_, options = options_] {
-      return driver::run_apart([&] { return open_model(folder->path(), answers->file("answers"), options); },
-                               {.stop = options.stop});
+    return Open([folder, has_gpu, answers = first_, options = options_] {
+      return driver::run_apart(
+          [&] { return open_model(folder->path(), has_gpu, answers->file("answers"), options); },
+          {.stop = options.stop});
     });
   }
 
  private:
   bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
 
-  absl::Status build_in(const std::string& folder, records::Plan& plan, Clock::time_point deadline) {
+  // Whether a kernel runs on a GPU.
+  absl::StatusOr<bool> build_in(const std::string& folder, records::Plan& plan, Clock::time_point deadline) {
     std::jthread watch([this, deadline](const std::stop_token& built) {
       constexpr auto kLook = std::chrono::milliseconds(20);
       while (!built.stop_requested()) {
@@ -101,7 +106,7 @@ class LocalBench final : public NetworkBench {
       return absl::DeadlineExceededError("building the network took too long");
     TF_RETURN_IF_ERROR(report.status());
     for (size_t i = 0; i < plan.choices.size(); ++i) plan.choices[i] = report->tasks[i].used;
-    return absl::OkStatus();
+    return std::ranges::any_of(report->tasks, &driver::TaskReport::on_device);
   }
 
   driver::BuildPool& pool_;

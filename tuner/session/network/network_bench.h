@@ -17,6 +17,7 @@ struct NetworkBenchOptions {
   int threads = 1;
   schedule::Numerics allowed_numerics;
   std::vector<int> cpus;  // that run the network; empty: any
+  int gpu = 0;            // the number, among its driver's, of the one that runs it, if the target is a GPU
   // Once it is set, the pool's builds are cancelled, for good, and what runs is ended. Null: never.
   const std::atomic<bool>* stop = nullptr;
 };

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "compiler/records/plan.h"
 
 namespace tf::session {
@@ -53,6 +55,27 @@ TEST(NetworkBench, OpensNoBuildWhoseAnswersAreNotThoseOfTheFirst) {
     EXPECT_EQ(opens(0.52F).ok(), is_reduced);
     EXPECT_THAT(std::string(opens(0.6F).message()), HasSubstr("its answers are wrong: "));
   }
+}
+
+// Whatever TF_DEVICE says. Drivers are opened in the process that runs the network only: they do not outlive a fork.
+TEST(NetworkBench, RunsANetworkOnTheGpuThatItIsTold) {
+  const auto pool = driver::BuildPool::create({});
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  ::setenv("TF_DEVICE", "2000", 1);
+  const auto opened = [&](int number) {
+    const target::Target target = target::parse_target("opencl").value();
+    records::Plan plan = product(target, 0.5F);
+    const absl::StatusOr<NetworkBench::Open> open =
+        make_network_bench(**pool, {.target = target, .gpu = number})
+            ->build(plan, std::chrono::steady_clock::time_point::max());
+    return open.ok() ? (*open)().status() : open.status();
+  };
+  const absl::Status on_first = opened(0);
+  for (const char* none : {"there is no libOpenCL", "OpenCL finds no device"})
+    if (absl::StrContains(on_first.message(), none)) GTEST_SKIP() << on_first;
+  EXPECT_TRUE(on_first.ok()) << on_first;
+  EXPECT_THAT(std::string(opened(1000).message()), HasSubstr("1000"));
+  ::unsetenv("TF_DEVICE");
 }
 
 }  // namespace
