@@ -1,6 +1,8 @@
 #include "compiler/recipes/recipes.h"
 
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "compiler/recipes/cpu/attention.h"
 #include "compiler/recipes/cpu/conv2d.h"
@@ -11,6 +13,7 @@
 #include "compiler/recipes/cpu/rows.h"
 #include "compiler/recipes/cpu/winograd.h"
 #include "compiler/recipes/gpu/conv2d.h"
+#include "compiler/recipes/gpu/grid.h"
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/rows.h"
 #include "compiler/recipes/gpu/stages.h"
@@ -53,8 +56,14 @@ const Recipe kGpu[] = {
     kPlain,
 };
 
-bool is_legal(const Sketch& sketch) {
-  return schedule::apply(*sketch.workload, instantiate(sketch, sketch.default_point())).ok();
+bool is_gpu(const target::Target& target) {
+  return target.gpu.block_threads > 0;
+}
+
+std::optional<Sketch> if_legal(const target::Target& target, Sketch sketch) {
+  if (is_gpu(target)) return launched_on(target, std::move(sketch));
+  const bool legal = schedule::apply(*sketch.workload, instantiate(sketch, sketch.default_point())).ok();
+  return legal ? std::optional(std::move(sketch)) : std::nullopt;
 }
 
 // The first legal ones, at most so many.
@@ -64,8 +73,9 @@ std::vector<Sketch> legal_sketches(const tensor::KernelSpec& kernel, size_t most
   for (const Recipe& recipe : recipes_for(kernel.target)) {
     if (recipe.last_resort && !sketches.empty()) continue;
     for (Sketch& sketch : recipe.match(kernel)) {
-      if (!is_legal(sketch)) continue;
-      sketches.push_back(std::move(sketch));
+      std::optional<Sketch> legal = if_legal(kernel.target, std::move(sketch));
+      if (!legal) continue;
+      sketches.push_back(*std::move(legal));
       if (sketches.size() == most) return sketches;
     }
   }
@@ -75,7 +85,7 @@ std::vector<Sketch> legal_sketches(const tensor::KernelSpec& kernel, size_t most
 }  // namespace
 
 std::span<const Recipe> recipes_for(const target::Target& target) {
-  return target.gpu.block_threads > 0 ? std::span<const Recipe>(kGpu) : kCpu;
+  return is_gpu(target) ? std::span<const Recipe>(kGpu) : kCpu;
 }
 
 std::vector<Sketch> sketches_of(const tensor::KernelSpec& kernel) {

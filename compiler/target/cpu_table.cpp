@@ -97,6 +97,7 @@ constexpr GpuLimits multiprocessor(int threads, int blocks, int64_t shared_kib) 
           .block_threads = 1024,
           .shared_bytes = shared_kib * kKiB - of_driver,
           .registers_per_thread = 255,
+          .grid_yz_blocks = 65535,
           .sm_threads = threads,
           .sm_blocks = blocks,
           .sm_registers = 64 << 10,

@@ -360,8 +360,13 @@ class KernelEmitter {
     int64_t threads = 1;
     for (const auto& [kind, extent] : extents_) {
       if (!is_thread(kind)) {
-        launch.grid[static_cast<size_t>(kind) - static_cast<size_t>(ForKind::kGridX)] =
-            tensor::to_string(extent);
+        const auto axis = static_cast<size_t>(kind) - static_cast<size_t>(ForKind::kGridX);
+        const int most = unit_.target.gpu.grid_yz_blocks;
+        if (const auto blocks = tensor::as_int(extent); axis > 0 && most > 0 && blocks && *blocks > most)
+          return absl::FailedPreconditionError(
+              absl::StrCat("a grid of ", *blocks, " blocks along ", axis == 1 ? "y" : "z", "; ",
+                           unit_.target.text(), " has at most ", most, ": bind that loop to grid_x"));
+        launch.grid[axis] = tensor::to_string(extent);
         continue;
       }
       const std::optional<int64_t> count = tensor::as_int(extent);

@@ -26,8 +26,6 @@ struct RowThreads {
   Size rows, threads, fan;
 };
 
-constexpr int64_t kMostBlocksAlongY = 65535;  // blocks along y
-
 int64_t elements_of(const std::vector<tensor::Axis>& axes) {
   int64_t elements = 1;
   for (const tensor::Axis& axis : axes) elements *= extent_of(axis);
@@ -157,17 +155,13 @@ class RowBlock {
     order.insert(order.end(), own.begin(), own.end());
     if (place(last()) == Place::kReduced) order.push_back("r0");
     if (order.size() > 1) steps_.push_back(Reorder{output, order});
-    // The grid has y for few blocks only. The axes stand apart: which rows a block has is then known of open sizes, too.
+    // The axes stand apart: which rows a block has is then known of open sizes, too.
     if (blocked >= 0) {
-      const bool few =
-          elements_of(stage(last()).axes) /
-              std::max<int64_t>(1, extent_of(stage(last()).axes[static_cast<size_t>(blocked)])) <=
-          kMostBlocksAlongY;
-      steps_.push_back(Annotate{output, inner[0], few ? Annotation::kGridX : Annotation::kGridY});
+      steps_.push_back(Annotate{output, inner[0], Annotation::kGridX});
       steps_.push_back(Annotate{output, inner[1], beside()});
       if (!others.empty()) {
         inner.insert(inner.begin(), fused(output, others));
-        steps_.push_back(Annotate{output, inner[0], few ? Annotation::kGridY : Annotation::kGridX});
+        steps_.push_back(Annotate{output, inner[0], Annotation::kGridY});
       }
     }
     std::string thread = along() == Annotation::kThreadX ? "x" : "y";

@@ -103,6 +103,9 @@ void on_fault(int signal) {
 int run(Launch& launch) {
   if (sticky != kSuccess) return sticky;
   if (launch.block[0] * launch.block[1] * launch.block[2] > 1024) return kInvalidValue;
+  constexpr unsigned kMostAlongX = 0x7fffffff, kMostAlongYOrZ = 65535;
+  if (launch.grid[0] > kMostAlongX || launch.grid[1] > kMostAlongYOrZ || launch.grid[2] > kMostAlongYOrZ)
+    return kInvalidValue;
   if (launch.shared_bytes > launch.function->most_shared_bytes) return kInvalidValue;
   of_this_launch = kSuccess;
   if (++launches_made == number_of("CUDA_FAKE_FAIL_LAUNCH", 0))

@@ -24,7 +24,6 @@ constexpr double kInFlight = 4;            // loads that a thread starts before 
 constexpr double kUnitBytesPerCycle = 64;  // from L2
 constexpr double kRegisterShare = 0.9;
 constexpr double kMostCopies = 4096;  // statements: more take compilers seconds, and are never fast
-constexpr double kMostGridRows = 65535;
 
 // What one block asks of a unit, in cycles, and of the device in bytes.
 struct BlockWork {
@@ -91,8 +90,8 @@ Value is_legal(const GpuLaunch& launch, const target::Target& target) {
   BlockNeeds needs = needs_of(launch);
   needs.registers_per_thread = needs.registers_per_thread / kRegisterShare;
   Value legal = less_equal(1, resident_blocks(needs, target));
-  legal =
-      both(legal, both(less_equal(launch.grid[1], kMostGridRows), less_equal(launch.grid[2], kMostGridRows)));
+  if (const int most = target.gpu.grid_yz_blocks; most > 0)
+    legal = both(legal, both(less_equal(launch.grid[1], most), less_equal(launch.grid[2], most)));
   Value copies = 0;
   for (const GpuNest& nest : launch.nests) copies += nest.copies;
   return both(legal, less_equal(copies, kMostCopies));

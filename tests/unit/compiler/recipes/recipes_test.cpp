@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "compiler/schedule/numerics.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
@@ -59,6 +61,79 @@ TEST(Recipes, OfLastResortServeOnlyKernelsThatNoOtherServes) {
 TEST(Recipes, GiveOneScheduleToAKernelThatComputesNothing) {
   EXPECT_THAT(families(product(0)), ::testing::ElementsAre("plain loops"));
   EXPECT_TRUE(default_schedule(product(0)).steps.empty());
+}
+
+// Blocks along x, y and z of the launch of the default schedule's last stage.
+std::array<int64_t, 3> default_grid(const tensor::KernelSpec& kernel) {
+  const auto state = schedule::apply(kernel.workload, default_schedule(kernel));
+  EXPECT_TRUE(state.ok()) << state.status();
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  for (const schedule::Loop& loop : state->stages().back().loops)
+    if (schedule::is_grid(loop.annotation))
+      grid[static_cast<size_t>(loop.annotation) - static_cast<size_t>(schedule::Annotation::kGridX)] =
+          loop.extent;
+  return grid;
+}
+
+TEST(Recipes, GiveTheAxisXOfTheGridToTheLoopThatOthersHaveNoRoomFor) {
+  struct Case {
+    const char *workload, *family;
+    std::array<int64_t, 3> cuda, opencl;
+  };
+  for (const Case& each : {
+           Case{"workload v1\n"
+                "input p0: f16[67200, 49, 32]\n"
+                "input p1: f16[67200, 32, 49]\n"
+                "stage t0: f32[i0 < 67200, i1 < 49, i2 < 49] = reduce sum[r0 < 32] cast<f32>(p0[i0, i1, r0]) "
+                "* "
+                "cast<f32>(p1[i0, r0, i2])\n"
+                "output t0",
+                "tensor product",
+                {67200, 1, 1},
+                {1, 1, 67200}},
+           Case{"workload v1\n"
+                "input p0: f32[70000, 8, 64]\n"
+                "input p1: f32[70000, 64, 8]\n"
+                "stage t0: f32[i0 < 70000, i1 < 8, i2 < 8] = reduce sum[r0 < 64] p0[i0, i1, r0] * p1[i0, r0, "
+                "i2]\n"
+                "output t0",
+                "product",
+                {70000, 1, 1},
+                {1, 1, 70000}},
+           Case{"workload v1\n"
+                "input p0: f32[2048, 32, 36, 18, 18]\n"
+                "stage t0: f32[i0 < 2048, i1 < 32, i2 < 34, i3 < 16, i4 < 16] = "
+                "reduce max[r0 < 3, r1 < 3, r2 < 3] p0[i0, i1, i2 + r0, i3 + r1, i4 + r2]\n"
+                "output t0",
+                "windows",
+                {69632, 4, 2},
+                {2, 4, 69632}},
+           Case{"workload v1\n"
+                "input p0: f32[1, 70000, 66000]\n"
+                "stage t0: f32[i0 < 1, i1 < 70000, i2 < 66000] = p0[i0, i1, i2] * p0[i0, i1, i2]\n"
+                "stage t1: f32[i0 < 1, i1 < 70000] = reduce sum[r0 < 66000] t0[i0, i1, r0]\n"
+                "stage t2: f32[i0 < 1, i1 < 70000, i2 < 66000] = p0[i0, i1, i2] * t1[i0, i1]\n"
+                "output t2",
+                "rows",
+                {70000, 1, 1},
+                {70000, 1, 1}},
+           Case{"workload v1\n"
+                "input p0: f32[90000, 4, 100]\n"
+                "stage t0: f32[i0 < 90000, i1 < 4] = reduce max[r0 < 100] p0[i0, i1, r0]\n"
+                "stage t1: f32[i0 < 90000, i1 < 4, i2 < 100] = p0[i0, i1, i2] - t0[i0, i1]\n"
+                "output t1",
+                "rows",
+                {90000, 1, 1},
+                {1, 90000, 1}},
+       }) {
+    const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(each.workload);
+    ASSERT_TRUE(workload.ok()) << workload.status();
+    tensor::KernelSpec kernel{.workload = *workload, .target = *target::parse_target("cuda:arch=sm_80")};
+    EXPECT_EQ(sketches_of(kernel).at(0).family, each.family);
+    EXPECT_EQ(default_grid(kernel), each.cuda) << each.family;
+    kernel.target = *target::parse_target("opencl");
+    EXPECT_EQ(default_grid(kernel), each.opencl) << each.family << ": OpenCL has no such limit";
+  }
 }
 
 TEST(Sketch, OpensASizeWithItsDefaultAmongTheChoices) {

@@ -210,6 +210,17 @@ TEST(GpuModel, RefusesWhatNoDeviceRuns) {
       legal({.name = "shared", .threads_m = 32, .threads_n = 32, .rows = 4, .columns = 4, .reduce = 128}));
 }
 
+TEST(GpuModel, RefusesMoreRowsOfBlocksOnlyWhereTheTargetDoes) {
+  const tensor::Workload workload = product(65536 * 16, 64, 64);
+  const auto legal = [&](const char* target, int64_t rows) {
+    const Rung rung{.name = "rows", .threads_m = 16, .threads_n = 16, .rows = rows, .columns = 1};
+    return cost(workload, rung, target_of(target)).legal.constant() == 1;
+  };
+  EXPECT_FALSE(legal("cuda:arch=sm_86", 1));
+  EXPECT_TRUE(legal("cuda:arch=sm_86", 2));
+  EXPECT_TRUE(legal("opencl", 1));
+}
+
 TEST(GpuModel, CountsBlocksThatLeaveUnitsIdle) {
   const target::Target target = target_of("cuda:arch=sm_80");
   const tensor::Workload workload = product(256, 256, 4096);

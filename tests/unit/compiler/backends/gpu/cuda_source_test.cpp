@@ -36,6 +36,16 @@ TEST(CudaSource, OfAProductSharesTilesBetweenBarriers) {
   EXPECT_THAT(source->text, HasSubstr("float t0_acc_[16];"));
 }
 
+TEST(CudaSource, HasNoMoreBlocksAlongYThanLaunchesTake) {
+  const auto of_rows = [](int rows) {
+    return error_of(absl::StrCat("function k(a: f32[", rows, "]) { for i = 0 extent ", rows,
+                                 " grid_y { a[i] = 1f32 } }"));
+  };
+  EXPECT_TRUE(of_rows(65535).ok());
+  EXPECT_EQ(of_rows(65536).message(),
+            "a grid of 65536 blocks along y; cuda:arch=sm_90 has at most 65535: bind that loop to grid_x");
+}
+
 TEST(CudaSource, SaysWhyAFunctionIsNotOneLaunch) {
   EXPECT_THAT(std::string(error_of("function k(a: f32[4]) { for i = 0 extent 4 grid_x {\n"
                                    "for j = 0 extent 4 thread_x { a[j] = 1f32 }\n"

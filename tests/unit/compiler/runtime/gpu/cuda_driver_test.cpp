@@ -90,6 +90,15 @@ TEST_F(CudaDriver, TellsTheFactsOfTheDevice) {
   EXPECT_THAT(error_, HasSubstr("no CUDA device 7: there are 0 to 0"));
 }
 
+TEST_F(CudaDriver, RefusesMoreBlocksAlongYThanCudaTakes) {
+  Kernel* kernel = bound("add", {kCount});
+  ASSERT_NE(kernel, nullptr) << error_;
+  EXPECT_TRUE(driver_.launch(kernel, {{70000, 1, 1}, {1, 1, 1}, 0}, error_)) << error_;
+  EXPECT_FALSE(driver_.launch(kernel, {{1, 70000, 1}, {1, 1, 1}, 0}, error_));
+  EXPECT_THAT(error_, HasSubstr("cannot launch a kernel"));
+  EXPECT_FALSE(driver_.is_lost(device_));
+}
+
 TEST_F(CudaDriver, LaunchesWithPointersAndDims) {
   Kernel* add = bound("add", {40});
   ASSERT_NE(add, nullptr) << error_;

@@ -1,0 +1,64 @@
+#include "compiler/recipes/gpu/grid.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace tf::recipes {
+
+using namespace schedule;  // NOLINT: the language being written
+
+namespace {
+
+constexpr std::array kGridAxes = {Annotation::kGridX, Annotation::kGridY, Annotation::kGridZ};
+
+// Iterations of the loops of that annotation; 1 without any.
+int64_t extent_along(const StageState& stage, Annotation annotation) {
+  const auto loop = std::ranges::find(stage.loops, annotation, &Loop::annotation);
+  return loop == stage.loops.end() || loop->extent.is_open() ? 1 : static_cast<int64_t>(loop->extent);
+}
+
+int64_t threads_of(const StageState& stage) {
+  return extent_along(stage, Annotation::kThreadX) * extent_along(stage, Annotation::kThreadY) *
+         extent_along(stage, Annotation::kThreadZ);
+}
+
+std::array<int64_t, 3> grid_of(const StageState& stage) {
+  std::array<int64_t, 3> blocks = {};
+  std::ranges::transform(kGridAxes, blocks.begin(),
+                         [&](Annotation axis) { return extent_along(stage, axis); });
+  return blocks;
+}
+
+void swap_with_x(const std::string& stage, Annotation axis, Steps& steps) {
+  for (Step& step : steps) {
+    auto* annotate = std::get_if<Annotate>(&step);
+    if (annotate == nullptr || annotate->stage != stage) continue;
+    if (annotate->annotation == axis)
+      annotate->annotation = Annotation::kGridX;
+    else if (annotate->annotation == Annotation::kGridX)
+      annotate->annotation = axis;
+  }
+}
+
+}  // namespace
+
+std::optional<Sketch> launched_on(const target::Target& target, Sketch sketch) {
+  const absl::StatusOr<State> state =
+      schedule::apply(*sketch.workload, instantiate(sketch, sketch.default_point()));
+  if (!state.ok()) return std::nullopt;
+  const int64_t most = target.gpu.grid_yz_blocks;
+  for (const StageState& stage : state->stages()) {
+    if (stage.place != StageState::Place::kRoot) continue;
+    if (threads_of(stage) > target.gpu.block_threads) return std::nullopt;
+    std::array<int64_t, 3> blocks = grid_of(stage);
+    if (most == 0 || std::max(blocks[1], blocks[2]) <= most) continue;
+    const auto axis = static_cast<size_t>(std::ranges::max_element(blocks) - blocks.begin());
+    std::swap(blocks[0], blocks[axis]);
+    if (std::max(blocks[1], blocks[2]) > most) return std::nullopt;
+    swap_with_x(stage.name, kGridAxes[axis], sketch.steps.steps);
+  }
+  return sketch;
+}
+
+}  // namespace tf::recipes
