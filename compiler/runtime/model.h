@@ -20,8 +20,9 @@
  * all processes share the library's pages, which the system may drop and read again.
  *
  * A process may fork while models are open, if no thread is just opening or closing one: the child may run
- * them, for which it gets threads of its own, and close them, independently of its parent. Not so on GPUs: there a child
- * opens models of its own. */
+ * them, for which it gets threads of its own, and close them, independently of its parent. Not so models on GPUs, whose
+ * drivers do not work in a child: it neither runs nor closes them, and opens none before exec. One that forks before its
+ * first model on a GPU is opened may open some. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,7 +75,8 @@ TF_MODEL_API int32_t tf_model_run_sizes(tf_model* model, const tf_tensor* inputs
 /* A model that was built for a GPU opens the driver's device number 0, or that of the environment variable TF_DEVICE;
  * this opens it on another: `device` names its driver and index, or has null for the driver, and a context and a queue
  * (in order, with profiling for OpenCL) that the model is to use and that outlive it, or null for its own. Null `device`, and a
- * model without a GPU: as tf_model_open, TF_MODEL_BAD_ARGUMENT if a device is given to the latter. Models on one queue need no waiting between them. */
+ * model without a GPU: as tf_model_open, TF_MODEL_BAD_ARGUMENT if a device is given to the latter. Models on one queue need no
+ * waiting between them. No call changes which CUDA context is the thread's current one. */
 TF_MODEL_API int32_t tf_model_open_on(int32_t threads, const tf_device* device, tf_model** model);
 /* The one that it runs on; null: none. */
 TF_MODEL_API const tf_device* tf_model_device(const tf_model* model);

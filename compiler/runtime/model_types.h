@@ -87,7 +87,7 @@ typedef struct tf_tensor {
 /* A GPU as a model uses it: all of its work goes to one queue, in order. */
 typedef struct tf_device {
   const char* driver; /* "opencl", "cuda" */
-  int32_t index;      /* among the driver's devices, from 0 */
+  int32_t index;      /* among the driver's devices, from 0; with a context it follows from that */
   void* context;      /* its cl_context, CUcontext */
   void* queue;        /* its cl_command_queue, CUstream */
 } tf_device;

@@ -1,5 +1,6 @@
 #include "compiler/runtime/device/device_run.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +46,6 @@ const tf_model_program& program_of(const tf_execution* run, uint64_t number) {
 const tf_model_step& step_of(const tf_execution* run, uint64_t number) {
   return tf_table_at<tf_model_step>(run->header, run->header->steps)[number];
 }
-const tf_model_device_kernel& kernel_of(const tf_execution* run, const tf_model_step& step) {
-  return tf_table_at<tf_model_device_kernel>(run->header, run->header->device_kernels)[step.kernel];
-}
 const tf_model_buffer* places_of(const tf_execution* run, const tf_model_step& step) {
   return tf_table_at<tf_model_buffer>(run->header, run->header->buffers) + step.first_buffer;
 }
@@ -88,8 +86,10 @@ int32_t open_driver(tf_device_run* device, const tf_device* choice) {
     described = {driver.name, choice->index, choice->context, choice->queue};
   } else if (const char* number = getenv("TF_DEVICE"); number != nullptr) {
     char* end = nullptr;
-    described.index = static_cast<int32_t>(strtol(number, &end, 10));
-    if (end == number || *end != '\0') {
+    errno = 0;
+    const auto asked = strtol(number, &end, 10);
+    described.index = static_cast<int32_t>(asked);
+    if (end == number || *end != '\0' || errno != 0 || asked < 0 || asked != described.index) {
       snprintf(error, sizeof error, "TF_DEVICE is \"%.60s\", not the number of a device", number);
       return tf_note_error(TF_MODEL_NO_DEVICE, error);
     }
@@ -102,7 +102,9 @@ int32_t open_driver(tf_device_run* device, const tf_device* choice) {
   if (count < 0) return tf_note_error(TF_MODEL_NO_DRIVER, error);
   device->device = driver.open_in(described.index, described.context, described.queue, error);
   if (device->device == nullptr) return tf_note_error(TF_MODEL_NO_DEVICE, error);
-  driver.handles(device->device, &described.context, &described.queue);
+  int index = 0;
+  driver.handles(device->device, &index, &described.context, &described.queue);
+  described.index = index;
   tf::gpu::Facts facts;
   driver.facts(device->device, &facts);
   if (facts.alignment_bytes == 0 || TF_DEVICE_ALIGNMENT % facts.alignment_bytes == 0) return TF_MODEL_OK;
@@ -168,8 +170,9 @@ int32_t allocate_all(tf_device_run* device, const tf_execution* run) {
     const tf_model_step& step = step_of(run, i);
     if (step.kind < TF_STEP_LAUNCH) continue;
     if (int32_t error = allocate_for(device, run, step, arena_bytes); error != TF_MODEL_OK) return error;
-    if (step.kind == TF_STEP_LAUNCH && kernel_of(run, step).workspace_bytes > device->workspace_bytes)
-      device->workspace_bytes = kernel_of(run, step).workspace_bytes;
+    if (step.kind == TF_STEP_LAUNCH &&
+        tf_device_kernel_of(run, step).workspace_bytes > device->workspace_bytes)
+      device->workspace_bytes = tf_device_kernel_of(run, step).workspace_bytes;
   }
   return device->workspace_bytes == 0 ? TF_MODEL_OK
                                       : allocate(device, device->workspace_bytes, &device->workspace);
@@ -178,7 +181,7 @@ int32_t allocate_all(tf_device_run* device, const tf_execution* run) {
 // A step's launches get its buffers where they lie in this run.
 int32_t bind_step(tf_device_run* device, const tf_execution* run, uint64_t number) {
   const tf_model_step& step = step_of(run, number);
-  const tf_model_device_kernel& kernel = kernel_of(run, step);
+  const tf_model_device_kernel& kernel = tf_device_kernel_of(run, step);
   const tf_model_buffer* places = places_of(run, step);
   Argument* arguments = make_array<Argument>(uint64_t{step.buffer_count} + 1);
   if (arguments == nullptr) return TF_MODEL_OUT_OF_MEMORY;
@@ -208,7 +211,8 @@ int32_t find_kernels(tf_device_run* device, const tf_execution* run) {
   const tf_model_header* header = run->header;
   uint64_t count = 0;
   for (uint64_t i = 0; i < header->steps.count; ++i)
-    if (step_of(run, i).kind == TF_STEP_LAUNCH) count += kernel_of(run, step_of(run, i)).launch_count;
+    if (step_of(run, i).kind == TF_STEP_LAUNCH)
+      count += tf_device_kernel_of(run, step_of(run, i)).launch_count;
   device->kernels = make_array<tf::gpu::Kernel*>(count);
   if (device->kernels == nullptr) return TF_MODEL_OUT_OF_MEMORY;
   char error[kErrorChars] = "no memory";
@@ -216,7 +220,7 @@ int32_t find_kernels(tf_device_run* device, const tf_execution* run) {
   for (uint64_t i = 0; i < header->steps.count; ++i) {
     const tf_model_step& step = step_of(run, i);
     if (step.kind != TF_STEP_LAUNCH) continue;
-    const tf_model_device_kernel& kernel = kernel_of(run, step);
+    const tf_model_device_kernel& kernel = tf_device_kernel_of(run, step);
     device->first_kernels[i] = next;
     for (uint32_t k = 0; k < kernel.launch_count; ++k) {
       const tf_model_launch& launch =
@@ -262,7 +266,7 @@ int32_t launch(tf_device_run* device, const tf_execution* run, uint32_t number, 
   if (by_graphs && device->graphs.is_within[number]) return TF_MODEL_OK;
   if (tf::gpu::Graph* graph = device->graphs.graphs[number]; by_graphs && graph != nullptr)
     return device->driver->launch_graph(graph, error) ? TF_MODEL_OK : failed(device, error);
-  for (uint32_t i = 0; i < kernel_of(run, step).launch_count; ++i) {
+  for (uint32_t i = 0; i < tf_device_kernel_of(run, step).launch_count; ++i) {
     const tf::gpu::GraphLaunch launch =
         tf_launch_at(run, step, i, device->kernels[device->first_kernels[number] + i]);
     if (!device->driver->launch(launch.kernel, launch.size, error)) return failed(device, error);

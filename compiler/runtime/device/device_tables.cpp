@@ -21,6 +21,7 @@ bool launches_valid(const tf_model_header* header) {
         return false;
       threads *= block;
     }
+    // The entry's name ends: tf_tables_valid saw that the last string does.
     if (threads > TF_MOST_BLOCK_THREADS || launches[i].shared_bytes > TF_MOST_SHARED_BYTES ||
         launches[i].entry >= header->strings.count)
       return false;
@@ -28,6 +29,7 @@ bool launches_valid(const tf_model_header* header) {
   return true;
 }
 
+// What is in a code is not looked at: it is as trusted as the library that it is part of.
 bool codes_valid(const tf_model_header* header) {
   const tf_model_code* codes = tf_table_at<tf_model_code>(header, header->codes);
   for (uint64_t i = 0; i < header->codes.count; ++i) {
@@ -51,7 +53,7 @@ bool kernels_valid(const tf_model_header* header) {
 }
 
 // Whether a formula gives a number of these.
-bool varies(const tf_model_header* header, uint32_t target, uint64_t first, uint64_t count) {
+bool has_formula(const tf_model_header* header, uint32_t target, uint64_t first, uint64_t count) {
   const tf_model_formula* formulas = tf_table_at<tf_model_formula>(header, header->formulas);
   const uint64_t i = tf_first_formula(header, target, first);
   return i < header->formulas.count && formulas[i].target == target && formulas[i].index < first + count;
@@ -71,9 +73,9 @@ bool step_valid(const tf_model_header* header, const tf_model_step& step) {
     if (buffers[i].offset_bytes % (step.kind == TF_STEP_LAUNCH ? TF_DEVICE_ALIGNMENT : 1) != 0) return false;
     if (step.kind != TF_STEP_LAUNCH && buffers[i].space == TF_SPACE_WEIGHTS) return false;
   }
-  return !varies(header, TF_FORMULA_NUMBER, step.first_dim, tf_number_count(step)) &&
-         !varies(header, TF_FORMULA_BUFFER_BYTES, step.first_buffer, step.buffer_count) &&
-         !varies(header, TF_FORMULA_BUFFER_OFFSET, step.first_buffer, step.buffer_count);
+  return !has_formula(header, TF_FORMULA_NUMBER, step.first_dim, tf_number_count(step)) &&
+         !has_formula(header, TF_FORMULA_BUFFER_BYTES, step.first_buffer, step.buffer_count) &&
+         !has_formula(header, TF_FORMULA_BUFFER_OFFSET, step.first_buffer, step.buffer_count);
 }
 
 bool uses_device(const tf_model_header* header, const tf_model_program& program) {
@@ -86,8 +88,8 @@ bool uses_device(const tf_model_header* header, const tf_model_program& program)
 // Whether it is the first program or a variant, whose sizes are all fixed, as its tensors have the places of the first's.
 bool runs_on_its_own(const tf_model_header* header, uint64_t number) {
   const tf_model_program& program = tf_table_at<tf_model_program>(header, header->programs)[number];
-  if (varies(header, TF_FORMULA_TENSOR_BYTES, program.first_tensor,
-             uint64_t{program.input_count} + program.output_count))
+  if (has_formula(header, TF_FORMULA_TENSOR_BYTES, program.first_tensor,
+                  uint64_t{program.input_count} + program.output_count))
     return false;
   const tf_model_variant* variants = tf_table_at<tf_model_variant>(header, header->variants);
   bool found = number == 0;

@@ -8,10 +8,6 @@ namespace {
 
 constexpr uint32_t kFewest = 3;  // launches that are worth a graph
 
-const tf_model_device_kernel& kernel_of(const tf_execution* run, const tf_model_step& step) {
-  return tf_table_at<tf_model_device_kernel>(run->header, run->header->device_kernels)[step.kernel];
-}
-
 // Whether nothing of the host's has to happen in it.
 bool is_plain_launch(const tf_model_step& step) {
   return step.kind == TF_STEP_LAUNCH && step.index_bytes == 0;
@@ -32,13 +28,13 @@ void make_stretch(tf_launch_graphs* graphs, tf::gpu::Device* device, const tf_ex
                   uint64_t end) {
   const tf_model_step* steps = tf_table_at<tf_model_step>(run->header, run->header->steps);
   uint32_t count = 0;
-  for (uint64_t i = first; i < end; ++i) count += kernel_of(run, steps[i]).launch_count;
+  for (uint64_t i = first; i < end; ++i) count += tf_device_kernel_of(run, steps[i]).launch_count;
   if (count < kFewest) return;
   auto* launches = static_cast<tf::gpu::GraphLaunch*>(calloc(count, sizeof(tf::gpu::GraphLaunch)));
   if (launches == nullptr) return;
   uint32_t next = 0;
   for (uint64_t i = first; i < end; ++i)
-    for (uint32_t k = 0; k < kernel_of(run, steps[i]).launch_count; ++k)
+    for (uint32_t k = 0; k < tf_device_kernel_of(run, steps[i]).launch_count; ++k)
       launches[next++] = tf_launch_at(run, steps[i], k, kernels[first_kernels[i] + k]);
   char error[tf::gpu::kErrorChars];
   graphs->graphs[first] = graphs->driver->make_graph(device, launches, count, error);
@@ -48,6 +44,10 @@ void make_stretch(tf_launch_graphs* graphs, tf::gpu::Device* device, const tf_ex
 }
 
 }  // namespace
+
+const tf_model_device_kernel& tf_device_kernel_of(const tf_execution* run, const tf_model_step& step) {
+  return tf_table_at<tf_model_device_kernel>(run->header, run->header->device_kernels)[step.kernel];
+}
 
 bool tf_make_launch_graphs(tf_launch_graphs* graphs, const tf::gpu::Driver& driver, uint64_t step_count) {
   graphs->driver = &driver;
@@ -88,7 +88,7 @@ void tf_begin_launch_graphs(tf_launch_graphs* graphs, tf::gpu::Device* device, c
 tf::gpu::GraphLaunch tf_launch_at(const tf_execution* run, const tf_model_step& step, uint32_t number,
                                   tf::gpu::Kernel* kernel) {
   const tf_model_launch& launch = tf_table_at<tf_model_launch>(
-      run->header, run->header->launches)[uint64_t{kernel_of(run, step).first_launch} + number];
+      run->header, run->header->launches)[uint64_t{tf_device_kernel_of(run, step).first_launch} + number];
   return {kernel,
           {{launch.grid[0], launch.grid[1], launch.grid[2]},
            {launch.block[0], launch.block[1], launch.block[2]},

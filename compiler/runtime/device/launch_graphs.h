@@ -22,6 +22,8 @@ void tf_free_launch_graphs(tf_launch_graphs* graphs);
 void tf_begin_launch_graphs(tf_launch_graphs* graphs, tf::gpu::Device* device, const tf_execution* run,
                             tf::gpu::Kernel* const* kernels, const uint32_t* first_kernels, bool changed);
 
+/* The kernel that a step launches. */
+const tf_model_device_kernel& tf_device_kernel_of(const tf_execution* run, const tf_model_step& step);
 /* The launch of the table at a step, by number. */
 tf::gpu::GraphLaunch tf_launch_at(const tf_execution* run, const tf_model_step& step, uint32_t launch,
                                   tf::gpu::Kernel* kernel);

@@ -50,7 +50,9 @@ struct CuKernelNode {
   X(bus_id, cuDeviceGetPCIBusId, int (*)(char*, int, int))                                            \
   X(retain_context, cuDevicePrimaryCtxRetain, int (*)(CuHandle*, int))                                \
   X(release_context, cuDevicePrimaryCtxRelease_v2, int (*)(int))                                      \
-  X(enter_context, cuCtxSetCurrent, int (*)(CuHandle))                                                \
+  X(push_context, cuCtxPushCurrent_v2, int (*)(CuHandle))                                             \
+  X(pop_context, cuCtxPopCurrent_v2, int (*)(CuHandle*))                                              \
+  X(device_of_context, cuCtxGetDevice, int (*)(int*))                                                 \
   X(load, cuModuleLoadDataEx, int (*)(CuHandle*, const void*, unsigned, int*, void**))                \
   X(unload, cuModuleUnload, int (*)(CuHandle))                                                        \
   X(function, cuModuleGetFunction, int (*)(CuHandle*, CuHandle, const char*))                         \

@@ -29,18 +29,31 @@ void close(Device* opened) {
   CudaDevice* device = own(opened);
   const CuApi& api = *device->api;
   if (device->context != nullptr) {
-    enter(*device);
+    const Entered entered(*device);
     if (device->began != nullptr) api.destroy_event(device->began);
     if (device->ended != nullptr) api.destroy_event(device->ended);
     if (device->owns_stream && device->stream != nullptr) api.destroy_stream(device->stream);
-    if (device->owns_stream) api.release_context(device->id);
   }
+  if (device->owns_stream && device->context != nullptr) api.release_context(device->id);
   ::free(device);
+}
+
+// In the device's context, which may be the caller's and of another device: then it is that one.
+int make_queue(CudaDevice& device) {
+  const Entered entered(device);
+  const CuApi& api = *device.api;
+  int code = entered.code();
+  if (code == kCuSuccess) code = api.device_of_context(&device.id);
+  if (code == kCuSuccess && device.owns_stream) code = api.create_stream(&device.stream, kCuNonBlocking);
+  if (code == kCuSuccess) code = api.create_event(&device.began, 0);
+  if (code == kCuSuccess) code = api.create_event(&device.ended, 0);
+  return code;
 }
 
 Device* open_in(int index, void* context, void* stream, char* error) {
   const int found = count(error);
   if (found <= 0) return nullptr;
+  if (context != nullptr) index = 0;
   if (index < 0 || index >= found) {
     snprintf(error, kErrorChars, "there is no CUDA device %d: there are 0 to %d", index, found - 1);
     return nullptr;
@@ -58,10 +71,7 @@ Device* open_in(int index, void* context, void* stream, char* error) {
   device->stream = stream;
   device->owns_stream = context == nullptr;
   if (code == kCuSuccess && device->owns_stream) code = api.retain_context(&device->context, device->id);
-  if (code == kCuSuccess) code = api.enter_context(device->context);
-  if (code == kCuSuccess && device->owns_stream) code = api.create_stream(&device->stream, kCuNonBlocking);
-  if (code == kCuSuccess) code = api.create_event(&device->began, 0);
-  if (code == kCuSuccess) code = api.create_event(&device->ended, 0);
+  if (code == kCuSuccess) code = make_queue(*device);
   if (code == kCuSuccess) return reinterpret_cast<Device*>(device);
   fail(api, code, "cannot open the device", error);
   close(reinterpret_cast<Device*>(device));
@@ -72,8 +82,9 @@ Device* open(int index, char* error) {
   return open_in(index, nullptr, nullptr, error);
 }
 
-void handles(const Device* opened, void** context, void** stream) {
+void handles(const Device* opened, int* index, void** context, void** stream) {
   const auto& device = *reinterpret_cast<const CudaDevice*>(opened);
+  *index = device.id;  // which CUDA numbers as it lists them
   *context = device.context;
   *stream = device.stream;
 }
@@ -115,7 +126,7 @@ bool is_lost(const Device* device) {
 
 void unload(Program* loaded) {
   CudaProgram* program = own(loaded);
-  enter(*program->device);
+  const Entered entered(*program->device);
   while (CudaKernel* kernel = program->kernels) {
     program->kernels = kernel->next;
     ::free(kernel->values);
@@ -139,7 +150,7 @@ void add_driver(const CudaDevice& device, char* error) {
 // A cubin, or PTX, which the driver compiles.
 Program* load(Device* opened, const void* code, uint64_t size_bytes, char* error) {
   CudaDevice& device = *own(opened);
-  enter(device);
+  const Entered entered(device);
   CudaProgram* program = make_zeroed<CudaProgram>();
   char* text = static_cast<char*>(malloc(static_cast<size_t>(size_bytes) + 1));  // PTX ends with a zero
   if (program == nullptr || text == nullptr) {
@@ -173,7 +184,7 @@ Program* load(Device* opened, const void* code, uint64_t size_bytes, char* error
 
 Kernel* find(Program* loaded, const char* entry, char* error) {
   CudaProgram* program = own(loaded);
-  enter(*program->device);
+  const Entered entered(*program->device);
   CuHandle function = nullptr;
   char what[256];
   snprintf(what, sizeof what, "the program has no kernel %.200s", entry);
@@ -195,7 +206,7 @@ Kernel* find(Program* loaded, const char* entry, char* error) {
 
 Memory* allocate(Device* opened, uint64_t size_bytes, char* error) {
   CudaDevice& device = *own(opened);
-  enter(device);
+  const Entered entered(device);
   CudaMemory* memory = make_zeroed<CudaMemory>();
   if (memory == nullptr) {
     no_memory(error);
@@ -223,21 +234,21 @@ Memory* wrap(Device* opened, void* handle, uint64_t size_bytes, char* error) {
 
 void free_memory(Memory* allocated) {
   CudaMemory* memory = own(allocated);
-  enter(*memory->device);
+  const Entered entered(*memory->device);
   if (!memory->is_wrapped) memory->device->api->free(memory->address);
   ::free(memory);
 }
 
 bool finish(Device* opened, char* error) {
   CudaDevice& device = *own(opened);
-  enter(device);
+  const Entered entered(device);
   return check(device, device.api->finish(device.stream), "a kernel failed", error);
 }
 
 bool upload(Memory* to, uint64_t offset_bytes, const void* from, uint64_t size_bytes, char* error) {
   if (size_bytes == 0) return true;
   CudaDevice& device = *own(to)->device;
-  enter(device);
+  const Entered entered(device);
   const CuAddress address = own(to)->address + offset_bytes;
   return check(device, device.api->upload(address, from, static_cast<size_t>(size_bytes), device.stream),
                "cannot copy to the device", error) &&
@@ -248,7 +259,7 @@ bool download(void* to, const Memory* from, uint64_t offset_bytes, uint64_t size
   if (size_bytes == 0) return true;
   const auto& memory = *reinterpret_cast<const CudaMemory*>(from);
   CudaDevice& device = *memory.device;
-  enter(device);
+  const Entered entered(device);
   return check(device,
                device.api->download(to, memory.address + offset_bytes, static_cast<size_t>(size_bytes),
                                     device.stream),
@@ -259,7 +270,7 @@ bool download(void* to, const Memory* from, uint64_t offset_bytes, uint64_t size
 bool fill(Memory* to, uint64_t offset_bytes, uint8_t value, uint64_t size_bytes, char* error) {
   if (size_bytes == 0) return true;
   CudaDevice& device = *own(to)->device;
-  enter(device);
+  const Entered entered(device);
   return check(device,
                device.api->fill(own(to)->address + offset_bytes, value, static_cast<size_t>(size_bytes),
                                 device.stream),
@@ -304,7 +315,7 @@ bool launch(Kernel* found, const LaunchSize& size, char* error) {
   CudaKernel& kernel = *own(found);
   CudaDevice& device = *kernel.program->device;
   if (is_empty(size)) return true;
-  enter(device);
+  const Entered entered(device);
   if (!allow_shared(kernel, size.shared_bytes, error)) return false;
   const auto grid = [&](int axis) { return static_cast<unsigned>(size.grid[axis]); };
   return check(device,
@@ -315,14 +326,14 @@ bool launch(Kernel* found, const LaunchSize& size, char* error) {
 
 bool begin_time(Device* opened, char* error) {
   CudaDevice& device = *own(opened);
-  enter(device);
+  const Entered entered(device);
   return check(device, device.api->record_event(device.began, device.stream),
                "cannot read the device's clock", error);
 }
 
 bool end_time(Device* opened, int64_t* total_ns, char* error) {
   CudaDevice& device = *own(opened);
-  enter(device);
+  const Entered entered(device);
   float milliseconds = 0;
   const bool done = check(device, device.api->record_event(device.ended, device.stream),
                           "cannot read the device's clock", error) &&
@@ -338,7 +349,7 @@ bool end_time(Device* opened, int64_t* total_ns, char* error) {
 
 void drop_graph(Graph* made) {
   CudaGraph* graph = own(made);
-  enter(*graph->device);
+  const Entered entered(*graph->device);
   if (graph->instance != nullptr) graph->device->api->destroy_instance(graph->instance);
   if (graph->graph != nullptr) graph->device->api->destroy_graph(graph->graph);
   ::free(graph);
@@ -371,7 +382,7 @@ bool add_nodes(CudaGraph& graph, const GraphLaunch* launches, uint32_t launch_co
 
 Graph* make_graph(Device* opened, const GraphLaunch* launches, uint32_t launch_count, char* error) {
   CudaDevice& device = *own(opened);
-  enter(device);
+  const Entered entered(device);
   CudaGraph* graph = make_zeroed<CudaGraph>();
   if (graph == nullptr) {
     no_memory(error);
@@ -388,7 +399,7 @@ Graph* make_graph(Device* opened, const GraphLaunch* launches, uint32_t launch_c
 
 bool launch_graph(Graph* made, char* error) {
   CudaGraph& graph = *own(made);
-  enter(*graph.device);
+  const Entered entered(*graph.device);
   return check(*graph.device, graph.device->api->launch_graph(graph.instance, graph.device->stream),
                "cannot launch a graph", error);
 }

@@ -75,9 +75,23 @@ bool fail(const CuApi& api, int code, const char* what, char* error);
 bool no_memory(char* error);
 bool check(CudaDevice& device, int code, const char* what, char* error);
 
-// A thread may be another one at each call.
-inline void enter(const CudaDevice& device) {
-  device.api->enter_context(device.context);
-}
+// Until it ends, the device's context is the thread's current one; then it is that of before, which may be the caller's. A thread
+// may be another one at each call.
+class Entered {
+ public:
+  explicit Entered(const CudaDevice& device) : api_(*device.api), code_(api_.push_context(device.context)) {}
+  ~Entered() {
+    CuHandle context = nullptr;
+    if (code_ == kCuSuccess) api_.pop_context(&context);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+  int code() const { return code_; }
+
+ private:
+  const CuApi& api_;
+  const int code_;
+};
 
 }  // namespace tf::gpu::cuda

@@ -58,10 +58,11 @@ struct Driver {
   // How many devices there are; -1: no driver, `error` says what is missing.
   int (*count)(char* error);
   Device* (*open)(int index, char* error);
-  // The same in a context and a queue of the caller's, which are in order and outlive the device. Null context: its own, both.
+  // The same in a context and a queue of the caller's, which are in order and outlive the device: it is theirs, whatever the
+  // index. Null context: its own, both.
   Device* (*open_in)(int index, void* context, void* queue, char* error);
-  // Those that it uses.
-  void (*handles)(const Device* device, void** context, void** queue);
+  // Its number and those that it uses.
+  void (*handles)(const Device* device, int* index, void** context, void** queue);
   void (*close)(Device* device);
   void (*facts)(Device* device, Facts* facts);
   bool (*is_lost)(const Device* device);

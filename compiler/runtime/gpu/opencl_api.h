@@ -18,6 +18,7 @@ constexpr uint64_t kClAllDevices = 0xffffffff;
 constexpr uint64_t kClReadWrite = 1, kClProfiling = 2;
 constexpr uint64_t kClExactDivision = 1 << 7;  // of a device's single precision
 constexpr uint32_t kClRegionType = 0x1220, kClBuildLog = 0x1183, kClStart = 0x1282, kClEnd = 0x1283;
+enum ClQueueInfo : uint32_t { kClQueueContext = 0x1090, kClQueueDevice = 0x1091 };
 enum ClDeviceInfo : uint32_t {
   kClUnits = 0x1002,
   kClBlockThreads = 0x1004,
@@ -43,6 +44,7 @@ enum ClDeviceInfo : uint32_t {
                  void (*)(const char*, const void*, size_t, void*), void*, int32_t*))                       \
   X(release_context, clReleaseContext, int32_t (*)(ClHandle))                                               \
   X(create_queue, clCreateCommandQueue, ClHandle (*)(ClHandle, ClHandle, uint64_t, int32_t*))               \
+  X(queue_info, clGetCommandQueueInfo, int32_t (*)(ClHandle, uint32_t, size_t, void*, size_t*))             \
   X(release_queue, clReleaseCommandQueue, int32_t (*)(ClHandle))                                            \
   X(create_program, clCreateProgramWithSource,                                                              \
     ClHandle (*)(ClHandle, uint32_t, const char**, const size_t*, int32_t*))                                \

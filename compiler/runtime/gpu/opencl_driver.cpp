@@ -12,6 +12,7 @@ namespace tf::gpu {
 struct Device {
   const ClApi* api;
   ClHandle id, context, queue;
+  int index;
   bool owns_queue;
   bool lost;
   bool timing;
@@ -96,6 +97,24 @@ void close(Device* device) {
   ::free(device);
 }
 
+// The caller's, which tells its device.
+bool take_queue(Device& device, void* context, void* queue, char* error) {
+  if (queue == nullptr) {
+    snprintf(error, kErrorChars, "OpenCL: a context of the caller's needs a queue of the same context");
+    return false;
+  }
+  const auto ask = [&](ClQueueInfo what, ClHandle* value) {
+    return device.api->queue_info(queue, what, sizeof *value, value, nullptr);
+  };
+  int32_t code = ask(kClQueueContext, &device.context);
+  if (code == kClSuccess) code = ask(kClQueueDevice, &device.id);
+  if (code != kClSuccess) return fail(error, "cannot use the caller's queue", code);
+  device.queue = queue;
+  if (device.context == context) return true;
+  snprintf(error, kErrorChars, "OpenCL: the caller's queue is of another context than the one given with it");
+  return false;
+}
+
 Device* open_in(int index, void* context, void* queue, char* error) {
   const char* why = nullptr;
   const ClApi* api = open_opencl(&why);
@@ -106,6 +125,7 @@ Device* open_in(int index, void* context, void* queue, char* error) {
   ClHandle devices[kMostDevices];
   const int found = list_devices(*api, devices, error);
   if (found == 0) return nullptr;
+  if (context != nullptr) index = 0;
   if (index < 0 || index >= found) {
     snprintf(error, kErrorChars, "there is no OpenCL device %d: there are 0 to %d", index, found - 1);
     return nullptr;
@@ -114,10 +134,15 @@ Device* open_in(int index, void* context, void* queue, char* error) {
   if (device == nullptr) return nullptr;
   device->api = api;
   device->id = devices[index];
+  device->index = index;
   if (context != nullptr) {
-    device->context = context;
-    device->queue = queue;
-    return device;
+    if (take_queue(*device, context, queue, error)) {
+      for (int i = 0; i < found; ++i)
+        if (devices[i] == device->id) device->index = i;
+      return device;
+    }
+    ::free(device);
+    return nullptr;
   }
   device->owns_queue = true;
   int32_t code = 0;
@@ -134,7 +159,8 @@ Device* open(int index, char* error) {
   return open_in(index, nullptr, nullptr, error);
 }
 
-void handles(const Device* device, void** context, void** queue) {
+void handles(const Device* device, int* index, void** context, void** queue) {
+  *index = device->index;
   *context = device->context;
   *queue = device->queue;
 }

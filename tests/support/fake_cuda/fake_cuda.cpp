@@ -24,8 +24,8 @@
 namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidDevice = 101,
-              kNoBinary = 209, kInvalidPtx = 218, kNotFound = 500, kIllegalAddress = 700,
-              kTooManyResources = 701;
+              kInvalidContext = 201, kNoBinary = 209, kInvalidPtx = 218, kNotFound = 500,
+              kIllegalAddress = 700, kTooManyResources = 701;
 
 long long number_of(const char* variable, long long otherwise) {
   const std::string text = fake::told(variable);
@@ -44,6 +44,12 @@ struct Module {
   int fd = -1;              // of the library: another one that is loaded meanwhile has another name
   std::string ptx;
   std::map<std::string, Function*> functions;
+};
+
+constexpr int kMostDevices = 8;
+
+struct Context {
+  int device = 0, held = 0;
 };
 
 struct Launch {
@@ -69,6 +75,19 @@ long long launches_made = 0;
 std::map<uint64_t, size_t> allocations;
 size_t allocated_bytes = 0;
 
+Context primary_contexts[kMostDevices];
+thread_local std::vector<void*> current_contexts;  // the last is in use
+
+// What works only in a context.
+int in_context() {
+  if (current_contexts.empty() || current_contexts.back() == nullptr) return kInvalidContext;
+  return sticky;
+}
+
+int device_count() {
+  return static_cast<int>(number_of("CUDA_FAKE_DEVICES", 1));
+}
+
 int capability() {
   return static_cast<int>(number_of("CUDA_FAKE_CAPABILITY", 90));
 }
@@ -85,6 +104,7 @@ long long clock_ns() {
   return static_cast<long long>(factor.empty() ? ns : ns * atof(factor.c_str()));
 }
 
+// Shorter than the runtime's list, from which it is apart on purpose.
 bool is_sticky(int code) {
   return code >= kIllegalAddress && code != kTooManyResources;
 }
@@ -101,7 +121,7 @@ void on_fault(int signal) {
 }
 
 int run(Launch& launch) {
-  if (sticky != kSuccess) return sticky;
+  if (in_context() != kSuccess) return in_context();
   if (launch.block[0] * launch.block[1] * launch.block[2] > 1024) return kInvalidValue;
   constexpr unsigned kMostAlongX = 0x7fffffff, kMostAlongYOrZ = 65535;
   if (launch.grid[0] > kMostAlongX || launch.grid[1] > kMostAlongYOrZ || launch.grid[2] > kMostAlongYOrZ)
@@ -206,12 +226,12 @@ int cuGetErrorString(int, const char** text) {
   return kSuccess;
 }
 int cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = device_count();
   return is_started ? kSuccess : kNotInitialized;
 }
 int cuDeviceGet(int* device, int index) {
   *device = index;
-  return index == 0 ? kSuccess : kInvalidDevice;
+  return index >= 0 && index < device_count() ? kSuccess : kInvalidDevice;
 }
 int cuDeviceGetName(char* name, int bytes, int) {
   snprintf(name, static_cast<size_t>(bytes), "Fake GPU");
@@ -234,18 +254,47 @@ int cuDeviceGetPCIBusId(char* text, int bytes, int) {
   snprintf(text, static_cast<size_t>(bytes), "0000:00:00.0");
   return kSuccess;
 }
-int cuDevicePrimaryCtxRetain(void** context, int) {
-  *context = &sticky;
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  primary_contexts[device].device = device;
+  ++primary_contexts[device].held;
+  *context = &primary_contexts[device];
   return sticky;
 }
-int cuDevicePrimaryCtxRelease_v2(int) {
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  return --primary_contexts[device].held >= 0 ? kSuccess : kInvalidContext;
+}
+int cuCtxCreate_v2(void** context, unsigned, int device) {
+  *context = new Context{.device = device};
+  current_contexts.push_back(*context);
   return kSuccess;
 }
-int cuCtxSetCurrent(void*) {
+int cuCtxDestroy_v2(void* context) {
+  std::erase(current_contexts, context);
+  delete static_cast<Context*>(context);
+  return kSuccess;
+}
+int cuCtxGetCurrent(void** context) {
+  *context = current_contexts.empty() ? nullptr : current_contexts.back();
+  return kSuccess;
+}
+int cuCtxPushCurrent_v2(void* context) {
+  if (context == nullptr) return kInvalidContext;
+  current_contexts.push_back(context);
+  return kSuccess;
+}
+int cuCtxPopCurrent_v2(void** context) {
+  if (current_contexts.empty()) return kInvalidContext;
+  *context = current_contexts.back();
+  current_contexts.pop_back();
+  return kSuccess;
+}
+int cuCtxGetDevice(int* device) {
+  if (in_context() == kInvalidContext) return kInvalidContext;
+  *device = static_cast<Context*>(current_contexts.back())->device;
   return kSuccess;
 }
 int cuModuleLoadDataEx(void** module, const void* image, unsigned, int*, void**) {
-  if (sticky != kSuccess) return sticky;
+  if (in_context() != kSuccess) return in_context();
   auto* made = new Module;
   int code = kSuccess;
   if (memcmp(image, ELFMAG, SELFMAG) == 0) {
@@ -281,7 +330,7 @@ int cuFuncSetAttribute(void* function, int attribute, int value) {
   return kSuccess;
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  if (sticky != kSuccess) return sticky;
+  if (in_context() != kSuccess) return in_context();
   if (bytes == 0) return kInvalidValue;
   if (allocated_bytes + bytes > memory_bytes()) return kOutOfMemory;
   void* memory = nullptr;
@@ -318,7 +367,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void*) {
 }
 int cuStreamCreate(void** stream, unsigned) {
   *stream = &launches_made;
-  return sticky;
+  return in_context();
 }
 int cuStreamDestroy_v2(void*) {
   return kSuccess;
@@ -339,7 +388,7 @@ int cuLaunchKernel(void* handle, unsigned gx, unsigned gy, unsigned gz, unsigned
 }
 int cuEventCreate(void** event, unsigned) {
   *event = new Event;
-  return sticky;
+  return in_context();
 }
 int cuEventDestroy_v2(void* event) {
   delete &as<Event>(event);
@@ -361,7 +410,7 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
 }
 int cuGraphCreate(void** graph, unsigned) {
   *graph = new Graph;
-  return sticky;
+  return in_context();
 }
 
 struct FakeKernelNode {

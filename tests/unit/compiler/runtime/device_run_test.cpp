@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@ struct Asked {
   std::string fails;  // the call that fails; "load cubin" names a code
   bool has_driver = true, is_lost = false, has_graphs = true;
   uint32_t alignment_bytes = 256;
+  int opened = -1;
   int open_memories = 0, open_programs = 0, open_graphs = 0;
 };
 Asked asked;
@@ -59,10 +61,14 @@ gpu::Driver fake_driver() {
     if (!asked.has_driver) std::snprintf(error, gpu::kErrorChars, "the driver is not installed");
     return asked.has_driver ? 2 : -1;
   };
-  driver.open_in = [](int, void*, void*, char* error) {
+  driver.open_in = [](int index, void*, void*, char* error) {
+    asked.opened = index;
     return note("open", error) ? reinterpret_cast<gpu::Device*>(&the_device) : nullptr;
   };
-  driver.handles = [](const gpu::Device*, void** context, void** queue) { *context = *queue = &the_device; };
+  driver.handles = [](const gpu::Device*, int* index, void** context, void** queue) {
+    *index = asked.opened;
+    *context = *queue = &the_device;
+  };
   driver.close = [](gpu::Device*) { asked.calls.emplace_back("close"); };
   driver.facts = [](gpu::Device*, gpu::Facts* facts) {
     *facts = {};
@@ -291,6 +297,20 @@ TEST_F(DeviceRun, SaysWhatIsMissingInTheDriversWords) {
   asked.alignment_bytes = 1024;
   EXPECT_EQ(open(), TF_MODEL_DEVICE_REFUSES);
   EXPECT_THAT(tf_noted_error(TF_MODEL_DEVICE_REFUSES), HasSubstr("wants memory aligned to 1024 bytes"));
+}
+
+TEST_F(DeviceRun, OpensTheDeviceThatTheEnvironmentNames) {
+  for (const char* wrong : {"", "gpu", "-1", "1 ", "4294967296", "99999999999999999999999"}) {
+    setenv("TF_DEVICE", wrong, 1);
+    EXPECT_EQ(open(), TF_MODEL_NO_DEVICE) << wrong;
+    EXPECT_EQ(tf_noted_error(TF_MODEL_NO_DEVICE),
+              "TF_DEVICE is \"" + std::string(wrong) + "\", not the number of a device");
+  }
+  setenv("TF_DEVICE", "1", 1);
+  EXPECT_EQ(open(), TF_MODEL_OK);
+  unsetenv("TF_DEVICE");
+  EXPECT_EQ(asked.opened, 1);
+  EXPECT_EQ(tf_describe_device(device_)->index, 1);
 }
 
 TEST_F(DeviceRun, ALostDeviceIsToldFromARefusal) {

@@ -1,7 +1,9 @@
 // The CUDA driver on the fake device: what passes through it, and which errors are the end.
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <numeric>
 
 #include "compiler/runtime/gpu/gpu.h"
@@ -47,7 +49,8 @@ class CudaDriver : public ::testing::Test {
     ASSERT_TRUE(driver_.fill(memory_[1], 0, 0, kCount * sizeof(float), error_)) << error_;
   }
   void TearDown() override {
-    for (Memory* memory : memory_) driver_.free(memory);
+    for (Memory* memory : memory_)
+      if (memory != nullptr) driver_.free(memory);
     if (program_ != nullptr) driver_.unload(program_);
     if (device_ != nullptr) driver_.close(device_);
   }
@@ -88,6 +91,64 @@ TEST_F(CudaDriver, TellsTheFactsOfTheDevice) {
   EXPECT_EQ(facts.shared_bytes, 227u << 10);
   EXPECT_EQ(driver_.open(7, error_), nullptr);
   EXPECT_THAT(error_, HasSubstr("no CUDA device 7: there are 0 to 0"));
+}
+
+// A function of the fake driver's.
+template <typename... Arguments>
+void ask_cuda(const char* name, Arguments... arguments) {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr);
+  const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library, name));
+  EXPECT_EQ(function(arguments...), 0) << name;
+}
+
+TEST_F(CudaDriver, LeavesTheCallersContextCurrent) {
+  const auto is_current = [](const void* context) {
+    void* now = nullptr;
+    ask_cuda("cuCtxGetCurrent", &now);
+    return now == context;
+  };
+  EXPECT_TRUE(is_current(nullptr)) << "after open, load, allocate, upload and fill";
+  void* mine = nullptr;
+  ask_cuda("cuCtxCreate_v2", &mine, 0U, 0);
+  Kernel* kernel = bound("add", {kCount});
+  ASSERT_NE(kernel, nullptr) << error_;
+  EXPECT_TRUE(driver_.begin_time(device_, error_) && driver_.launch(kernel, kTwoBlocks, error_));
+  const GraphLaunch launches[] = {{kernel, kTwoBlocks}};
+  Graph* graph = driver_.make_graph(device_, launches, 1, error_);
+  ASSERT_NE(graph, nullptr) << error_;
+  EXPECT_TRUE(driver_.launch_graph(graph, error_));
+  driver_.drop_graph(graph);
+  int64_t ns = 0;
+  EXPECT_TRUE(driver_.end_time(device_, &ns, error_) && driver_.finish(device_, error_)) << error_;
+  EXPECT_EQ(result()[3], 6);
+  EXPECT_TRUE(is_current(mine));
+  EXPECT_EQ(driver_.load(device_, "no program", 10, error_), nullptr);
+  EXPECT_TRUE(is_current(mine)) << "after a failure";
+  TearDown();
+  program_ = nullptr;
+  device_ = nullptr;
+  memory_[0] = memory_[1] = nullptr;
+  EXPECT_TRUE(is_current(mine)) << "after close";
+  ask_cuda("cuCtxDestroy_v2", mine);
+}
+
+TEST_F(CudaDriver, IsOnTheDeviceOfTheCallersContext) {
+  setenv("CUDA_FAKE_DEVICES", "2", 1);
+  void *mine = nullptr, *context = nullptr, *stream = nullptr;
+  ask_cuda("cuCtxCreate_v2", &mine, 0U, 1);
+  ask_cuda("cuStreamCreate", &stream, 1U);
+  Device* device = driver_.open_in(0, mine, stream, error_);
+  ASSERT_NE(device, nullptr) << error_;
+  int index = 0;
+  void* queue = nullptr;
+  driver_.handles(device, &index, &context, &queue);
+  EXPECT_EQ(index, 1);
+  EXPECT_EQ(context, mine);
+  EXPECT_EQ(queue, stream);
+  driver_.close(device);
+  ask_cuda("cuCtxDestroy_v2", mine);
+  unsetenv("CUDA_FAKE_DEVICES");
 }
 
 TEST_F(CudaDriver, RefusesMoreBlocksAlongYThanCudaTakes) {
