@@ -38,7 +38,7 @@ struct GpuLimits {
   int64_t shared_bytes = 0;  // of one block, as a launch may ask for it
   int registers_per_thread = 0;
   int grid_yz_blocks = 0;  // most of a launch along y, and along z; 0: any number
-  int sm_threads = 0;  // of one multiprocessor, from here on
+  int sm_threads = 0;      // of one multiprocessor, from here on
   int sm_blocks = 0;
   int sm_registers = 0;
   int64_t sm_shared_bytes = 0;

@@ -200,6 +200,7 @@ T& as(void* handle) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the library's names.
 extern "C" {
 
 int cuInit(unsigned) {
@@ -452,3 +453,4 @@ int cuGraphExecDestroy(void* instance) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

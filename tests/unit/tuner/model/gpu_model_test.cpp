@@ -211,7 +211,7 @@ TEST(GpuModel, RefusesWhatNoDeviceRuns) {
 }
 
 TEST(GpuModel, RefusesMoreRowsOfBlocksOnlyWhereTheTargetDoes) {
-  const tensor::Workload workload = product(65536 * 16, 64, 64);
+  const tensor::Workload workload = product(int64_t{65536} * 16, 64, 64);
   const auto legal = [&](const char* target, int64_t rows) {
     const Rung rung{.name = "rows", .threads_m = 16, .threads_n = 16, .rows = rows, .columns = 1};
     return cost(workload, rung, target_of(target)).legal.constant() == 1;
