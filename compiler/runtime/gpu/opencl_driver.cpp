@@ -6,6 +6,7 @@
 
 #include "compiler/runtime/gpu/gpu.h"
 #include "compiler/runtime/gpu/opencl_api.h"
+#include "compiler/runtime/gpu/pocl_builtins.h"
 
 namespace tf::gpu {
 
@@ -172,6 +173,12 @@ T info(const Device& device, ClDeviceInfo what) {
   return value;
 }
 
+bool is_pocl(const Device& device) {
+  char version[128] = "";
+  device.api->device_info(device.id, kClDeviceVersion, sizeof version - 1, version, nullptr);
+  return strstr(version, "pocl") != nullptr || strstr(version, "PoCL") != nullptr;
+}
+
 void facts(Device* device, Facts* facts) {
   *facts = {};
   device->api->device_info(device->id, kClDeviceName, sizeof facts->name - 1, facts->name, nullptr);
@@ -183,9 +190,7 @@ void facts(Device* device, Facts* facts) {
   facts->block_threads = static_cast<uint32_t>(info<size_t>(*device, kClBlockThreads));
   facts->alignment_bytes = info<uint32_t>(*device, kClAlignmentBits) / 8;
   facts->doubles = info<uint64_t>(*device, kClDoublePrecision) != 0;
-  char version[128] = "";
-  device->api->device_info(device->id, kClDeviceVersion, sizeof version - 1, version, nullptr);
-  facts->compiles_at_launch = strstr(version, "pocl") != nullptr || strstr(version, "PoCL") != nullptr;
+  facts->compiles_at_launch = is_pocl(*device);
   facts->shares_host_memory = info<uint32_t>(*device, kClHostMemory) != 0;
 }
 
@@ -221,18 +226,15 @@ void copy_log(const Program& program, char* error) {
   ::free(log);
 }
 
-Program* load(Device* device, const void* code, uint64_t size_bytes, char* error) {
+// Of the texts one after another.
+Program* build(Device* device, uint32_t count, const char** texts, const size_t* sizes, const char* options,
+               char* error) {
   Program* program = make<Program>();
   if (program == nullptr) return nullptr;
   program->device = device;
-  const char* text = static_cast<const char*>(code);
-  const size_t size = size_bytes;
   int32_t status = 0;
-  program->handle = device->api->create_program(device->context, 1, &text, &size, &status);
+  program->handle = device->api->create_program(device->context, count, texts, sizes, &status);
   if (program->handle != nullptr) {
-    // Quotients and square roots are rounded exactly, as everywhere, where the device can.
-    const bool exact = (info<uint64_t>(*device, kClSinglePrecision) & kClExactDivision) != 0;
-    const char* options = exact ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
     status = device->api->build_program(program->handle, 1, &device->id, options, nullptr, nullptr);
     if (status == kClSuccess) return program;
     copy_log(*program, error);
@@ -241,6 +243,23 @@ Program* load(Device* device, const void* code, uint64_t size_bytes, char* error
   }
   unload(program);
   return nullptr;
+}
+
+Program* load(Device* device, const void* code, uint64_t size_bytes, char* error) {
+  // Quotients and square roots are rounded exactly, as everywhere, where the device can.
+  const bool exact = (info<uint64_t>(*device, kClSinglePrecision) & kClExactDivision) != 0;
+  char options[160];
+  const int length = snprintf(options, sizeof options, "-cl-std=CL1.2%s",
+                              exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+  const char* texts[] = {kBuiltinDeclarations, static_cast<const char*>(code)};
+  const size_t sizes[] = {strlen(kBuiltinDeclarations), static_cast<size_t>(size_bytes)};
+  if (is_pocl(*device)) {
+    // A source that calls more than ours do, or is wrong, is built again with the header that has all.
+    snprintf(options + length, sizeof options - static_cast<size_t>(length), "%s", kWithoutPoclHeader);
+    if (Program* program = build(device, 2, texts, sizes, options, error)) return program;
+    options[length] = 0;
+  }
+  return build(device, 1, texts + 1, sizes + 1, options, error);
 }
 
 Kernel* find(Program* program, const char* entry, char* error) {

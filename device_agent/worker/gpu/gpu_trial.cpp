@@ -36,7 +36,7 @@ GpuTrial::~GpuTrial() {
 
 bool GpuTrial::end(ChildEnd how, const char* detail) {
   std::snprintf(result_->detail, sizeof result_->detail, "%s", detail);
-  __atomic_store_n(&result_->end, how, __ATOMIC_RELEASE);
+  __atomic_store(&result_->end, &how, __ATOMIC_RELEASE);
   return false;
 }
 
@@ -306,8 +306,8 @@ bool GpuTrial::timed_runs(int status_fd) {
   int64_t elapsed_ns = 0;
   if (!poison_outputs(sets_[0])) return device_failed();
   if (!run_once(sets_[0], &elapsed_ns) || !keep_answer(sets_[0], true)) return false;
-  const bool is_slower = samples == sandbox::SamplesEnd::kSlower;
-  __atomic_store_n(&result_->end, is_slower ? ChildEnd::kStoppedEarly : ChildEnd::kDone, __ATOMIC_RELEASE);
+  ChildEnd how = samples == sandbox::SamplesEnd::kSlower ? ChildEnd::kStoppedEarly : ChildEnd::kDone;
+  __atomic_store(&result_->end, &how, __ATOMIC_RELEASE);
   return true;
 }
 
