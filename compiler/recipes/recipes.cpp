@@ -17,6 +17,7 @@
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/rows.h"
 #include "compiler/recipes/gpu/stages.h"
+#include "compiler/recipes/gpu/tensor_matrices.h"
 #include "compiler/recipes/gpu/tensor_product.h"
 #include "compiler/recipes/shape/structure.h"
 
@@ -49,9 +50,13 @@ const Recipe kGpu[] = {
     {"attention", attention_on_gpu},
     {"long rows", long_rows_on_gpu},
     {"rows", rows_on_gpu},
+    {"tensor matrices, faster by estimate", tensor_matrices_on_gpu},
     {"tensor product", tensor_product_on_gpu},
+    {"product of matrices, faster by estimate", matrix_product_on_gpu},
     {"product", product_on_gpu},
     {"windows", windows_on_gpu},
+    {"tensor matrices, slower by estimate", more_tensor_matrices_on_gpu},
+    {"product of matrices, slower by estimate", more_matrix_products_on_gpu},
     {"stages", stages_on_gpu, kLastResort},
     kPlain,
 };

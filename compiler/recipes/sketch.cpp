@@ -27,6 +27,7 @@ class Filler {
   void operator()(schedule::Pipeline& step) const { fill(step.stages); }
   void operator()(schedule::Raster& step) const { fill(step.group); }
   void operator()(schedule::CrossThread& step) const { fill(step.threads); }
+  void operator()(schedule::Matrices& step) const { fill(step.part); }
   template <typename Other>
   void operator()(Other&) const {}  // the other steps have no sizes
 

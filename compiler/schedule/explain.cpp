@@ -124,6 +124,11 @@ class Explainer {
             "which is thread_x, thread_y or thread_z; ",
             stage_->place == Place::kAt ? place_text(*stage_)
                                         : StrCat(names_.stage, " has: ", loops_text(*stage_)));
+      case Illegal::kNotMatrices:
+        return StrCat(names_.stage,
+                      " is not a sum of products of two elements of which one has all the rows (i…) that are "
+                      "named and the other none; all reduce loops (r…) are named, once each: ",
+                      loops_text(*stage_));
       case Illegal::kOneStores:
         return StrCat(
             "the iterations of ", names_.loops[0],

@@ -73,6 +73,7 @@ enum class Illegal : uint8_t {
   kNotRaster,    // the stage has no grid loops of two axes
   kInRaster,     // a stage is computed between the grid loops of a raster
   kNotCross,     // the stage is not at root, or has threads of that axis, or it is none of threads
+  kNotMatrices,  // no sum of products whose axes are rows, columns and terms
   kOneStores     // the loop's iterations share an element, which one of them stores
 };
 struct StepError {

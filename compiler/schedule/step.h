@@ -163,6 +163,16 @@ struct Winograd {  // a 3x3 or 5x5 convolution of stride 1 → transforms and fe
   bool operator==(const Winograd&) const = default;
 };
 
+// A sum of products over any axes → a product of two matrices, which are gathered: rows and columns are axes of the sum, terms its
+// reduce axes, each list one after another.
+struct Matrices {
+  std::string stage;
+  std::vector<std::string> rows, terms;
+  bool turns = false;  // whether b's lines in memory run along the terms
+  Size part;           // terms that are added up at once, each such part by itself; 0: all
+  bool operator==(const Matrices&) const = default;
+};
+
 struct Narrow {  // an f32 constant's or element-wise stage's buffer holds bf16 or f16
   std::string buffer;
   tensor::Element element = tensor::Element::kBFloat16;
@@ -206,6 +216,6 @@ struct
 
 using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
                           RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize,
-                          Pipeline, Raster, CrossThread>;
+                          Pipeline, Raster, CrossThread, Matrices>;
 
 }  // namespace tf::schedule

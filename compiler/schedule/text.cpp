@@ -42,6 +42,7 @@ constexpr std::array<std::pair<Tail, const char*>, 2> kTails = {
     {{Tail::kGuard, "guard"}, {Tail::kShift, "shift"}}};
 constexpr std::array<std::pair<PragmaKind, const char*>, 1> kPragmas = {
     {{PragmaKind::kUnrollLimit, "unroll_limit"}}};
+constexpr std::array<std::pair<bool, const char*>, 2> kTurns = {{{false, "straight"}, {true, "turned"}}};
 constexpr std::array<std::pair<tensor::Element, const char*>, 2> kNarrowElements = {
     {{tensor::Element::kBFloat16, "bf16"}, {tensor::Element::kFloat16, "f16"}}};
 
@@ -110,6 +111,10 @@ struct Printer {
     return absl::StrCat("cross_thread ", s.stage, " ", word_of(kAnnotations, s.axis), " ", text(s.threads));
   }
   std::string operator()(const Winograd& s) const { return absl::StrCat("winograd ", s.stage, " ", s.tile); }
+  std::string operator()(const Matrices& s) const {
+    return absl::StrCat("matrices ", s.stage, " ", absl::StrJoin(s.rows, ","), " ",
+                        absl::StrJoin(s.terms, ","), " ", word_of(kTurns, s.turns), " ", text(s.part));
+  }
   std::string operator()(const Narrow& s) const {
     return absl::StrCat("narrow ", s.buffer, " ", word_of(kNarrowElements, s.element));
   }
@@ -238,6 +243,9 @@ Step parse_step(LineReader& in) {
   if (kind == "cross_thread")
     return CrossThread{in.word("a stage"), in.one_of(kAnnotations, "an annotation"), in.size()};
   if (kind == "winograd") return Winograd{in.word("a stage"), in.number("a tile")};
+  if (kind == "matrices")
+    return Matrices{in.word("a stage"), in.names(), in.names(), in.one_of(kTurns, "straight or turned"),
+                    in.size()};
   if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
   if (kind == "offset") return Offset{in.word("a stage"), in.word("a buffer"), in.number("a number")};
   if (kind == "tensorize")

@@ -385,14 +385,18 @@ class LoopBuilder {
     return ir::store(target, std::move(indices), value);
   }
 
-  // The store as an asynchronous copy, if it is of an element as it is, or of zero where a condition does not hold; else null.
+  // The store as an asynchronous copy, if it is of an element as it is, or of zero where conditions do not hold; else null.
   static Stmt asynchronous(const Buffer& target, const std::vector<Expr>& indices, const Expr& value) {
-    const auto* choice = ir::as<ir::Select>(value);
-    const auto* load = ir::as<ir::Load>(choice ? choice->if_true : value);
+    Expr predicate, element = value;
+    while (const auto* choice = ir::as<ir::Select>(element)) {
+      if (!is_zero(choice->if_false) || analysis::contains_load(choice->condition)) return nullptr;
+      predicate = tensor::both(predicate, choice->condition);
+      element = Expr(choice->if_true);
+    }
+    const auto* load = ir::as<ir::Load>(element);
     if (!load || load->buffer->scope != ir::Scope::kGlobal || load->buffer->element != target->element)
       return nullptr;
-    if (choice && !(is_zero(choice->if_false) && !analysis::contains_load(choice->condition))) return nullptr;
-    const Expr predicate = choice ? tensor::both(load->predicate, choice->condition) : load->predicate;
+    predicate = tensor::both(predicate, load->predicate);
     return ir::make_stmt<ir::AsyncCopy>(target, indices, load->buffer, load->indices, 1, predicate);
   }
 

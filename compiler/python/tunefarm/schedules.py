@@ -136,6 +136,10 @@ class Schedule:
         """Computes a 3x3 or 5x5 convolution of stride 1 by Winograd's algorithm, with tiles of 2, 4 or 6; costs accuracy."""
         return self._step("winograd", stage, tile)
 
+    def matrices(self, stage, rows, terms, order="straight", part=0):
+        """Makes a sum of products a product of gathered matrices STAGE.a and STAGE.b, of so many terms at once (0: all)."""
+        return self._step("matrices", stage, rows, terms, order, part)
+
     def narrow(self, buffer, dtype):
         """Stores an f32 constant or element-wise stage as "bf16" or "f16"; costs accuracy."""
         return self._step("narrow", buffer, dtype_name(dtype))

@@ -26,4 +26,14 @@ struct GpuTile {
 std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTile& by_default);
 std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel);  // with the tile above
 
+// Of sums of products whose matrices are gathered first (gpu/matrix_form.h): products whose blocks are too few for a GPU, with the
+// terms in parts, which a second launch adds up in one order, and convolutions (implicit GEMM). The tile is open, and the
+// terms of a part.
+std::vector<Sketch> matrix_product_on_gpu(const tensor::KernelSpec& kernel);
+// With that tile; in parts of so many terms (0: at once).
+std::vector<Sketch> matrix_product_on_gpu(const tensor::KernelSpec& kernel, const GpuTile& tile,
+                                          int64_t part);
+// Those that are slower by estimate than other schedules of the kernel.
+std::vector<Sketch> more_matrix_products_on_gpu(const tensor::KernelSpec& kernel);
+
 }  // namespace tf::recipes

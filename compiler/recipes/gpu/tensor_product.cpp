@@ -5,10 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/whole_division.h"
 #include "compiler/recipes/gpu/loops.h"
+#include "compiler/recipes/gpu/tensor_tile.h"
 #include "compiler/recipes/shape/structure.h"
-#include "compiler/schedule/numerics.h"
 #include "compiler/tensor_units/tensor_unit.h"
 
 namespace tf::recipes {
@@ -18,10 +17,7 @@ using namespace schedule;  // NOLINT: the language being written
 namespace {
 
 using tensor::Workload;
-using tensor_units::Digit;
 using tensor_units::TensorUnit;
-
-constexpr int64_t kCopyBytes = 16;  // that a thread copies at once
 
 // A factor of the product: a buffer by its name in schedules, and the dimensions of its matrix.
 struct Factor {
@@ -73,27 +69,8 @@ std::optional<Factor> factor_of(const Workload& workload, const tensor::Stage& a
   return factor;
 }
 
-// How f32 is multiplied: as it is, which no instruction does; stored in 16 bits; by its upper 19 bits.
-struct Method {
-  const char* family;
-  Narrowed narrow;
-  bool tf32 = false;
-};
-
-// The instruction of the target with the most terms.
-const TensorUnit* unit_for(const target::Target& target, tensor::Element a, tensor::Element b,
-                           tensor::Element c, bool tf32) {
-  const TensorUnit* best = nullptr;
-  for (const TensorUnit& unit : tensor_units::tensor_units())
-    if (unit.a_element == a && unit.b_element == b && unit.c_element == c && unit.takes_tf32 == tf32 &&
-        tensor::element_bytes(a) <= 4 && target.has(unit.feature) &&
-        (!best || unit.m * unit.k > best->m * best->k))
-      best = &unit;
-  return best;
-}
-
 std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const Structure& structure,
-                                        const Method& method) {
+                                        const TensorMethod& method) {
   if (!structure.anchor || kernel.target.arch != target::Arch::kCuda) return std::nullopt;
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
   const auto* product = tensor::as<tensor::Binary>(anchor.body);
@@ -112,84 +89,6 @@ std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const 
     if (unit) return TensorShape{unit, *a, *b};
   }
   return std::nullopt;
-}
-
-struct OpenTensorTile {
-  Size warps_m, warps_n, tiles_m, tiles_n, steps, stages, group;
-};
-
-// Counts of the digits of one coordinate of c, the largest steps first; the number of the lanes' digit among them.
-std::pair<std::vector<Size>, size_t> digits_of(std::vector<Digit> digits) {
-  std::ranges::sort(digits, std::greater(), &Digit::step);
-  std::vector<Size> counts;
-  size_t lanes = 0;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    counts.emplace_back(digits[i].count);
-    if (digits[i].source == Digit::kLane) lanes = i;
-  }
-  return {counts, lanes};
-}
-
-// The output's loops: blocks, warps, lanes, then what a lane holds of c. Returns the loop over lanes.
-std::string append_lanes(const std::string& output, size_t rank, const TensorShape& shape,
-                         const OpenTensorTile& tile, Steps& steps) {
-  const std::string m = axis_name(rank - 2), n = axis_name(rank - 1);
-  const auto [rows, lane_rows] = digits_of(shape.unit->c.row);
-  const auto [columns, lane_columns] = digits_of(shape.unit->c.column);
-  const auto split = [&](const std::string& axis, Size warps, Size tiles, const std::vector<Size>& digits) {
-    std::vector<Size> factors = {warps, tiles};
-    factors.insert(factors.end(), digits.begin(), digits.end());
-    steps.push_back(Split{output, axis, std::move(factors), Tail::kGuard});
-  };
-  split(m, tile.warps_m, tile.tiles_m, rows);
-  split(n, tile.warps_n, tile.tiles_n, columns);
-  constexpr size_t kFirstDigit = 3;
-  const auto digit = [&](const std::string& axis, size_t i) {
-    return absl::StrCat(axis, ".", kFirstDigit + i);
-  };
-  std::vector<std::string> order;
-  if (rank > 2) {
-    order.push_back(append_fuse(output, rank - 2, steps));
-    steps.push_back(Annotate{output, order[0], Annotation::kGridZ});
-  }
-  const std::vector<std::string> lanes = {digit(m, lane_rows), digit(n, lane_columns)};
-  for (const std::string& loop :
-       {m + ".0", n + ".0", m + ".1", n + ".1", lanes[0], lanes[1], m + ".2", n + ".2"})
-    order.push_back(loop);
-  const size_t held = order.size() - 2;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (i != lane_rows) order.push_back(digit(m, i));
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (i != lane_columns) order.push_back(digit(n, i));
-  steps.push_back(Reorder{output, order});
-  steps.push_back(Fuse{output, lanes});
-  const std::string lane = absl::StrJoin(lanes, "*");
-  steps.push_back(Annotate{output, m + ".0", Annotation::kGridY});
-  steps.push_back(Annotate{output, n + ".0", Annotation::kGridX});
-  steps.push_back(Annotate{output, m + ".1", Annotation::kThreadY});
-  steps.push_back(Annotate{output, n + ".1", Annotation::kThreadZ});
-  steps.push_back(Annotate{output, lane, Annotation::kThreadX});
-  for (size_t i = held; i + 1 < order.size(); ++i)
-    steps.push_back(Annotate{output, order[i], Annotation::kUnroll});
-  steps.push_back(Annotate{output, order.back(), Annotation::kVectorize});
-  return lane;
-}
-
-// The sums: steps of shared memory, then of the instruction, then its tiles. Returns the first of its loops.
-std::string append_sums(const std::string& reduction, size_t rank, const TensorShape& shape,
-                        const OpenTensorTile& tile, Steps& steps) {
-  const std::string m = axis_name(rank - 2), n = axis_name(rank - 1);
-  steps.push_back(Split{reduction, "r0", {tile.steps, Size(shape.unit->k)}, Tail::kGuard});
-  steps.push_back(Split{reduction, m, {Size(shape.unit->m)}, Tail::kGuard});
-  steps.push_back(Split{reduction, n, {Size(shape.unit->n)}, Tail::kGuard});
-  std::vector<std::string> order = {"r0.0", "r0.1"};
-  for (size_t axis = 0; axis + 2 < rank; ++axis) order.push_back(axis_name(axis));
-  for (const std::string& loop : {m + ".0", n + ".0", m + ".1", n + ".1", std::string("r0.2")})
-    order.push_back(loop);
-  steps.push_back(Reorder{reduction, order});
-  for (const std::string& loop : {std::string("r0.1"), m + ".0", n + ".0"})
-    steps.push_back(Annotate{reduction, loop, Annotation::kUnroll});
-  return m + ".1";
 }
 
 // A factor: a block's copy in shared memory, made by all its threads, and a warp's of that, in fragments. Lines stand such
@@ -218,10 +117,7 @@ void append_factor(const Factor& factor, const std::string& reduction, const Ope
   loops.push_back(axis + ".0");
   steps.push_back(Fuse{copy, loops});
   const std::string all = absl::StrJoin(loops, "*");
-  steps.push_back(Split{copy, all, {tile.warps_m, tile.warps_n, Size(tensor_units::kLanes)}, Tail::kGuard});
-  steps.push_back(Annotate{copy, all + ".1", Annotation::kThreadY});
-  steps.push_back(Annotate{copy, all + ".2", Annotation::kThreadZ});
-  steps.push_back(Annotate{copy, all + ".3", Annotation::kThreadX});
+  append_threads(copy, all, tile, steps);
   steps.push_back(Annotate{copy, axis + ".1", transposes ? Annotation::kUnroll : Annotation::kVectorize});
   if (!transposes) steps.push_back(StorageAlign{copy, last - 1, Size(vector), Size(vector)});
 }
@@ -237,9 +133,11 @@ Steps tensor_steps(const Workload& workload, const Structure& structure, const T
     steps.push_back(CacheWrite{output});
     reduction += ".acc";
   }
-  const std::string lane = append_lanes(output, rank, shape, tile, steps);
+  const std::string count = rank > 2 ? append_fuse(output, rank - 2, steps) : "";
+  const std::string lane =
+      append_lanes(output, count, axis_name(rank - 2), axis_name(rank - 1), *shape.unit, tile, steps);
   steps.push_back(ComputeAt{reduction, output, lane, tensor::Scope::kFragment});
-  const std::string first = append_sums(reduction, rank, shape, tile, steps);
+  const std::string first = append_sums(reduction, rank, *shape.unit, tile, steps);
   for (const Factor* factor : {&shape.a, &shape.b}) append_factor(*factor, reduction, tile, steps);
   append_inlining(structure.producers, steps);
   steps.push_back(Pipeline{reduction, "r0.0", tile.stages});
@@ -248,37 +146,13 @@ Steps tensor_steps(const Workload& workload, const Structure& structure, const T
   return steps;
 }
 
-// No larger than the product.
-TensorTile fitted(TensorTile tile, const TensorUnit& unit, const tensor::Stage& anchor) {
-  const int64_t m = extent_of(anchor.axes[anchor.axes.size() - 2]), n = extent_of(anchor.axes.back()),
-                k = extent_of(anchor.reduce_axes[0]);
-  const auto shrink = [](int64_t& first, int64_t& second, int64_t unit_extent, int64_t extent) {
-    while (first * second > 1 && first * second / 2 * unit_extent >= extent)
-      (second > 1 ? second : first) /= 2;
-  };
-  shrink(tile.warps_m, tile.tiles_m, unit.m, m);
-  shrink(tile.warps_n, tile.tiles_n, unit.n, n);
-  while (tile.steps > 1 && tile.steps / 2 * unit.k >= k) tile.steps /= 2;
-  return tile;
-}
-
-// Smaller where a GPU would else have work for few of its units; how many it has is not part of the target.
-TensorTile spread(TensorTile tile, const TensorUnit& unit, const tensor::Stage& anchor) {
-  constexpr int64_t kBlocks = 64;
-  int64_t batch = 1;
-  for (size_t axis = 0; axis + 2 < anchor.axes.size(); ++axis) batch *= extent_of(anchor.axes[axis]);
-  const int64_t m = extent_of(anchor.axes[anchor.axes.size() - 2]), n = extent_of(anchor.axes.back());
-  const auto blocks = [&] {
-    return batch * ceil_div(m, tile.warps_m * tile.tiles_m * unit.m) *
-           ceil_div(n, tile.warps_n * tile.tiles_n * unit.n);
-  };
-  while (blocks() < kBlocks && (tile.tiles_n > 2 || tile.tiles_m > 1)) {
-    if (tile.tiles_n >= 2 * tile.tiles_m)
-      tile.tiles_n /= 2;
-    else
-      tile.tiles_m /= 2;
-  }
-  return tile;
+ProductExtents extents_of(const tensor::Stage& anchor) {
+  const size_t rank = anchor.axes.size();
+  ProductExtents extents{.m = extent_of(anchor.axes[rank - 2]),
+                         .n = extent_of(anchor.axes[rank - 1]),
+                         .k = extent_of(anchor.reduce_axes[0])};
+  for (size_t axis = 0; axis + 2 < rank; ++axis) extents.count *= extent_of(anchor.axes[axis]);
+  return extents;
 }
 
 // Without a tile, the usual one, as small as the product asks for.
@@ -286,31 +160,18 @@ std::vector<Sketch> tensor_products(const tensor::KernelSpec& kernel,
                                     const std::optional<TensorTile>& tile_given) {
   const Structure structure = structure_of(kernel.workload);
   std::vector<Sketch> sketches;
-  const auto add = [&](const Method& method) {
+  const auto add = [&](const TensorMethod& method) {
     const std::optional<TensorShape> shape = tensor_shape(kernel, structure, method);
     if (!shape) return;
-    const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
-    TensorTile fit = fitted(tile_given.value_or(TensorTile{}), *shape->unit, anchor);
-    if (!tile_given) fit = spread(fit, *shape->unit, anchor);
-    Sketch sketch(method.family, kernel);
-    OpenTensorTile tile;
-    tile.warps_m = sketch.open("warps_m", {1, 2, 4}, fit.warps_m);
-    tile.warps_n = sketch.open("warps_n", {1, 2, 4}, fit.warps_n);
-    tile.tiles_m = sketch.open("tiles_m", {1, 2, 4}, fit.tiles_m);
-    tile.tiles_n = sketch.open("tiles_n", {1, 2, 4, 8}, fit.tiles_n);
-    tile.steps = sketch.open("steps", {1, 2, 4}, fit.steps);
-    // Without asynchronous copies a ring is no faster than one tile.
-    const bool copies = kernel.target.has("cp_async");
-    tile.stages = sketch.open("stages", copies ? std::vector<int64_t>{1, 2, 3, 4} : std::vector<int64_t>{1},
-                              copies ? fit.stages : 1);
-    tile.group = sketch.open("group", {1, 4, 8}, fit.group);
+    const ProductExtents extents = extents_of(anchor_of(kernel.workload, structure));
+    TensorTile fit = fitted(tile_given.value_or(TensorTile{}), *shape->unit, extents);
+    if (!tile_given) fit = spread(fit, *shape->unit, extents);
+    Sketch sketch(absl::StrCat("tensor product", method.suffix), kernel);
+    const OpenTensorTile tile = opened(fit, kernel.target, sketch);
     sketch.steps.steps = tensor_steps(kernel.workload, structure, *shape, tile);
     sketches.push_back(std::move(sketch));
   };
-  add({"tensor product", {}});
-  if (allows(kernel.allowed, kFp16)) add({"tensor product, fp16", tensor::Element::kFloat16});
-  if (allows(kernel.allowed, kBf16)) add({"tensor product, bf16", tensor::Element::kBFloat16});
-  if (allows(kernel.allowed, kTf32)) add({"tensor product, tf32", {}, true});
+  for (const TensorMethod& method : tensor_methods(kernel)) add(method);
   return sketches;
 }
 

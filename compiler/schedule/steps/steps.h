@@ -327,6 +327,31 @@ std::optional<Illegal> apply_step(StateData& data, const Offset& step);
 // it; lowering refuses others. The loops of these stages are fixed from then on.
 std::optional<Illegal> apply_step(StateData& data, const Tensorize& step);
 
+// --- matrices.
+// A sum of products over any axes becomes a product of two matrices, gathered element by element: `rows` lie one after another in
+// the rows of a, all terms in its columns; the other axes of the sum in the columns of b, but for those that both factors have,
+// which count products. `turned` stores b[n, k].
+//
+//   matrices t1 i1 r0,r1,r2 straight 0
+//   t1[n, o, h, w] = Σ c, i, j  t0[n, c, h + i, w + j] * p1[o, c, i, j]
+//     →
+//   t1.a[m, k]     = p1[m, k // 9, k // 3 % 3, k % 3]
+//   t1.b[k, n]     = t0[n // (H*W), k // 9, n // W % H + k // 3 % 3, n % W + k % 3]
+//   t1.mm[m, n]    = Σ k  t1.a[m, k] * t1.b[k, n]
+//   t1[n, o, h, w] = t1.mm[o, (n*H + h)*W + w]
+//
+// With a part, the product is one of each so many terms, and t1 their sum; what is beyond the last term is zeros:
+//
+//   matrices t0 i0 r0 straight 64        →    t0.a[p, m, k] = p0[m, p*64 + k]
+//   t0[i, j] = Σ r  p0[i, r] * p1[r, j]       t0.b[p, k, n] = p1[p*64 + k, n]
+//                                             t0.mm[p, m, n] = Σ k  t0.a[p, m, k] * t0.b[p, k, n]
+//                                             t0[i, j] = Σ p  t0.mm[p, i, j]
+//
+// The step is a licence to add up in another order. Legal for a sum of products of two elements, cast or not, at root and not split, where
+// the rows are axes of one factor alone, the columns of the other, all reduce axes are named, and extents of axes
+// that become one are numbers (but the outermost's).
+std::optional<Illegal> apply_step(StateData& data, const Matrices& step);
+
 // --- winograd.
 // The stage, a convolution of stride 1 by r x r weights, is computed tile by tile of m x m outputs, a
 // = m + r - 1, with (a/m)² products where the definition takes r²:

@@ -248,6 +248,8 @@ std::string random_step(std::mt19937_64& random) {
       return one_of(
           {absl::StrCat("winograd ", stage(), " ", number()),
            absl::StrCat("offset ", stage(), " ", stage(), " ", number()),
+           absl::StrCat("matrices ", stage(), one_of({" i0 r0", " i0,i1 r0", " i1 r0"}), " turned ",
+                        number()),
            absl::StrCat("tensorize ", stage(), " ", loop(), one_of({" mma_m16n8k16_f16", " mma"}))});
   }
 }

@@ -179,6 +179,25 @@ inline std::vector<Case> cases() {
                    lowered(workload, recipes::instantiate(sketch, sketch.default_point()),
                            absl::StrCat("kernel_", all.size()))});
   }
+  // Terms in parts, which a second launch adds up; a convolution whose matrices are gathered, at once and in parts.
+  const auto add_matrices = [&](const std::string& name, const tensor::Workload& workload, int64_t part) {
+    const recipes::Sketch sketch =
+        recipes::matrix_product_on_gpu({.workload = workload, .target = *target::parse_target("opencl")},
+                                       {.threads_m = 4, .threads_n = 8, .rows = 2, .reduce = 8}, part)
+            .at(0);
+    all.push_back({name, lowered(workload, recipes::instantiate(sketch, sketch.default_point()),
+                                 absl::StrCat("kernel_", all.size()))});
+  };
+  add_matrices("product in parts", matmul(9, 17, 131, true), 32);
+  add_matrices("product of fewer terms than parts", matmul(9, 17, 3, false), 1);
+  for (const int64_t part : {0, 24}) {
+    ops::Builder b;
+    const tensor::Buffer y =
+        ops::conv(b, tf::test::f32_input(b, {2, 5, 9, 7}), tf::test::f32_constant(b, {6, 5, 3, 3}),
+                  {.strides = {2, 1}, .pads_begin = {1, 1}, .pads_end = {1, 1}});
+    add_matrices(absl::StrCat("convolution as product in parts of ", part), *b.finish({ops::relu(b, y)}),
+                 part);
+  }
   // Without any step: each stage is a launch of one thread.
   all.push_back({"product by one thread",
                  lowered(matmul(5, 3, 7, true), schedule::Schedule{}, absl::StrCat("kernel_", all.size()))});

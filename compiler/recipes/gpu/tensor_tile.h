@@ -1,0 +1,60 @@
+#pragma once
+// Owns: what schedules with matrix instructions share: the instruction, the tile of a block, its loops. Does not know: what
+// the factors are copies of.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/recipes/gpu/matrix_form.h"
+#include "compiler/recipes/gpu/tensor_product.h"
+#include "compiler/recipes/steps.h"
+#include "compiler/target/target.h"
+#include "compiler/tensor_units/tensor_unit.h"
+
+namespace tf::recipes {
+
+inline constexpr int64_t kCopyBytes = 16;  // that a thread copies at once
+
+// The instruction of the target with the most terms; null if there is none.
+const tensor_units::TensorUnit* unit_for(const target::Target& target, tensor::Element a, tensor::Element b,
+                                         tensor::Element c, bool tf32);
+
+// How f32 is multiplied: as it is, which no instruction does; stored in 16 bits; by its upper 19 bits.
+struct TensorMethod {
+  const char* suffix;  // of the family
+  std::optional<tensor::Element> narrow;
+  bool tf32 = false;
+};
+// Those that the numerics allow.
+std::vector<TensorMethod> tensor_methods(const tensor::KernelSpec& kernel);
+
+// A tile whose sizes may be open.
+struct OpenTensorTile {
+  Size warps_m, warps_n, tiles_m, tiles_n, steps, stages, group;
+};
+OpenTensorTile opened(const TensorTile& by_default, const target::Target& target, Sketch& sketch);
+
+// No larger than the product.
+TensorTile fitted(TensorTile tile, const tensor_units::TensorUnit& unit, const ProductExtents& extents);
+// Smaller where a GPU would else have work for few of its units; how many it has is not part of the target.
+TensorTile spread(TensorTile tile, const tensor_units::TensorUnit& unit, const ProductExtents& extents);
+int64_t blocks_of(const TensorTile& tile, const tensor_units::TensorUnit& unit,
+                  const ProductExtents& extents);
+
+// The output's loops: blocks, warps, lanes, then what a lane holds of c. Its loops so far are `count` (may be empty: none), m and
+// n, in this order. Returns the loop over lanes.
+std::string append_lanes(const std::string& output, const std::string& count, const std::string& m,
+                         const std::string& n, const tensor_units::TensorUnit& unit,
+                         const OpenTensorTile& tile, Steps& steps);
+
+// The sums: steps of shared memory, then of the instruction, then its tiles. The stage has `rank` axes, the last of them m and n.
+// Returns the first of the instruction's loops.
+std::string append_sums(const std::string& reduction, size_t rank, const tensor_units::TensorUnit& unit,
+                        const OpenTensorTile& tile, Steps& steps);
+
+// The loop over `all` elements, or vectors, that the block's threads share.
+void append_threads(const std::string& copy, const std::string& all, const OpenTensorTile& tile,
+                    Steps& steps);
+
+}  // namespace tf::recipes
