@@ -297,8 +297,28 @@ Expr Simplifier::compare(const Binary& node) {
   return tensor::binary(node.op, narrow(node.a), narrow(node.b));
 }
 
+// x // c < n where x < n * c, and n < x // c where n * c + c - 1 < x: for facts on x.
+std::optional<Linear> Simplifier::without_quotient(const Linear& form) {
+  if (form.terms.size() != 1) return std::nullopt;
+  const int64_t sign = form.terms[0].coefficient;
+  const auto* node = as<Binary>(form.terms[0].atom);
+  if ((sign != 1 && sign != -1) || !node || node->op != BinaryOp::kFloorDiv) return std::nullopt;
+  const std::optional<int64_t> divisor = as_int(node->b);
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (!divisor || *divisor <= 0 || *divisor >= kMost || form.constant >= kMost || form.constant <= -kMost)
+    return std::nullopt;
+  Linear x = linear(node->a);
+  if (!is_exact(x)) return std::nullopt;
+  Linear out;
+  out.add(x, sign);
+  out.constant += form.constant * *divisor + (sign == 1 ? 0 : *divisor - 1);
+  return out;
+}
+
 Expr Simplifier::less_than_zero(const Linear& form) {
   if (const int known = decide_negative(form); known >= 0) return truth(known == 1);
+  if (const std::optional<Linear> dividend = facts_.empty() ? std::nullopt : without_quotient(form))
+    if (const int known = decide_negative(*dividend); known >= 0) return truth(known == 1);
   Blocks blocks;
   if (split_blocks(form, 0, &blocks)) {
     blocks.quotient.constant += blocks.shift;

@@ -85,12 +85,15 @@ class Simplifier {
   bool divides_data(const ir::Binary& node) const;  // where a divisor of zero counts as one
   Expr compare(const ir::Binary& node);
   Expr less_than_zero(const Linear& form);  // null as to_less_than_zero
+  std::optional<Linear> without_quotient(const Linear& form);
   Expr equal_zero(const Linear& form, ir::BinaryOp op);
   Expr both(const ir::Binary& node);
   // The form with the ranges that facts on single atoms (x // 13 < 31) leave.
   Linear tightened(const Linear& form) const;
   // form < 0 by intervals and facts, of whole numbers: 1 yes, 0 no, -1 unknown.
   int decide_negative(const Linear& form) const;
+  // Whether all values of the form lie in one block of `divisor`; the block's number.
+  bool in_one_block(const Linear& form, int64_t divisor, int64_t* block) const;
   void add_fact(Linear form, Mark* mark);
   Interval range_of(const VarNode* var) const;
 

@@ -46,14 +46,6 @@ void take_multiples(Linear* form, int64_t divisor, Linear* quotient) {
   form->constant = floor_remainder(form->constant, divisor);
 }
 
-// Whether all values of the form lie in one block of `divisor`; the block's number.
-bool in_one_block(const Linear& form, int64_t divisor, int64_t* block) {
-  const Interval range = interval_of(form);
-  if (!range.is_bounded()) return false;
-  *block = floor_quotient(range.min, divisor);
-  return floor_quotient(range.max, divisor) == *block;
-}
-
 // What wraps where it is data and may overflow.
 Interval wrapped(const Interval& value, bool is_data) {
   return is_data && !value.is_bounded() ? Interval::everything() : value;
@@ -89,6 +81,16 @@ Linear Simplifier::linear(const Expr& expr) {
   Linear form = linear_uncached(expr);
   remember(expr, form);
   return form;
+}
+
+bool Simplifier::in_one_block(const Linear& form, int64_t divisor, int64_t* block) const {
+  const Interval range = interval_of(form);
+  if (!range.is_bounded()) return false;
+  *block = floor_quotient(range.min, divisor);
+  if (floor_quotient(range.max, divisor) == *block) return true;
+  Linear beyond = form;  // the block's end
+  beyond.constant -= (*block + 1) * divisor;
+  return !facts_.empty() && decide_negative(beyond) == 1;
 }
 
 void Simplifier::remember(const Expr& expr, const Linear& form) {
@@ -330,6 +332,15 @@ Linear Simplifier::modulo(const Linear& form, int64_t divisor) {
   if (in_one_block(rest, divisor, &block)) {
     rest.constant -= block * divisor;
     return recombine(std::move(rest));
+  }
+  if (const Term* single = single_atom(rest); single && rest.constant == 0 && !facts_.empty()) {
+    int64_t inner = 0;  // facts may be of what is divided
+    const Binary* node = division(single->atom, BinaryOp::kFloorDiv, &inner);
+    if (node && inner < kLargestDivisor && divisor < kLargestDivisor)
+      if (const Linear blocks = divide(linear(node->a), inner * divisor); blocks.is_constant()) {
+        rest.constant -= blocks.constant * divisor;
+        return recombine(std::move(rest));
+      }
   }
   Blocks blocks;
   if (split_blocks(rest, divisor, &blocks)) {

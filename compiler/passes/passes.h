@@ -27,6 +27,23 @@ namespace tf::passes {
 inline constexpr int64_t kSlackElements = 256;
 ir::Function guard_memory(const ir::Function& function);
 
+// The same where branches stay branches around what they guard, as on GPUs: enclosing `if`s count, but for those that differ between
+// lanes of a vectorized loop.
+ir::Function guard_memory_under_branches(const ir::Function& function);
+
+// Branches around vectorized loops instead of inside of them. Where a condition differs between lanes, those for which it holds in
+// all of them are a vector; the last few elements are computed one by one.
+//
+//   for i.0 in 3 thread_x                   for i.0 in 3 thread_x
+//     for i.1 in 4 vectorized                 if i.0*4 + 3 < 10
+//       if i.0*4 + i.1 < 10        →            for i.1 in 4 vectorized
+//         b[i.0*4 + i.1] = 1                      b[i.0*4 + i.1] = 1
+//                                             else
+//                                               for i.1 in 4 unrolled
+//                                                 if i.0*4 + i.1 < 10
+//                                                   b[i.0*4 + i.1] = 1
+ir::Function part_lanes(const ir::Function& function);
+
 // Where the conditions inside a serial or parallel loop (of branches, selects, predicates) are known to hold
 // for a range of its iterations, that range becomes a loop of its own, in which they are gone; a parallel
 // loop stays one and branches inside.

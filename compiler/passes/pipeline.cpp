@@ -42,7 +42,9 @@ Pipeline cpu_pipeline() {
 Pipeline gpu_pipeline() {
   static constexpr Pass kPasses[] = {
       {"simplify", simplify},
-      {"guard_memory", guard_memory},
+      // Before guard_memory, which asks what holds around a load.
+      {"part_lanes", part_lanes},
+      {"guard_memory", guard_memory_under_branches},
       {"simplify_guards", simplify},
       // No loop is peeled: threads of a warp would part. Functions are the device library's.
       // While the places of tiles are rows and columns.

@@ -13,6 +13,7 @@
 #include "compiler/recipes/cpu/rows.h"
 #include "compiler/recipes/cpu/winograd.h"
 #include "compiler/recipes/gpu/conv2d.h"
+#include "compiler/recipes/gpu/flat.h"
 #include "compiler/recipes/gpu/grid.h"
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/rows.h"
@@ -57,6 +58,7 @@ const Recipe kGpu[] = {
     {"windows", windows_on_gpu},
     {"tensor matrices, slower by estimate", more_tensor_matrices_on_gpu},
     {"product of matrices, slower by estimate", more_matrix_products_on_gpu},
+    {"flat", flat_on_gpu},
     {"stages", stages_on_gpu, kLastResort},
     kPlain,
 };

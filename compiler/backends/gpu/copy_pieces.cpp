@@ -5,12 +5,12 @@
 namespace tf::backends {
 
 CopyPieces pieces_of(const ir::AsyncCopy& copy, const target::Target& target,
-                     const analysis::RangeMap& ranges, const ir::Data& data) {
+                     const analysis::RangeMap& ranges) {
   const int size = tensor::element_bytes(copy.target->element);
   CopyPieces pieces;
   const auto is_aligned = [&](const ir::BufferNode& buffer, const ir::Expr& index, int elements) {
     return static_cast<bool>(
-        wide_access(buffer, tensor::ramp(index, tensor::imm(1), elements), elements, ranges, data));
+        wide_access(buffer, tensor::ramp(index, tensor::imm(1), elements), elements, ranges));
   };
   for (int elements = 2; elements * size <= 16 && copy.elements % elements == 0; elements *= 2)
     if (is_aligned(*copy.target, copy.target_indices[0], elements) &&

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "compiler/analysis/bounds.h"
-#include "compiler/ir/data.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/target/target.h"
 
@@ -18,6 +17,6 @@ struct CopyPieces {
 // The widest, of up to 16 bytes, that are aligned on both sides; asynchronous where the device has such copies, which move 4, 8
 // or 16 bytes.
 CopyPieces pieces_of(const ir::AsyncCopy& copy, const target::Target& target,
-                     const analysis::RangeMap& ranges, const ir::Data& data);
+                     const analysis::RangeMap& ranges);
 
 }  // namespace tf::backends

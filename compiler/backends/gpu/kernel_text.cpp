@@ -11,6 +11,7 @@
 #include "compiler/analysis/shared_memory.h"
 #include "compiler/backends/gpu/copy_pieces.h"
 #include "compiler/backends/gpu/expr_text.h"
+#include "compiler/backends/gpu/wide_loads.h"
 #include "compiler/tensor/text.h"
 
 namespace tf::backends {
@@ -200,26 +201,26 @@ class KernelEmitter {
     line("}");
   }
 
-  // Neighbouring elements that the expression loads in any case, at once.
+  // Neighbouring elements that the expression loads, at once.
   void load_neighbours(const ir::Expr& value) {
-    tensor::for_each(value, [&](const ir::Expr& e) {
-      if (ir::as<ir::Select>(e)) return false;
-      const auto* load = ir::as<ir::Load>(e);
-      if (!load || load->predicate || !e->type().is_vector() || context_.loaded.contains(e.get()))
-        return true;
-      const ir::Expr first = wide(*load->buffer, load->indices[0], e->type().lanes);
-      if (!first) return true;
-      const std::string type = unit_.vectors.name(load->buffer->element, e->type().lanes);
+    for (const auto& [expr_of_load, condition] : wide_loads(value)) {
+      const auto& load = *ir::as<ir::Load>(expr_of_load);
+      const int lanes = load.type().lanes;
+      const ir::Expr first = wide(*load.buffer, load.indices[0], lanes);
+      if (!first) continue;
+      const std::string type = unit_.vectors.name(load.buffer->element, lanes);
       const std::string name = absl::StrCat("loaded_", context_.loaded.size());
-      line(absl::StrCat("const ", type, " ", name, " = *(", space(*load->buffer), "const ", type, "*)(",
-                        name_of(*load->buffer), " + ", expr(first), ");"));
-      context_.loaded[e.get()] = name;
-      return false;
-    });
+      const std::string memory = absl::StrCat("*(", space(*load.buffer), "const ", type, "*)(",
+                                              name_of(*load.buffer), " + ", expr(first), ")");
+      line(condition ? absl::StrCat(type, " ", name, " = {{0}}; if (", expr(condition), ") ", name, " = ",
+                                    memory, ";")
+                     : absl::StrCat("const ", type, " ", name, " = ", memory, ";"));
+      context_.loaded[&load] = name;
+    }
   }
 
   ir::Expr wide(const ir::BufferNode& buffer, const ir::Expr& index, int lanes) const {
-    return private_.contains(&buffer) ? nullptr : wide_access(buffer, index, lanes, ranges_, data_);
+    return private_.contains(&buffer) ? nullptr : wide_access(buffer, index, lanes, ranges_);
   }
 
   std::string value(const ir::Store& s, int lane) {
@@ -313,7 +314,7 @@ class KernelEmitter {
 
   void emit(const ir::AsyncCopy& s) {
     shared_stores_.push_back(entered_);
-    const CopyPieces pieces = pieces_of(s, unit_.target, ranges_, data_);
+    const CopyPieces pieces = pieces_of(s, unit_.target, ranges_);
     const std::string holds = s.predicate ? expr(s.predicate) : "";
     for (int64_t first = 0; first < s.elements; first += pieces.elements) {
       const std::string to = absl::StrCat(name_of(*s.target), " + ", expr(s.target_indices[0] + first));

@@ -7,7 +7,6 @@
 
 #include "compiler/analysis/bounds.h"
 #include "compiler/backends/gpu/dialect.h"
-#include "compiler/ir/data.h"
 #include "compiler/ir/stmt.h"
 
 namespace tf::backends {
@@ -24,6 +23,6 @@ class VectorTypes {
 
 // The index of the first of `lanes` neighbours that such a struct may hold, if the access is one; else null.
 ir::Expr wide_access(const ir::BufferNode& buffer, const ir::Expr& index, int lanes,
-                     const analysis::RangeMap& ranges, const ir::Data& data);
+                     const analysis::RangeMap& ranges);
 
 }  // namespace tf::backends

@@ -52,13 +52,15 @@ Stmt with_mask(const Stmt& stmt, const Expr& condition) {
 
 class MemoryGuard final : public ir::Rewriter {
  public:
-  explicit MemoryGuard(const ir::Function& function)
-      : ranges_(analysis::ranges_of(function.dims)), simplifier_(ranges_) {}
+  MemoryGuard(const ir::Function& function, bool branches_stay)
+      : branches_stay_(branches_stay), ranges_(analysis::ranges_of(function.dims)), simplifier_(ranges_) {}
 
  protected:
   Stmt rewrite(const Stmt& stmt) override {
     if (const auto* branch = as<ir::If>(stmt); branch && in_vector_ && !branch->else_body)
       if (Stmt masked = with_mask(branch->then_body, branch->condition)) return rewrite(masked);
+    if (const auto* branch = as<ir::If>(stmt); branch && branches_stay_ && !in_vector_)
+      return under_branch(*branch);
     if (const auto* loop = as<ir::For>(stmt)) {
       simplifier_.enter(*loop);
       const bool outer = std::exchange(
@@ -80,6 +82,18 @@ class MemoryGuard final : public ir::Rewriter {
   }
 
  private:
+  Stmt under_branch(const ir::If& branch) {
+    const Expr condition = rewrite(branch.condition);
+    const auto under = [&](bool holds, const Stmt& body) {
+      const auto mark = simplifier_.push_facts(condition, holds);
+      Stmt out = body ? rewrite(body) : nullptr;
+      simplifier_.pop_facts(mark);
+      return out;
+    };
+    const Stmt then_body = under(true, branch.then_body);
+    return ir::make_stmt<ir::If>(condition, then_body, under(false, branch.else_body));
+  }
+
   Expr select(const ir::Select& node) {
     Expr condition = rewrite(node.condition);
     path_.push_back(condition);
@@ -150,6 +164,7 @@ class MemoryGuard final : public ir::Rewriter {
                                         copy.elements, known ? test : tensor::both(copy.predicate, test));
   }
 
+  const bool branches_stay_;
   analysis::RangeMap ranges_;
   analysis::Simplifier simplifier_;
   std::vector<Expr> path_;
@@ -161,7 +176,13 @@ class MemoryGuard final : public ir::Rewriter {
 
 ir::Function guard_memory(const ir::Function& function) {
   ir::Function out = function;
-  out.body = MemoryGuard(function)(function.body);
+  out.body = MemoryGuard(function, false)(function.body);
+  return out;
+}
+
+ir::Function guard_memory_under_branches(const ir::Function& function) {
+  ir::Function out = function;
+  out.body = MemoryGuard(function, true)(function.body);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/recipes/gpu/flat.h"
 #include "compiler/recipes/gpu/loops.h"
 #include "compiler/recipes/shape/structure.h"
 
@@ -13,10 +14,6 @@ namespace {
 
 using tensor::Stage;
 using tensor::Workload;
-
-constexpr int64_t kDefaultThreads = 256;
-// Below so many elements, neighbours of one thread are threads that do nothing.
-constexpr int64_t kWorthNeighbours = 1 << 16;
 
 bool is_output(const Workload& workload, const Stage& stage) {
   return std::ranges::any_of(workload.outputs,
@@ -49,39 +46,38 @@ bool is_cheap_where_read(const Workload& workload, const Stage& stage) {
   });
 }
 
-std::vector<int64_t> thread_choices(const target::Target& target) {
-  std::vector<int64_t> choices;
-  for (int64_t threads = std::max(target.gpu.warp_threads, 1); threads <= target.gpu.block_threads;
-       threads *= 2)
-    choices.push_back(threads);
-  return choices;
+// A thread adds up all of an element in a register.
+void append_launch(const tensor::KernelSpec& kernel, const Stage& stage, const std::string& name,
+                   Sketch& sketch) {
+  const bool adds_up = !stage.reduce_axes.empty();
+  if (adds_up) sketch.steps.steps.push_back(CacheWrite{name});
+  const std::string thread = append_flat_launch(kernel, stage, name, sketch);
+  if (adds_up) sketch.steps.steps.push_back(ComputeAt{name + ".acc", name, thread, tensor::Scope::kRegister});
 }
 
-void append_launch(const Stage& stage, const std::string& name, const target::Target& target,
-                   Sketch& sketch) {
+// One sum, and what follows from it element by element, in one launch.
+std::vector<Sketch> one_sum(const tensor::KernelSpec& kernel, const Structure& structure) {
+  Sketch sketch("stages", kernel);
   Steps& steps = sketch.steps.steps;
-  int64_t elements = 1;
-  for (const tensor::Axis& axis : stage.axes) elements *= extent_of(axis);
-  const std::string all = append_fuse(name, stage.axes.size(), steps);
-  const std::vector<int64_t> choices = thread_choices(target);
-  int64_t threads = choices.empty() ? 1 : std::min(kDefaultThreads, choices.back());
-  while (threads > 1 && threads / 2 >= elements) threads /= 2;
-  const bool has_neighbours = stage.reduce_axes.empty();
-  std::vector<Size> factors = {sketch.open("threads_" + name, choices, threads)};
-  if (has_neighbours) {
-    const int64_t neighbours = elements >= kWorthNeighbours && elements % 4 == 0 ? 4 : 1;
-    factors.push_back(sketch.open("neighbours_" + name, {1, 2, 4, 8}, neighbours));
-  }
-  steps.push_back(Split{name, all, std::move(factors), Tail::kGuard});
-  steps.push_back(Annotate{name, all + ".0", Annotation::kGridX});
-  steps.push_back(Annotate{name, all + ".1", Annotation::kThreadX});
-  if (has_neighbours) steps.push_back(Annotate{name, all + ".2", Annotation::kVectorize});
+  append_inlining(structure.producers, steps);
+  append_inlining(structure.epilogue, steps);
+  const std::string sum = append_separate_sum(structure, steps), output = stage_name(structure.output);
+  // As many elements a thread as sums: the output is no vector.
+  const std::string thread =
+      append_flat_launch(kernel, anchor_of(kernel.workload, structure), output, sketch);
+  steps.push_back(ComputeAt{sum, output, thread, tensor::Scope::kRegister});
+  return {std::move(sketch)};
 }
 
 }  // namespace
 
 std::vector<Sketch> stages_on_gpu(const tensor::KernelSpec& kernel) {
   const Workload& workload = kernel.workload;
+  const Structure structure = structure_of(workload);
+  if (structure.anchor && std::ranges::all_of(structure.producers, [&](int s) {
+        return is_cheap_where_read(workload, workload.stages[static_cast<size_t>(s)]);
+      }))
+    return one_sum(kernel, structure);
   Sketch sketch("stages", kernel);
   for (size_t i = 0; i < workload.stages.size(); ++i) {
     const Stage& stage = workload.stages[i];
@@ -91,7 +87,7 @@ std::vector<Sketch> stages_on_gpu(const tensor::KernelSpec& kernel) {
     if (is_inlined) {
       sketch.steps.steps.push_back(Inline{name});
     } else if (!stage.axes.empty()) {
-      append_launch(stage, name, kernel.target, sketch);
+      append_launch(kernel, stage, name, sketch);
     }
   }
   return {std::move(sketch)};

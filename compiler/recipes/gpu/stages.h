@@ -7,8 +7,9 @@
 
 namespace tf::recipes {
 
-// A thread computes one element of a stage, or a few neighbours, with all that a reduction adds up for it. Stages that
-// are cheap to compute where they are read have no launch. Of every kernel but those without any axis.
+// A thread computes one element of a stage that adds up, in a register, or some of another (flat.h). Stages that are cheap to
+// compute where they are read have no launch; nor has what follows from one sum element by element. Of every kernel but those
+// without any axis.
 std::vector<Sketch> stages_on_gpu(const tensor::KernelSpec& kernel);
 
 }  // namespace tf::recipes

@@ -71,6 +71,13 @@ TEST(GoldenLowering, MasksAVectorTail) {
   check_golden("masked_vector", doubled(10), "split t0 i0 4 guard\nannotate t0 i0.1 vectorize\n");
 }
 
+TEST(GoldenLowering, PartsTheLastLanesOfThreads) {
+  check_golden("parted_lanes", doubled(10),
+               "split t0 i0 2,4 guard\nannotate t0 i0.0 grid_x\nannotate t0 i0.1 thread_x\n"
+               "annotate t0 i0.2 vectorize\n",
+               {}, gpu_pipeline());
+}
+
 TEST(GoldenLowering, BranchesInsideAParallelLoop) {
   check_golden("parallel_tail", doubled(10), "split t0 i0 4 guard\nannotate t0 i0.0 parallel\n");
 }

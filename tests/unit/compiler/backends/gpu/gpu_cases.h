@@ -15,9 +15,11 @@
 #include "compiler/ir/parse.h"
 #include "compiler/ir/physical.h"
 #include "compiler/passes/lower.h"
+#include "compiler/recipes/gpu/flat.h"
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/rows.h"
 #include "compiler/recipes/gpu/stages.h"
+#include "tests/unit/compiler/passes/flat_workloads.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
 namespace tf::backends::test {
@@ -49,6 +51,7 @@ inline ir::Function lowered(const tensor::Workload& workload, const std::string&
 struct Case {
   std::string name;
   ir::Function function;
+  bool has_specials = false;  // NaN and infinities among what it reads
 };
 
 // Written by hand: what no operator gives, or none in so few lines.
@@ -170,6 +173,18 @@ inline std::vector<Case> cases() {
                      lowered(workload, recipes::instantiate(sketch, sketch.default_point()),
                              absl::StrCat("kernel_", all.size()))});
   }
+  // Vectors and single elements, several a thread, with a rest.
+  for (const tf::test::SmallWorkload& small : tf::test::flat_workloads()) {
+    const tensor::Workload workload = tf::test::build_small(small);
+    recipes::Sketch sketch =
+        recipes::flat_on_gpu({.workload = workload, .target = *target::parse_target("opencl")}).at(0);
+    recipes::Point point;  // threads, items, lanes
+    for (size_t p = 0; p < sketch.parameters.size(); ++p)
+      point.push_back(p % 3 == 2 ? static_cast<uint32_t>(sketch.parameters[p].choices.size()) - 1 : p % 3);
+    all.push_back(
+        {absl::StrCat("flat: ", small.name),
+         lowered(workload, recipes::instantiate(sketch, point), absl::StrCat("kernel_", all.size())), true});
+  }
   for (const int64_t rows : {1, 3}) {
     ops::Builder b;
     const tensor::Workload workload = *b.finish(
@@ -238,7 +253,7 @@ inline double value_at(const Bytes& bytes, tensor::Element element, size_t i) {
   }
 }
 
-inline Buffers random_buffers(const ir::Function& function) {
+inline Buffers random_buffers(const ir::Function& function, bool has_specials = false) {
   using tensor::Element;
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> uniform(0.25, 1);
@@ -250,7 +265,8 @@ inline Buffers random_buffers(const ir::Function& function) {
     for (size_t i = 0; i < count; ++i) {
       const auto put = [&](auto value) { std::memcpy(bytes.data() + i * size, &value, size); };
       const auto put_low = [&](int64_t value) { std::memcpy(bytes.data() + i * size, &value, size); };
-      const double x = uniform(random);
+      double x = uniform(random);
+      if (has_specials && i % 7 == 3) x = i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
       if (param->element == Element::kFloat32)
         put(static_cast<float>(x));
       else if (param->element == Element::kFloat64)
@@ -293,7 +309,7 @@ inline void expect_equal(const ir::Function& function, const Buffers& got, const
                                                                      : 1e-4;
     for (size_t i = 0; i < got[b].size() / static_cast<size_t>(tensor::element_bytes(element)); ++i) {
       const double x = value_at(got[b], element, i), y = value_at(want[b], element, i);
-      if (std::isnan(x) && std::isnan(y)) continue;
+      if ((std::isnan(x) && std::isnan(y)) || x == y) continue;
       ASSERT_NEAR(x, y, tolerance * std::max(1.0, std::fabs(y))) << "parameter " << b << ", element " << i;
     }
   }

@@ -78,7 +78,7 @@ TEST_F(OpenCl, ComputesWhatTheInterpreterDoes) {
     const absl::StatusOr<GpuSource> source = gpu_source(each.function, kOpenClTarget, opencl_dialect());
     ASSERT_TRUE(source.ok()) << each.name << ": " << source.status();
     SCOPED_TRACE(each.name + "\n" + source->text);
-    test::Buffers want = test::random_buffers(each.function), got = want;
+    test::Buffers want = test::random_buffers(each.function, each.has_specials), got = want;
     ASSERT_NO_FATAL_FAILURE(test::interpret(each.function, want));
     ASSERT_NO_FATAL_FAILURE(run_on(device, *source, got));
     ASSERT_NO_FATAL_FAILURE(test::expect_equal(each.function, got, want));

@@ -1,0 +1,116 @@
+#include "compiler/recipes/shape/neighbours.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/analysis/access.h"
+#include "compiler/recipes/shape/structure.h"
+
+namespace tf::recipes {
+
+namespace {
+
+using tensor::Expr;
+using tensor::Stage;
+
+bool is_row_major(const tensor::KernelSpec& kernel, const tensor::BufferNode* buffer) {
+  const tensor::Workload& workload = kernel.workload;
+  for (size_t i = 0; i < workload.inputs.size(); ++i)
+    if (workload.inputs[i].buffer.get() == buffer && !workload.inputs[i].constant)
+      return kernel.ports.input(workload, i).axes.empty();
+  for (size_t i = 0; i < workload.outputs.size(); ++i)
+    if (workload.outputs[i].get() == buffer) return kernel.ports.output(i).axes.empty();
+  return true;
+}
+
+// Where a row-major buffer has that element.
+Expr offset_of(const tensor::BufferNode& buffer, const std::vector<Expr>& indices) {
+  Expr offset = tensor::imm(0);
+  for (size_t d = 0; d < indices.size(); ++d) offset = offset * buffer.extents[d] + indices[d];
+  return offset;
+}
+
+// How many of the axes, the last ones, a memory access moves along with what is stored, or not at all.
+class RunFinder {
+ public:
+  RunFinder(const tensor::KernelSpec& kernel, const Stage& stage) : kernel_(kernel), stage_(stage) {
+    int64_t stride = 1;
+    strides_.resize(stage.axes.size());
+    for (size_t d = stage.axes.size(); d-- > 0;) {
+      const int64_t extent = extent_of(stage.axes[d]);
+      strides_[d] = stride;
+      stride *= extent;
+      ranges_[stage.axes[d].var.get()] = {0, extent - 1};
+    }
+  }
+
+  Neighbours find() {
+    Neighbours found{.least_bytes = tensor::element_bytes(stage_.output->element)};
+    found.most_bytes = found.least_bytes;
+    if (!is_row_major(kernel_, stage_.output.get())) return found;
+    std::unordered_set<const tensor::ExprNode*> seen;  // shared parts make a tree walk exponential
+    tensor::for_each(stage_.body, [&](const Expr& e) {
+      if (!seen.insert(e.get()).second) return false;
+      if (const auto* load = tensor::as<tensor::Load>(e)) {
+        const auto bytes = static_cast<int64_t>(tensor::element_bytes(load->buffer->element));
+        if (take_load(*load)) {
+          found.least_bytes = std::min(found.least_bytes, bytes);
+          found.most_bytes = std::max(found.most_bytes, bytes);
+        }
+      } else if (const auto* select = tensor::as<tensor::Select>(e)) {
+        take_condition(select->condition);
+      }
+      return true;
+    });
+    if (first_ == 0) {
+      found.run = 0;
+      return found;
+    }
+    for (size_t d = first_; d < stage_.axes.size(); ++d) found.run *= extent_of(stage_.axes[d]);
+    return found;
+  }
+
+ private:
+  // Whether neighbours are loaded from different places.
+  bool take_load(const tensor::Load& load) {
+    const bool known = is_row_major(kernel_, load.buffer.get());
+    const Expr offset = offset_of(*load.buffer, load.indices);
+    std::optional<bool> moves;
+    for (size_t d = stage_.axes.size(); d-- > first_;) {
+      if (extent_of(stage_.axes[d]) == 1) continue;
+      const std::optional<int64_t> stride = analysis::stride(offset, stage_.axes[d].var.get(), ranges_);
+      const bool with = stride == strides_[d], still = stride == 0;
+      if (known && (with || still) && moves.value_or(with) == with) {
+        moves = with;
+        continue;
+      }
+      first_ = d + 1;
+      break;
+    }
+    return moves.value_or(true);
+  }
+
+  void take_condition(const Expr& condition) {
+    for (size_t d = first_; d < stage_.axes.size(); ++d)
+      if (analysis::uses(condition, stage_.axes[d].var.get()) && !is_of_data(condition)) first_ = d + 1;
+  }
+
+  // What elements decide is a choice between values; where they are loaded from does not change.
+  static bool is_of_data(const Expr& condition) { return analysis::contains_load(condition); }
+
+  const tensor::KernelSpec& kernel_;
+  const Stage& stage_;
+  std::vector<int64_t> strides_;
+  analysis::RangeMap ranges_;
+  size_t first_ = 0;
+};
+
+}  // namespace
+
+Neighbours neighbours_of(const tensor::KernelSpec& kernel, const Stage& stage) {
+  return RunFinder(kernel, stage).find();
+}
+
+}  // namespace tf::recipes

@@ -1,0 +1,21 @@
+#pragma once
+// Owns: of which elements of a stage the neighbours in memory are computed from neighbours in memory. Does not know: schedules.
+
+#include <cstdint>
+
+#include "compiler/tensor/kernel_spec.h"
+#include "compiler/tensor/workload.h"
+
+namespace tf::recipes {
+
+struct Neighbours {
+  // So many elements in a row are stored side by side, and loaded side by side or from one place, whatever the row; no condition
+  // changes within it. 0: all elements are one row. 1: there are none.
+  int64_t run = 1;
+  int64_t least_bytes = 4, most_bytes = 4;  // of one element, stored or loaded
+};
+
+// Of a stage without a reduction, with its body as rewritten so far.
+Neighbours neighbours_of(const tensor::KernelSpec& kernel, const tensor::Stage& stage);
+
+}  // namespace tf::recipes

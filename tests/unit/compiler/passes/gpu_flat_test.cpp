@@ -1,0 +1,89 @@
+// Kernels without sums on GPUs: lowered and interpreted, against the workload's definition.
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/print.h"
+#include "compiler/recipes/gpu/flat.h"
+#include "compiler/recipes/recipes.h"
+#include "tests/unit/compiler/passes/flat_workloads.h"
+#include "tests/unit/compiler/passes/lowered_run.h"
+
+namespace tf::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const target::Target kFlatGpu = *target::parse_target("cuda:arch=sm_90");
+
+// Of threads, items and lanes.
+schedule::Schedule flat_schedule(const tensor::Workload& workload, int64_t items, int64_t lanes) {
+  const recipes::Sketch sketch = recipes::flat_on_gpu({.workload = workload, .target = kFlatGpu}).at(0);
+  recipes::Point point = sketch.default_point();
+  for (size_t p = 0; p < point.size(); ++p) {
+    const recipes::Parameter& parameter = sketch.parameters[p];
+    const int64_t wanted = parameter.name.starts_with("items")   ? items
+                           : parameter.name.starts_with("lanes") ? lanes
+                                                                 : 32;
+    for (uint32_t choice = 0; choice < parameter.choices.size(); ++choice)
+      if (parameter.choices[choice][0] <= wanted) point[p] = choice;
+  }
+  return recipes::instantiate(sketch, point);
+}
+
+std::string flat_ir(const tensor::Workload& workload, const schedule::Schedule& schedule) {
+  const auto lowered = passes::lower(workload, schedule, {}, {.pipeline = passes::gpu_pipeline()});
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  return lowered.ok() ? ir::to_string(lowered->function) : "";
+}
+
+TEST(GpuFlat, GivesWhatWorkloadsDefine) {
+  std::vector<SmallWorkload> all = flat_workloads();
+  for (const SmallWorkload& small : small_workloads())
+    if (!recipes::flat_on_gpu({.workload = build_small(small), .target = kFlatGpu}).empty())
+      all.push_back(small);
+  EXPECT_GT(all.size(), 35u);
+  for (const SmallWorkload& small : all) {
+    const tensor::Workload workload = build_small(small);
+    if (workload.outputs[0]->element == tensor::Element::kFloat16) continue;  // definitions do not round
+    for (const auto& [items, lanes] :
+         std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {1, 4}, {4, 2}, {2, 16}})
+      check_schedule(workload, flat_schedule(workload, items, lanes), {}, 5,
+                     absl::StrCat(small.name, " of ", items, " items of ", lanes), passes::gpu_pipeline());
+  }
+}
+
+// What follows from the guard of the last threads is not asked again.
+TEST(GpuFlat, AsksOnceWhetherAnElementIsInside) {
+  for (const SmallWorkload& small : flat_workloads()) {
+    if (small.name != "sum of 3x37x11" && small.name != "by channels of 12" &&
+        small.name != "rows of 12 by number")
+      continue;
+    const tensor::Workload workload = build_small(small);
+    const std::string text = flat_ir(workload, flat_schedule(workload, 1, 4));
+    EXPECT_THAT(text, HasSubstr("ramp")) << small.name;
+    EXPECT_THAT(text, Not(HasSubstr(" where "))) << small.name;
+    EXPECT_EQ(text.find("] if "), std::string::npos) << small.name << "\n" << text;
+  }
+}
+
+TEST(GpuFlat, TakesNoVectorsAcrossRuns) {
+  for (const SmallWorkload& small : flat_workloads()) {
+    const recipes::Sketch sketch =
+        recipes::flat_on_gpu({.workload = build_small(small), .target = kFlatGpu}).at(0);
+    int64_t longest = 0;
+    for (const recipes::Choice& choice : sketch.parameters.back().choices)
+      longest = std::max(longest, choice[0]);
+    if (small.name == "one beside the other, 9 long" || small.name == "every other from the end" ||
+        small.name == "columns by number" || small.name == "by channels of 49") {
+      EXPECT_EQ(longest, 1) << small.name;
+    } else if (small.name == "rows of 12 by number" || small.name == "sum of 3x37x11" ||
+               small.name == "one beside the other, 12 long") {
+      EXPECT_EQ(longest, 4) << small.name;
+    } else if (small.name == "bytes") {
+      EXPECT_EQ(longest, 1) << small.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tf::test
