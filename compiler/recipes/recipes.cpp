@@ -20,6 +20,7 @@
 #include "compiler/recipes/gpu/stages.h"
 #include "compiler/recipes/gpu/tensor_matrices.h"
 #include "compiler/recipes/gpu/tensor_product.h"
+#include "compiler/recipes/gpu/transposes.h"
 #include "compiler/recipes/shape/structure.h"
 
 namespace tf::recipes {
@@ -58,6 +59,7 @@ const Recipe kGpu[] = {
     {"windows", windows_on_gpu},
     {"tensor matrices, slower by estimate", more_tensor_matrices_on_gpu},
     {"product of matrices, slower by estimate", more_matrix_products_on_gpu},
+    {"transposes", transposes_on_gpu},
     {"flat", flat_on_gpu},
     {"stages", stages_on_gpu, kLastResort},
     kPlain,

@@ -1,5 +1,6 @@
 #include "compiler/schedule/needed_region.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/check.h"
@@ -18,11 +19,15 @@ Expr truth(bool value) {
   return tensor::imm({tensor::Element::kBool, 1}, value ? 1 : 0);
 }
 
+bool is_of_one_thread(tensor::Scope scope) {
+  return scope != tensor::Scope::kShared && scope != tensor::Scope::kFragment;
+}
+
 // The values of the axes of `stage` for fixed loops of `consumer` up to `loop` and those around it.
 class NeedFinder {
  public:
   NeedFinder(const StateData& data, const StageState& consumer, int loop, tensor::Scope scope)
-      : data_(data), consumer_(consumer), loop_(loop) {
+      : data_(data), consumer_(consumer), loop_(loop), is_of_one_thread_(is_of_one_thread(scope)) {
     open_.sizes = data.open_ranges();
     for (const StageState& stage : data.stages) add_ranges(stage, 0, &all_);
     if (scope == tensor::Scope::kShared || scope == tensor::Scope::kFragment) add_threads_around(scope);
@@ -98,11 +103,31 @@ class NeedFinder {
     return inner;
   }
 
+  // Of the reader and the stages between it and the consumer, the loops over threads that stand still in the consumer's loop: each
+  // thread has one iteration of them.
+  tensor::Substitution own_threads(const StageState& reader) const {
+    tensor::Substitution own;
+    if (!is_of_one_thread_) return own;
+    for (const StageState* at = &reader; at != &consumer_; at = data_.find_stage(at->consumer)) {
+      for (size_t i = 0; i < at->loops.size(); ++i) {
+        if (!is_thread(at->loops[i].annotation)) continue;
+        const auto around = data_.thread_around(*at, at->loops[i].annotation);
+        if (!around || data_.is_inside(*around->stage, consumer_, 0) ||
+            (around->stage == &consumer_ && around->loop > loop_))
+          continue;
+        own[at->loop_vars[i].get()] = around->stage->loop_vars[static_cast<size_t>(around->loop)];
+      }
+    }
+    return own;
+  }
+
   void add_reader(const StageState& stage, const StageState& reader, std::optional<analysis::Region>* all) {
     const analysis::RangeMap inner = inner_ranges(reader);
     const std::vector<Expr>& extents = stage.stage.output->extents;
     tensor::Substitution axes;
-    const std::vector<Expr> values = reader.absolute_values();
+    std::vector<Expr> values = reader.absolute_values();
+    const tensor::Substitution own = own_threads(reader);
+    for (Expr& value : values) value = tensor::substitute(value, own);
     const tensor::Stage& s = reader.stage;
     for (size_t d = 0; d < s.axes.size(); ++d) axes[s.axes[d].var.get()] = values[d];
     for (size_t r = 0; r < s.reduce_axes.size(); ++r)
@@ -122,6 +147,7 @@ class NeedFinder {
   const StateData& data_;
   const StageState& consumer_;
   const int loop_;
+  const bool is_of_one_thread_;
   analysis::RangeMap all_;
   analysis::OpenExtents open_;
   bool whole_tiles_ = false;    // what reaches beyond the axis is part of tiles, too
@@ -129,6 +155,19 @@ class NeedFinder {
 };
 
 }  // namespace
+
+bool fixes_threads(const StateData& data, const StageState& stage, int loop) {
+  if (stage.place != StageState::Place::kAt || !is_thread(stage.loops[static_cast<size_t>(loop)].annotation))
+    return false;
+  return std::ranges::any_of(data.stages, [&](const StageState& other) {
+    if (other.place != StageState::Place::kAt || !is_of_one_thread(other.scope) || &other == &stage ||
+        data.is_inside(other, stage, 0))
+      return false;
+    return std::ranges::any_of(data.readers(other.stage.output.get()), [&](const StageState* reader) {
+      return reader == &stage || data.is_inside(*reader, stage, 0);
+    });
+  });
+}
 
 Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop,
                      tensor::Scope scope) {

@@ -74,7 +74,8 @@ enum class Illegal : uint8_t {
   kInRaster,     // a stage is computed between the grid loops of a raster
   kNotCross,     // the stage is not at root, or has threads of that axis, or it is none of threads
   kNotMatrices,  // no sum of products whose axes are rows, columns and terms
-  kOneStores     // the loop's iterations share an element, which one of them stores
+  kOneStores,    // the loop's iterations share an element, which one of them stores
+  kFixedThreads  // the loop is over threads, which a region for one of them counts on
 };
 struct StepError {
   Illegal reason;

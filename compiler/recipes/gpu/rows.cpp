@@ -71,8 +71,10 @@ class RowBlock {
     }
     const std::string loop = shape_output();
     if (is_product(last())) place_sums(last(), absl::StrCat(own_loop_, ".0"));
-    for (size_t s = workload_.stages.size(); s-- > 0;) compute(s, loop);
-    for (size_t s = 0; s < workload_.stages.size(); ++s) shape(s);
+    for (size_t s = workload_.stages.size(); s-- > 0;) {
+      compute(s, loop);
+      shape(s);  // before what it reads is placed: then that is one row's
+    }
   }
 
   // Bytes that a row keeps in shared memory.

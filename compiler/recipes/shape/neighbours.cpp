@@ -107,7 +107,45 @@ class RunFinder {
   size_t first_ = 0;
 };
 
+// Loads, each once, that are not parts of others' indices.
+std::vector<const tensor::Load*> loads_of(const Expr& body) {
+  std::vector<const tensor::Load*> loads;
+  std::unordered_set<const tensor::ExprNode*> seen;
+  tensor::for_each(body, [&](const Expr& e) {
+    if (!seen.insert(e.get()).second) return false;
+    if (const auto* load = tensor::as<tensor::Load>(e)) loads.push_back(load);
+    return true;
+  });
+  return loads;
+}
+
 }  // namespace
+
+std::vector<TurnedInput> turned_inputs(const tensor::KernelSpec& kernel, const Stage& stage) {
+  const std::optional<int> last = memory_axis(*stage.output, {});
+  if (!last || !is_row_major(kernel, stage.output.get())) return {};
+  analysis::RangeMap ranges;
+  for (const tensor::Axis& axis : stage.axes) ranges[axis.var.get()] = {0, extent_of(axis) - 1};
+  const std::vector<const tensor::Load*> loads = loads_of(stage.body);
+  std::vector<TurnedInput> turned;
+  for (const tensor::Load* load : loads) {
+    const auto input = std::ranges::find_if(
+        kernel.workload.inputs, [&](const tensor::Input& each) { return each.buffer.same_as(load->buffer); });
+    const auto reads = std::ranges::count_if(
+        loads, [&](const tensor::Load* other) { return other->buffer.same_as(load->buffer); });
+    if (input == kernel.workload.inputs.end() || reads != 1 || !is_row_major(kernel, load->buffer.get()))
+      continue;
+    const Expr offset = offset_of(*load->buffer, load->indices);
+    const auto stride = [&](size_t axis) {
+      return analysis::stride(offset, stage.axes[axis].var.get(), ranges);
+    };
+    if (stride(static_cast<size_t>(*last)).value_or(0) <= 1) continue;
+    for (size_t axis = 0; axis < stage.axes.size(); ++axis)
+      if (extent_of(stage.axes[axis]) > 1 && stride(axis) == 1)
+        turned.push_back({static_cast<int>(input - kernel.workload.inputs.begin()), static_cast<int>(axis)});
+  }
+  return turned;
+}
 
 Neighbours neighbours_of(const tensor::KernelSpec& kernel, const Stage& stage) {
   return RunFinder(kernel, stage).find();

@@ -2,6 +2,7 @@
 // Owns: of which elements of a stage the neighbours in memory are computed from neighbours in memory. Does not know: schedules.
 
 #include <cstdint>
+#include <vector>
 
 #include "compiler/tensor/kernel_spec.h"
 #include "compiler/tensor/workload.h"
@@ -17,5 +18,15 @@ struct Neighbours {
 
 // Of a stage without a reduction, with its body as rewritten so far.
 Neighbours neighbours_of(const tensor::KernelSpec& kernel, const tensor::Stage& stage);
+
+// An input whose neighbours in memory are not those of the stage's result: read along another of its axes.
+struct TurnedInput {
+  int input = 0;  // position among the workload's inputs
+  int along = 0;  // the stage's axis along which that memory runs
+};
+
+// Of a stage without a reduction, as above, the row-major inputs that it loads once, far from each other for neighbours along its
+// last axis with more than one element.
+std::vector<TurnedInput> turned_inputs(const tensor::KernelSpec& kernel, const tensor::Stage& stage);
 
 }  // namespace tf::recipes

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/analysis/access.h"
+#include "compiler/schedule/needed_region.h"
 #include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
@@ -46,6 +47,7 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
   if (index < 0) return Illegal::kUnknownLoop;
   Loop& loop = stage->loops[static_cast<size_t>(index)];
   if (is_thread(loop.annotation) && data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
+  if (fixes_threads(data, *stage, index)) return Illegal::kFixedThreads;
   switch (step.annotation) {
     case Annotation::kSerial:
       break;

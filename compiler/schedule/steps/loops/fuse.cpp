@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compiler/schedule/needed_region.h"
 #include "compiler/schedule/stage_loops.h"
 #include "compiler/schedule/steps/steps.h"
 
@@ -18,6 +19,7 @@ std::optional<Illegal> apply_step(StateData& data, const Fuse& step) {
     const int index = stage->find_loop(step.loops[static_cast<size_t>(i)]);
     if (index < 0) return Illegal::kUnknownLoop;
     if (index != first + i) return Illegal::kNotAdjacent;
+    if (fixes_threads(data, *stage, index)) return Illegal::kFixedThreads;
     const Loop& loop = stage->loops[static_cast<size_t>(index)];
     if (i > 0 && loop.reduce != fused.reduce) return Illegal::kMixedFuse;
     fused.name += (i > 0 ? "*" : "") + loop.name;

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/schedule/needed_region.h"
 #include "compiler/schedule/stage_loops.h"
 #include "compiler/schedule/steps/steps.h"
 
@@ -41,6 +42,7 @@ std::optional<Illegal> apply_step(StateData& data, const Split& step) {
   const int index = stage->find_loop(step.loop);
   if (index < 0) return Illegal::kUnknownLoop;
   if (data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
+  if (fixes_threads(data, *stage, index)) return Illegal::kFixedThreads;
   if (step.factors.empty()) return Illegal::kNoFactors;
   const Loop old = stage->loops[static_cast<size_t>(index)];
   std::vector<SymInt> factors;

@@ -1,11 +1,17 @@
 // Kernels without sums on GPUs: lowered and interpreted, against the workload's definition.
 
+#include <gmock/gmock.h>
+
+#include <random>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/print.h"
 #include "compiler/recipes/gpu/flat.h"
+#include "compiler/recipes/gpu/transposes.h"
 #include "compiler/recipes/recipes.h"
 #include "tests/unit/compiler/passes/flat_workloads.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
+#include "tests/unit/compiler/passes/transposes.h"
 
 namespace tf::test {
 namespace {
@@ -81,6 +87,27 @@ TEST(GpuFlat, TakesNoVectorsAcrossRuns) {
       EXPECT_EQ(longest, 4) << small.name;
     } else if (small.name == "bytes") {
       EXPECT_EQ(longest, 1) << small.name;
+    }
+  }
+}
+
+// A tile that all threads fill row by row; nothing else is kept.
+TEST(GpuTransposes, GiveWhatWorkloadsDefine) {
+  std::mt19937_64 random(7);
+  for (const SmallWorkload& small : transposes()) {
+    const tensor::Workload workload = build_small(small);
+    const std::vector<recipes::Sketch> sketches =
+        recipes::transposes_on_gpu({.workload = workload, .target = kFlatGpu});
+    ASSERT_EQ(sketches.size(), 1u) << small.name;
+    const schedule::Schedule first = recipes::instantiate(sketches[0], sketches[0].default_point());
+    EXPECT_EQ(recipes::default_schedule({.workload = workload, .target = kFlatGpu}), first) << small.name;
+    EXPECT_THAT(flat_ir(workload, first), HasSubstr("p0.pack: ")) << small.name;
+    EXPECT_THAT(flat_ir(workload, first), Not(HasSubstr("p1.pack: "))) << small.name;
+    check_schedule(workload, first, {}, 3, small.name, passes::gpu_pipeline());
+    for (int i = 0; i < 4; ++i) {
+      const auto tile = static_cast<uint32_t>(random() % sketches[0].parameters[0].choices.size());
+      check_schedule(workload, recipes::instantiate(sketches[0], {tile}), {}, 3,
+                     absl::StrCat(small.name, ", tile ", tile), passes::gpu_pipeline());
     }
   }
 }

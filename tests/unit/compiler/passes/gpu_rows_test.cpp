@@ -1,5 +1,7 @@
 // Rows on GPUs: the threads of a block share a row. Lowered and interpreted, against the workload's definition.
 
+#include <gmock/gmock.h>
+
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -93,6 +95,33 @@ TEST(GpuRows, GiveAttentionInOneLaunchWithoutScoresInMemory) {
       EXPECT_TRUE(text.substr(at, text.find('\n', at) - at).find("shared") != std::string::npos ||
                   text.substr(at, text.find('\n', at) - at).find("register") != std::string::npos)
           << text;
+  }
+}
+
+// An array that a thread has for itself, and indexes by more than numbers, would lie in memory.
+TEST(GpuRows, KeepOneElementOfAThreadInRegisters) {
+  for (const SmallWorkload& small : small_workloads()) {
+    if (small.name != "layer_norm" && small.name != "softmax" && small.name != "attention") continue;
+    const tensor::Workload workload = build_small(small);
+    const schedule::Schedule schedule = recipes::default_schedule({.workload = workload, .target = kRowsGpu});
+    const std::string text = rows_ir(workload, schedule);
+    EXPECT_THAT(schedule::to_string(schedule), HasSubstr("thread_y"));
+    size_t arrays = 0;
+    for (size_t at = 0; (at = text.find("] register", at)) != std::string::npos; ++at, ++arrays)
+      EXPECT_EQ(text.substr(text.rfind('[', at), at - text.rfind('[', at)), "[1") << small.name << "\n"
+                                                                                  << text;
+    EXPECT_GT(arrays, 2u);
+  }
+}
+
+TEST(GpuRows, CountOnTheThreadsOfTheirParts) {
+  ops::Builder b;
+  const tensor::Workload workload = *b.finish({ops::softmax(b, f32_input(b, {8, 64}), 1)});
+  schedule::Schedule schedule = recipes::default_schedule({.workload = workload, .target = kRowsGpu});
+  for (const char* step : {"annotate t2.rf i1 serial", "split t2.rf i1 2 guard"}) {
+    schedule::Schedule more = *schedule::parse_schedule(schedule::to_string(schedule) + step + "\n");
+    EXPECT_THAT(std::string(schedule::apply(workload, more).status().message()),
+                HasSubstr("i1 runs over threads, and what t2.rf reads was placed for one of them"));
   }
 }
 

@@ -19,8 +19,10 @@
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/rows.h"
 #include "compiler/recipes/gpu/stages.h"
+#include "compiler/recipes/gpu/transposes.h"
 #include "tests/unit/compiler/passes/flat_workloads.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
+#include "tests/unit/compiler/passes/transposes.h"
 
 namespace tf::backends::test {
 
@@ -184,6 +186,14 @@ inline std::vector<Case> cases() {
     all.push_back(
         {absl::StrCat("flat: ", small.name),
          lowered(workload, recipes::instantiate(sketch, point), absl::StrCat("kernel_", all.size())), true});
+  }
+  for (const tf::test::SmallWorkload& small : tf::test::transposes()) {
+    const tensor::Workload workload = tf::test::build_small(small);
+    const recipes::Sketch sketch =
+        recipes::transposes_on_gpu({.workload = workload, .target = *target::parse_target("opencl")}).at(0);
+    all.push_back({absl::StrCat("transpose: ", small.name),
+                   lowered(workload, recipes::instantiate(sketch, sketch.default_point()),
+                           absl::StrCat("kernel_", all.size()))});
   }
   for (const int64_t rows : {1, 3}) {
     ops::Builder b;
