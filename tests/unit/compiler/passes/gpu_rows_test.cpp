@@ -118,10 +118,10 @@ TEST(GpuRows, CountOnTheThreadsOfTheirParts) {
   ops::Builder b;
   const tensor::Workload workload = *b.finish({ops::softmax(b, f32_input(b, {8, 64}), 1)});
   schedule::Schedule schedule = recipes::default_schedule({.workload = workload, .target = kRowsGpu});
-  for (const char* step : {"annotate t2.rf i1 serial", "split t2.rf i1 2 guard"}) {
+  for (const char* step : {"annotate t1 i0 serial", "split t1 i0 2 guard"}) {
     schedule::Schedule more = *schedule::parse_schedule(schedule::to_string(schedule) + step + "\n");
     EXPECT_THAT(std::string(schedule::apply(workload, more).status().message()),
-                HasSubstr("i1 runs over threads, and what t2.rf reads was placed for one of them"));
+                HasSubstr("i0 runs over threads, and what t1 reads was placed for one of them"));
   }
 }
 
