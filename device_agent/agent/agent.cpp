@@ -17,6 +17,7 @@
 #include "device_agent/agent/state_dir.h"
 #include "device_agent/agent/tracker_session.h"
 #include "device_agent/agent/trials/artifact_fetcher.h"
+#include "device_agent/agent/trials/executor.h"
 #include "proto/farm/v1/farm.grpc.pb.h"
 #include "rpc/access/call_guard.h"
 #include "rpc/backoff.h"
@@ -196,9 +197,10 @@ class ConnectedAgent final : public Agent {
  private:
   void add_slot(const AgentSlot& offered) {
     const auto number = static_cast<uint32_t>(slots_.size());
-    SlotState state(rpc::real_clock(), state_->newest_lease(number), [this, number](const LeaseRef& lease) {
-      return state_->save_newest_lease(number, lease);
-    });
+    SlotState state(
+        rpc::real_clock(), state_->newest_lease(number),
+        [this, number](const LeaseRef& lease) { return state_->save_newest_lease(number, lease); },
+        offered.executor->trials_at_once());
     slots_.push_back(std::make_unique<SlotRunner>(
         SlotSettings{.slot = number, .golden_every = options_.golden_every}, std::move(state),
         TrialMeans{.fetcher = fetcher_,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -38,6 +39,10 @@ constexpr int64_t kPeakTimeoutNs = 5'000'000'000;
 constexpr int64_t kGpuPeakTimeoutNs = 60'000'000'000;  // a driver's compiler starts, on a busy machine maybe
 // A trial whose buffers take more is made ready only once the one before has ended.
 constexpr uint64_t kReadyAheadBytes = 32 << 20;
+// Of one that stands still then.
+constexpr uint64_t kStillAheadBytes = 256 << 20;
+// Of processes with a device that compiles, each of which makes a candidate ready, if there are so many CPUs.
+constexpr size_t kFewestCompilers = 2, kMostCompilers = 3;
 
 absl::Status check_cpus(const std::vector<int>& cpus) {
   for (int cpu : cpus) {
@@ -78,6 +83,17 @@ sandbox::CpuSet set_of(const std::vector<int>& cpus) {
   return set;
 }
 
+sandbox::CpuSet both(sandbox::CpuSet a, const sandbox::CpuSet& b) {
+  for (uint32_t w = 0; w < sandbox::kCpuWords; ++w) a.words[w] |= b.words[w];
+  return a;
+}
+
+size_t count_of(const sandbox::CpuSet& cpus) {
+  size_t count = 0;
+  for (const uint64_t word : cpus.words) count += static_cast<size_t>(std::popcount(word));
+  return count;
+}
+
 class ZygoteWorker final : public Worker {
  public:
   explicit ZygoteWorker(WorkerOptions options)
@@ -85,6 +101,7 @@ class ZygoteWorker final : public Worker {
         cpus_(set_of(options_.cpus)),
         ahead_(!near_cpus(options_.cpus, options_.spare_cpus).empty()),
         ready_cpus_(ahead_ ? set_of(near_cpus(options_.cpus, options_.spare_cpus)) : cpus_),
+        all_cpus_(both(cpus_, ready_cpus_)),
         without_(options_.sandbox.without),
         probe_(options_.cpus),
         answers_(options_.reference_cache_bytes) {}
@@ -96,7 +113,9 @@ class ZygoteWorker final : public Worker {
     for (const CapabilityState& state : missing_) without_.add(state.capability);
     const size_t count = ahead_ ? 2 : 1;
     TF_RETURN_IF_ERROR(fill(zygotes_, count));
-    return fill(gpus_, is_cpu(options_.device) ? 0 : compiles(options_.device) ? count : 1);
+    if (is_cpu(options_.device)) return absl::OkStatus();
+    const size_t compilers = std::clamp(count_of(all_cpus_), kFewestCompilers, kMostCompilers);
+    return fill(gpus_, compiles(options_.device) ? compilers : 1);
   }
 
   absl::StatusOr<farm::TrialResult> run(const farm::Trial& trial, std::string_view candidate,
@@ -112,7 +131,7 @@ class ZygoteWorker final : public Worker {
     set_up_trial(trial, loaded.workspace_per_thread_bytes, {probe_.l2_bytes(), probe_.last_cache_bytes()},
                  &loaded.job);
     limit_memory(options_.most_memory_bytes, &loaded.job);
-    loaded.job.ready_cpus = ready_cpus_;
+    loaded.job.ready_cpus = others_stand_still() ? all_cpus_ : ready_cpus_;
     loaded.job.device_cpus = cpus_;
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(rest_until_steady(end));
@@ -144,6 +163,11 @@ class ZygoteWorker final : public Worker {
   bool has_reference(std::string_view digest, uint64_t seed) const override {
     std::lock_guard lock(answers_mutex_);
     return answers_.contains(digest, seed);
+  }
+
+  size_t trials_at_once() const override {
+    const size_t helpers = std::max(zygotes_.all.size(), gpus_.all.size());
+    return helpers > 1 ? helpers + 1 : 1;
   }
 
   absl::StatusOr<double> peak_gflops() override {
@@ -240,7 +264,7 @@ class ZygoteWorker final : public Worker {
     if (std::optional<ChildRun> none = does_not_fit(loaded)) return *std::move(none);
     Helpers& helpers = is_cpu(loaded.job.device) ? zygotes_ : gpus_;
     Zygote& zygote = take(helpers);
-    absl::StatusOr<ChildRun> run = run_child(*zygote, loaded, output_bytes, end);
+    absl::StatusOr<ChildRun> run = run_child(zygote, loaded, output_bytes, end);
     if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
     // The last word of a zygote that is killed may be that its child was: it counts for nothing.
     const bool ended = end.stop_requested();
@@ -253,19 +277,36 @@ class ZygoteWorker final : public Worker {
   }
 
   // What is made ready beside a running trial stays small, so as not to disturb it.
-  absl::StatusOr<ChildRun> run_child(ZygoteClient& zygote, const LoadedArtifact& loaded,
-                                     uint64_t output_bytes, const std::stop_token& end) {
+  absl::StatusOr<ChildRun> run_child(Zygote& owned, const LoadedArtifact& loaded, uint64_t output_bytes,
+                                     const std::stop_token& end) {
+    ZygoteClient& zygote = *owned;
     std::unique_lock device(device_mutex_, std::defer_lock);
-    const bool ahead = buffer_bytes(loaded) <= kReadyAheadBytes && !zygote.must_fill(loaded.job);
+    const bool still = !is_cpu(loaded.job.device) && others_stand_still();
+    const bool ahead = buffer_bytes(loaded) <= (still ? kStillAheadBytes : kReadyAheadBytes) &&
+                       !zygote.must_fill(loaded.job);
     if (!ahead) device.lock();
     if (cancelled_ || end.stop_requested()) return absl::CancelledError("");
     const std::stop_callback kill(end, [&zygote] { zygote.kill(); });
     TF_RETURN_IF_ERROR(zygote.prepare(loaded.job, loaded.blobs, loaded.result_bytes));
     if (ahead) device.lock();
+    if (still) pause_others(owned, true);
     absl::StatusOr<ChildRun> run = zygote.run(cpus_, output_bytes);
+    if (still) pause_others(owned, false);
     device.unlock();
     std::this_thread::yield();  // whose turn it is goes before what is left to do for this one
     return run;
+  }
+
+  // Where they would take from the one that is timed: its device is the CPUs, or they have none of their own.
+  bool others_stand_still() const {
+    std::lock_guard lock(gpu_facts_mutex_);
+    return compiles(options_.device) && (!ahead_ || !gpu_facts_ || gpu_facts_->is_processor);
+  }
+
+  void pause_others(const Zygote& measured, bool on) {
+    std::lock_guard lock(zygote_mutex_);
+    for (const Zygote& zygote : gpus_.all)
+      if (&zygote != &measured) zygote->pause(on);
   }
 
   static uint64_t buffer_bytes(const LoadedArtifact& loaded) {
@@ -367,7 +408,8 @@ class ZygoteWorker final : public Worker {
                   .driver = text(result.gpu.driver, sizeof result.gpu.driver),
                   .memory_bytes = result.gpu.memory_bytes,
                   .capability = result.gpu.capability,
-                  .units = result.gpu.units};
+                  .units = result.gpu.units,
+                  .is_processor = result.gpu.is_processor != 0};
     note_gpu_state(result.gpu);
   }
 
@@ -388,7 +430,7 @@ class ZygoteWorker final : public Worker {
     none.job.timeout_ns = is_cpu(options_.device) ? kPeakTimeoutNs : kGpuPeakTimeoutNs;
     none.job.memory_bytes = 64 << 20;
     none.result_bytes = sizeof(sandbox::Result);
-    none.job.ready_cpus = ready_cpus_;
+    none.job.ready_cpus = others_stand_still() ? all_cpus_ : ready_cpus_;
     none.job.device_cpus = cpus_;
     TF_ASSIGN_OR_RETURN(ChildRun run, run_child(none, 0, end));
     if (run.result.end == sandbox::ChildEnd::kOtherDevice)
@@ -425,7 +467,7 @@ class ZygoteWorker final : public Worker {
   const WorkerOptions options_;
   const sandbox::CpuSet cpus_;
   const bool ahead_;
-  const sandbox::CpuSet ready_cpus_;
+  const sandbox::CpuSet ready_cpus_, all_cpus_;
   CapabilitySet without_;
   std::vector<CapabilityState> missing_;  // part of without_
   const DeviceProbe probe_;

@@ -29,7 +29,8 @@ struct WorkerOptions {
   std::string device = "cpu";  // a row of sandbox/device_backends.cpp, or as "cuda:0" (gpu/device_kinds.cpp)
   SandboxPolicy sandbox;       // by default a machine that lacks a layer runs no candidates
   std::vector<int> cpus;       // CPUs that candidates are pinned to; empty: not pinned
-  // Beside them: where a trial's buffers and inputs are made while the one before runs. Empty: it waits.
+  // Beside them: where a trial's buffers and inputs are made while the one before runs. Empty: it waits. Candidates of a driver
+  // that compiles them (OpenCL's) are made ready on all CPUs, but while one is timed on these CPUs the others stand still.
   std::vector<int> spare_cpus;
   int64_t reference_timeout_ns =
       120'000'000'000;  // the reference is unoptimised: it gets its own wall-time limit
@@ -49,6 +50,7 @@ struct GpuDevice {
   uint32_t capability = 0, units = 0;         // CUDA's, as 90 for 9.0; multiprocessors; 0: not told
   uint32_t clock_mhz = 0, temperature_c = 0;  // when it was last used
   bool throttled = false;
+  bool is_processor = false;  // this machine's CPUs, as PoCL
 };
 
 // One slot: helper processes (zygotes) that fork a child for each trial. Thread-safe; trials of one Worker
@@ -72,6 +74,9 @@ class Worker {
                                                               std::string_view candidate,
                                                               std::string_view reference,
                                                               std::stop_token end = {}) = 0;
+
+  // How many calls of run() at a time keep it busy: while one is measured, others are made ready.
+  virtual size_t trials_at_once() const = 0;
 
   // True if the answers of this reference for this seed are cached, so that run() does without its bytes.
   virtual bool has_reference(std::string_view reference_digest, uint64_t input_seed) const = 0;

@@ -158,6 +158,11 @@ void ZygoteClient::bound(const sandbox::Job& job) {
   cgroup_.limit_processes(job.threads + helper_.own_processes);
 }
 
+void ZygoteClient::pause(bool on) {
+  const sandbox::Pause pause = {on ? uint64_t{1} : 0};
+  ::send(socket_.get(), &pause, sizeof pause, MSG_NOSIGNAL);  // who has gone needs none
+}
+
 void ZygoteClient::kill() {
   std::lock_guard lock(pid_mutex_);
   if (pid_ <= 0) return;

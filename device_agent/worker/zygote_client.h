@@ -66,6 +66,9 @@ class ZygoteClient {
   // prints are kept.
   absl::StatusOr<ChildRun> run(const sandbox::CpuSet& cpus, uint64_t output_bytes);
 
+  // Of one for GPUs, before run(): has its processes stop where they are, or go on. In pairs. Thread-safe.
+  void pause(bool on);
+
   // Kills the zygote and with it its child: a running run() returns UNAVAILABLE. Thread-safe.
   void kill();
 

@@ -8,6 +8,7 @@
 #include "device_agent/agent/golden/golden_kernel.h"
 #include "device_agent/agent/slots/exclusive_execution.h"
 #include "device_agent/agent/trials/artifact_fetcher.h"
+#include "device_agent/agent/trials/executor.h"
 
 namespace tf::agent {
 namespace {
@@ -34,14 +35,15 @@ SlotRunner::~SlotRunner() {
 
 void SlotRunner::start(std::function<void()> something_to_tell) {
   something_to_tell_ = std::move(something_to_tell);
-  working_ = std::thread([this] { work(); });
+  for (size_t i = 0; i < means_.executor.trials_at_once(); ++i) working_.emplace_back([this] { work(); });
   fetching_ = std::thread([this] { fetch_ahead(); });
   watching_ = std::thread([this] { watch_lease(); });
 }
 
 void SlotRunner::stop() {
   std::shared_ptr<DirectLink> over;
-  std::stop_source running{std::nostopstate}, ahead{std::nostopstate};
+  std::list<std::stop_source> running;
+  std::stop_source ahead{std::nostopstate};
   {
     const std::scoped_lock lock(mutex_);
     stop_ = true;
@@ -50,10 +52,12 @@ void SlotRunner::stop() {
     ahead = ahead_;
     changed_.notify_all();
   }
-  running.request_stop();
+  for (std::stop_source& each : running) each.request_stop();
   ahead.request_stop();
   if (over) over->cancel();
-  for (std::thread* thread : {&working_, &fetching_, &watching_})
+  for (std::thread& thread : working_) thread.join();
+  working_.clear();
+  for (std::thread* thread : {&fetching_, &watching_})
     if (thread->joinable()) thread->join();
 }
 
@@ -195,7 +199,9 @@ void SlotRunner::work() {
   while (true) {
     std::optional<StartedTrial> started;
     while (!stop_ && (draining_ || golden_is_overdue() || !(started = state_.start()))) {
-      if (golden_is_due()) {
+      if (golden_runs_) {
+        changed_.wait(lock);
+      } else if (golden_is_due()) {
         run_golden(lock);
       } else if (golden_ && !draining_) {
         changed_.wait_for(lock, absl::ToChronoMilliseconds(golden_due_ - rpc::real_clock().now()) +
@@ -205,12 +211,13 @@ void SlotRunner::work() {
       }
     }
     if (!started) return;
-    running_ = std::stop_source();
-    const std::stop_token end = running_.get_token();
+    const auto work = begin_work();
+    const std::stop_token end = work->get_token();
     lock.unlock();
     std::optional<std::string> reply = measure(*started, means_, end);
     killpoint("agent.trial.measured");
     lock.lock();
+    running_.erase(work);
     if (reply) {
       if (direct_) outcomes_.push_back(outcome_of(*started, *reply));
       if (outcomes_.size() > kMostOutcomes) outcomes_.pop_front();
@@ -229,8 +236,13 @@ void SlotRunner::work() {
   }
 }
 
+std::list<std::stop_source>::iterator SlotRunner::begin_work() {
+  return running_.emplace(running_.end());
+}
+
 std::optional<std::stop_source> SlotRunner::outlived() const {
-  if (state_.running_is_over() && !running_.stop_requested()) return running_;
+  for (const std::stop_source& each : running_)
+    if (state_.running_is_over() && !each.stop_requested()) return each;
   if (state_.is_over(ahead_of_) && !ahead_.stop_requested()) return ahead_;
   return std::nullopt;
 }
@@ -265,13 +277,14 @@ bool SlotRunner::golden_is_overdue() const {
   return golden_is_due() && rpc::real_clock().now() >= golden_overdue_;
 }
 
-// Called by the thread that runs the trials, so never beside one of this slot.
+// By one of the threads that run trials; exclusive_execution sees to it that it runs alone.
 void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
   const bool overdue = golden_is_overdue();
   const GracePeriod grace_period = {.most = overdue ? kGoldenGracePeriod : absl::ZeroDuration(),
                                     .again_after = settings_.golden_every};
-  running_ = std::stop_source();
-  const std::stop_token end = running_.get_token();
+  const auto work = begin_work();
+  const std::stop_token end = work->get_token();
+  golden_runs_ = true;
   lock.unlock();
   std::optional<std::string> sample;
   if (means_.exclusive_execution.begin_golden(grace_period, end)) {
@@ -279,6 +292,9 @@ void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
     means_.exclusive_execution.end_golden();
   }
   lock.lock();
+  running_.erase(work);
+  golden_runs_ = false;
+  changed_.notify_all();
   if (end.stop_requested()) return;  // whatever it says now says nothing of the device
   const rpc::Instant now = rpc::real_clock().now();
   if (!sample) {

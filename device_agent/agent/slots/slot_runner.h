@@ -1,5 +1,5 @@
 #pragma once
-// Owns: one slot at work: its state behind a lock, the thread that runs its trials one after another and the
+// Owns: one slot at work: its state behind a lock, the threads that run its trials, one after another or as many at once as its executor takes, and the
 // golden kernel between them, the thread that fetches artifacts ahead, the one that ends what runs and what
 // is fetched when its lease does. Does not know: the connections to tracker and holder (it is told what they
 // want and tells them that there is something to take).
@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -113,6 +114,8 @@ class SlotRunner {
   void watch_lease();
   // What goes on although its lease is over.
   std::optional<std::stop_source> outlived() const;
+  // What one of the threads begins; it is over when this is.
+  std::list<std::stop_source>::iterator begin_work();
   void deliver();
 
   const SlotSettings settings_;
@@ -123,8 +126,9 @@ class SlotRunner {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SlotState state_;
-  std::stop_source running_{std::nostopstate};  // of the trial or golden kernel that runs
-  std::shared_ptr<DirectLink> direct_;          // while the state's route is direct
+  std::list<std::stop_source> running_;  // of the trials that run, or the golden kernel
+  bool golden_runs_ = false;
+  std::shared_ptr<DirectLink> direct_;  // while the state's route is direct
   std::optional<std::string> newest_golden_;
   bool golden_told_ = true;
   rpc::Instant golden_at_;                                   // when newest_golden_ was taken
@@ -138,7 +142,7 @@ class SlotRunner {
   bool stop_ = false;
   std::stop_source ahead_;  // of what is fetched ahead
   LeaseRef ahead_of_;       // under this lease
-  std::thread working_;
+  std::vector<std::thread> working_;
   std::thread fetching_;
   std::thread watching_;
 };

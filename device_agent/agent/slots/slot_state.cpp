@@ -17,8 +17,8 @@ void log_trial_ended(const StartedTrial& trial) {
 
 }  // namespace
 
-SlotState::SlotState(const rpc::Clock& clock, LeaseRef newest, SaveLease save)
-    : clock_(clock), save_(std::move(save)), newest_(std::move(newest)) {}
+SlotState::SlotState(const rpc::Clock& clock, LeaseRef newest, SaveLease save, size_t most_running)
+    : clock_(clock), save_(std::move(save)), newest_(std::move(newest)), most_running_(most_running) {}
 
 absl::Status SlotState::apply(const Desired& desired) {
   if (desired.lease && *desired.lease != newest_) {
@@ -57,7 +57,7 @@ absl::Status SlotState::apply(const Desired& desired) {
 }
 
 bool SlotState::is_known(uint64_t sequence) const {
-  const bool runs = running_ && running_->sequence == sequence && serves(running_->lease);
+  const bool runs = running_.contains(sequence) && serves(running_lease_);
   return runs || replies_.contains(sequence) || queue_.contains(sequence);
 }
 
@@ -123,25 +123,25 @@ std::optional<DirectWork> SlotState::direct_work() const {
   if (!lease_ || !acknowledged_directly_) return std::nullopt;
   DirectWork work{.lease = *lease_, .acknowledged = *acknowledged_directly_};
   if (route_ == Route::kRelay) return work;
-  work.queued = queue_.size() + (running_ && serves(running_->lease) ? 1 : 0);
+  work.queued = queue_.size() + (serves(running_lease_) ? running_.size() : 0);
   work.unacknowledged = replies_.size();
   return work;
 }
 
 std::optional<StartedTrial> SlotState::start() {
-  if (running_ || queue_.empty() || !lease_ || clock_.now() >= expires_at_ || !takes_replies())
-    return std::nullopt;
+  if (queue_.empty() || !lease_ || clock_.now() >= expires_at_ || !takes_replies()) return std::nullopt;
+  if (running_.size() >= most_running_ || (is_running() && !serves(running_lease_))) return std::nullopt;
   auto first = queue_.extract(queue_.begin());
   queue_bytes_ -= first.mapped().size();
-  running_ = {*lease_, first.key()};
+  running_.insert(first.key());
+  running_lease_ = *lease_;
   log_event("trial_started", {{"lease", lease_->id}, {"epoch", lease_->epoch}, {"sequence", first.key()}});
   return StartedTrial{*lease_, {first.key(), std::move(first.mapped())}};
 }
 
 void SlotState::finish(const StartedTrial& started, std::string reply) {
-  TF_CHECK(running_.has_value()) << "finish without start";
+  TF_CHECK(running_.erase(started.trial.sequence) == 1) << "finish without start";
   log_trial_ended(started);
-  running_.reset();
   if (!serves(started.lease)) return;
   reply_bytes_ += reply.size();
   replies_[started.trial.sequence] = std::move(reply);
@@ -149,9 +149,8 @@ void SlotState::finish(const StartedTrial& started, std::string reply) {
 }
 
 void SlotState::requeue(const StartedTrial& started) {
-  TF_CHECK(running_.has_value()) << "requeue without start";
+  TF_CHECK(running_.erase(started.trial.sequence) == 1) << "requeue without start";
   log_trial_ended(started);
-  running_.reset();
   if (serves(started.lease)) enqueue(started.trial.sequence, started.trial.trial);
 }
 

@@ -69,8 +69,9 @@ class SlotState {
   // Makes a lease durable as the newest one; only then is it accepted.
   using SaveLease = std::function<absl::Status(const LeaseRef&)>;
 
-  // `newest` is the newest lease that was ever accepted; epoch 0: none. The clock must outlive the slot.
-  SlotState(const rpc::Clock& clock, LeaseRef newest, SaveLease save);
+  // `newest` is the newest lease that was ever accepted; epoch 0: none. The clock must outlive the slot. At most so many trials
+  // run at once.
+  SlotState(const rpc::Clock& clock, LeaseRef newest, SaveLease save, size_t most_running = 1);
 
   // Takes over what the tracker wants. Another lease than the present one drops what is queued and
   // unacknowledged. A trial in the window means that the holder comes through the tracker; an empty window
@@ -78,12 +79,12 @@ class SlotState {
   // ones; nothing changes. Other errors: the lease could not be saved; nothing changes.
   absl::Status apply(const Desired& desired);
 
-  // The next trial, which counts as running from now on; none if one is running, nothing is queued, or the
-  // lease's time is over. It is to be ended once running_is_over().
+  // The next trial, which counts as running from now on; none if enough are running or one of another lease is, nothing is queued,
+  // or the lease's time is over. It is to be ended once its lease is_over().
   std::optional<StartedTrial> start();
-  // The running trial ended. Its reply is dropped if its lease is over.
+  // A running trial ended. Its reply is dropped if its lease is over.
   void finish(const StartedTrial& started, std::string reply);
-  // The running trial could not even start (its artifact cannot be fetched now), or was ended: it is queued
+  // A running trial could not even start (its artifact cannot be fetched now), or was ended: it is queued
   // again, if its lease goes on.
   void requeue(const StartedTrial& started);
 
@@ -114,11 +115,11 @@ class SlotState {
   bool serves(const LeaseRef& lease) const { return lease_ && *lease_ == lease; }
   // Who holds the lease that is served.
   const std::string& user() const { return user_; }
-  bool is_running() const { return running_.has_value(); }
+  bool is_running() const { return !running_.empty(); }
   // The lease is not the present one, or its time is over.
   bool is_over(const LeaseRef& lease) const { return !serves(lease) || clock_.now() >= expires_at_; }
-  // Of the running trial.
-  bool running_is_over() const { return running_ && is_over(running_->lease); }
+  // The lease of running trials, which have one and the same.
+  bool running_is_over() const { return is_running() && is_over(running_lease_); }
   // When the present lease's time is over; none without one.
   std::optional<rpc::Instant> expires_at() const {
     return lease_ ? std::optional(expires_at_) : std::nullopt;
@@ -149,11 +150,9 @@ class SlotState {
   std::map<uint64_t, std::string> replies_;  // unacknowledged
   uint64_t reply_bytes_ = 0;
   std::set<uint64_t> unsent_;  // subset of replies_
-  struct Running {
-    LeaseRef lease;
-    uint64_t sequence = 0;
-  };
-  std::optional<Running> running_;
+  const size_t most_running_;
+  std::set<uint64_t> running_;
+  LeaseRef running_lease_;  // of those, while there are any
 };
 
 }  // namespace tf::agent

@@ -32,6 +32,7 @@ void CountedExecutor::log_trouble(const absl::Status& status) {
   const bool is_devices = !status.ok() && !absl::IsCancelled(status) && !absl::IsInvalidArgument(status) &&
                           !absl::IsFailedPrecondition(status);
   const std::string trouble = is_devices ? std::string(status.message()) : "";
+  const std::scoped_lock lock(told_mutex_);
   if (!trouble.empty() && trouble != told_)
     spdlog::warn(absl::StrCat("this device could not run a kernel: ", trouble));
   told_ = trouble;

@@ -15,7 +15,7 @@ class TrialResult;
 
 namespace tf::agent {
 
-// One slot; the sync loop calls run() from one thread at a time.
+// One slot; trials_at_once() threads call it. Trials of two leases never overlap.
 class TrialExecutor {
  public:
   virtual ~TrialExecutor() = default;
@@ -30,6 +30,7 @@ class TrialExecutor {
                                                               std::string_view candidate,
                                                               std::string_view reference,
                                                               std::stop_token end) = 0;
+  virtual size_t trials_at_once() const { return 1; }
   virtual bool has_reference(std::string_view reference_digest, uint64_t input_seed) const = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 // Owns: the TrialExecutor that is the sandboxed worker. Does not know: the sync loop.
 
+#include <mutex>
 #include <string>
 
 #include "device_agent/agent/trials/executor.h"
@@ -20,10 +21,12 @@ class WorkerExecutor final : public TrialExecutor {
   absl::StatusOr<tunefarm::farm::v1::TrialResult> run(const tunefarm::farm::v1::Trial& trial,
                                                       std::string_view candidate, std::string_view reference,
                                                       std::stop_token end) override;
+  size_t trials_at_once() const override;
   bool has_reference(std::string_view reference_digest, uint64_t input_seed) const override;
 
  private:
   worker::Worker& worker_;
+  std::mutex lease_mutex_;
   std::string lease_id_;  // of the candidates that have been in the sandbox; empty: none
 };
 

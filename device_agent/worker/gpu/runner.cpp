@@ -97,6 +97,7 @@ class Runner {
       result->gpu.memory_bytes = open_.facts.memory_bytes;
       result->gpu.capability = open_.facts.capability;
       result->gpu.units = open_.facts.units;
+      result->gpu.is_processor = open_.facts.compiles_at_launch ? 1 : 0;
       monitor_.read(&result->gpu);
       if (result->peak_gflops > 0) {
         result->end = ChildEnd::kDone;

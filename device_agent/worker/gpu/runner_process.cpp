@@ -20,8 +20,6 @@
 namespace tf::worker::gpu_worker {
 namespace {
 
-constexpr int kOpenTimeoutMs = 60'000;  // some drivers take seconds
-
 int cpus_in(const sandbox::CpuSet& cpus) {
   int count = 0;
   for (const uint64_t word : cpus.words) count += __builtin_popcountll(word);
@@ -92,6 +90,10 @@ bool RunnerProcess::wait_until_open(char* detail) {
       note.kind == NoteKind::kCannotOpen ? note.detail : "the device's driver did not open it within 60 s");
   stop();
   return false;
+}
+
+void RunnerProcess::pause(bool on) const {
+  if (pid_ > 0) kill(-pid_, on ? SIGSTOP : SIGCONT);
 }
 
 int RunnerProcess::stop() {

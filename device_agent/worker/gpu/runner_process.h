@@ -12,6 +12,8 @@ namespace tf::worker::gpu_worker {
 
 class RunnerProcess {
  public:
+  static constexpr int kOpenTimeoutMs = 60'000;  // some drivers take seconds
+
   RunnerProcess() = default;
   RunnerProcess(const RunnerProcess&) = delete;
   RunnerProcess& operator=(const RunnerProcess&) = delete;
@@ -20,11 +22,14 @@ class RunnerProcess {
   // 0, or an errno. On those CPUs (none: anywhere); it begins to open the device.
   int start(const char* program, const char* device, const sandbox::CpuSet& cpus);
   bool is_running() const { return pid_ > 0; }
+  bool is_open() const { return is_open_; }  // known to be
   int socket() const { return socket_; }
   // The next note, waiting for it at most so long; false: none came, or it has ended.
   bool read(Note* note, int timeout_ms);
   // Waits until the device is open; false: `detail` says why it is not, and the process is gone.
   bool wait_until_open(char* detail);
+  // Stops it where it is, with all that it has started, or has it go on.
+  void pause(bool on) const;
   // Kills it with all that it has started; its wait status.
   int stop();
   void swap(RunnerProcess& other);

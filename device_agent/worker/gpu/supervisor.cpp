@@ -25,6 +25,8 @@ namespace {
 using sandbox::Received;
 using sandbox::Reply;
 
+constexpr int64_t kNever = INT64_MAX;
+
 class Supervisor {
  public:
   Supervisor(int socket, const char* program) : socket_(socket), program_(program) {}
@@ -44,7 +46,15 @@ class Supervisor {
 
   // While nothing runs: the next fault costs no time then.
   void keep_spare() {
-    if (!spare_.is_running() && has_run_) spare_.start(program_, device_, cpus_);
+    if (!spare_.is_running() && has_run_) start(spare_);
+  }
+
+  // Takes what comes before the next request. False: that is next, or the end.
+  bool hear_other() {
+    sandbox::Go stale;  // of a job that ended before its turn
+    if (hear_pause(0)) return true;
+    return recv(socket_, &stale, sizeof stale, MSG_PEEK | MSG_TRUNC) == sizeof stale &&
+           recv(socket_, &stale, sizeof stale, 0) == sizeof stale;
   }
 
  private:
@@ -60,12 +70,44 @@ class Supervisor {
   bool ready_runner(char* detail) {
     if (!current_.is_running()) current_.swap(spare_);
     if (!current_.is_running()) {
-      if (const int error = current_.start(program_, device_, cpus_); error != 0) {
+      if (const int error = start(current_); error != 0) {
         std::snprintf(detail, sandbox::kDetailChars, "cannot start the runner: %s", std::strerror(error));
         return false;
       }
     }
+    hear_until_open();
     return current_.wait_until_open(detail);
+  }
+
+  int start(RunnerProcess& runner) {
+    const int error = runner.start(program_, device_, cpus_);
+    if (paused_since_ns_ != 0) runner.pause(true);
+    return error;
+  }
+
+  // Until it is, or fails; or it is this job's turn.
+  void hear_until_open() {
+    pollfd polled[] = {{current_.socket(), POLLIN, 0}, {socket_, POLLIN, 0}};
+    while (!current_.is_open()) {
+      const int ready = poll(polled, 2, paused_since_ns_ != 0 ? -1 : RunnerProcess::kOpenTimeoutMs);
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready <= 0 || polled[0].revents != 0 || !hear_pause(MSG_DONTWAIT)) return;
+    }
+  }
+
+  // Takes a Pause if that is next. What it stops gets as much more time.
+  bool hear_pause(int flags) {
+    sandbox::Pause pause;
+    if (recv(socket_, &pause, sizeof pause, MSG_PEEK | MSG_TRUNC | flags) != sizeof pause ||
+        recv(socket_, &pause, sizeof pause, 0) != sizeof pause)
+      return false;
+    const int64_t now_ns = tf_monotonic_ns();
+    if (pause.on == 0 && paused_since_ns_ != 0 && deadline_ns_ != kNever)
+      deadline_ns_ += now_ns - paused_since_ns_;
+    paused_since_ns_ = pause.on != 0 ? now_ns : 0;
+    current_.pause(pause.on != 0);
+    spare_.pause(pause.on != 0);
+    return true;
   }
 
   static void say_cannot_measure(const Received& received, const char* detail) {
@@ -79,6 +121,8 @@ class Supervisor {
 
   // The parent says go all the same.
   bool hear_go(const Received& received) {
+    while (hear_pause(0)) {
+    }
     sandbox::Go go;
     return recv(socket_, &go, sizeof go, 0) == sizeof go && go.id == received.request.id;
   }
@@ -96,9 +140,9 @@ class Supervisor {
     has_run_ = true;
     bool is_ready = false, has_turn = false;
     const auto start_clock = [&received] { return tf_monotonic_ns() + received.request.timeout_ns; };
-    int64_t deadline_ns = start_clock();
+    deadline_ns_ = start_clock();
     for (;;) {
-      const int64_t left_ns = deadline_ns - tf_monotonic_ns();
+      const int64_t left_ns = paused_since_ns_ != 0 ? kNever : deadline_ns_ - tf_monotonic_ns();
       if (left_ns <= 0) {
         reply->timed_out = 1;
         return fail(reply);
@@ -111,16 +155,16 @@ class Supervisor {
         if (!current_.read(&note, 0)) return fail(reply);
         if (note.kind == NoteKind::kDone) return finish(has_turn, received, note);
         is_ready = true;
-        deadline_ns = has_turn ? start_clock() : INT64_MAX;
+        deadline_ns_ = has_turn ? start_clock() : kNever;
         continue;
       }
-      if (polled[1].revents == 0) continue;
+      if (polled[1].revents == 0 || hear_pause(MSG_DONTWAIT)) continue;
       if (has_turn || !hear_go(received)) {  // the parent has gone
         current_.stop();
         return false;
       }
       has_turn = true;
-      if (is_ready) deadline_ns = start_clock();
+      if (is_ready) deadline_ns_ = start_clock();
       if (!give_turn()) return fail(reply);
     }
   }
@@ -142,6 +186,8 @@ class Supervisor {
   sandbox::CpuSet cpus_ = {};
   RunnerProcess current_, spare_;
   bool has_run_ = false;
+  int64_t deadline_ns_ = kNever;
+  int64_t paused_since_ns_ = 0;  // 0: not paused
 };
 
 // False if the sandbox is not as it was asked for. Runners do the rest: they close the file system to writing.
@@ -162,7 +208,12 @@ int supervise(int socket, const char* program) {
   signal(SIGPIPE, SIG_IGN);
   Supervisor supervisor(socket, program);
   Received received;
-  while (sandbox::receive(socket, &received)) {
+  const auto next = [&] {
+    while (supervisor.hear_other()) {
+    }
+    return sandbox::receive(socket, &received);
+  };
+  while (next()) {
     Reply reply;
     const bool here = supervisor.serve(received, &reply);
     sandbox::close_all(received);

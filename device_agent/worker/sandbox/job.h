@@ -122,9 +122,10 @@ struct GpuResult {
   char driver[40];  // its version
   uint64_t memory_bytes;
   uint32_t capability, units;         // CUDA's, as 90 for 9.0; multiprocessors; 0: not told
-  uint32_t has_state;                 // 1: what follows was read after the trial; 0: its runner ended before
+  uint8_t is_processor;               // 1: the device is this machine's CPUs
+  uint8_t has_state;                  // 1: what follows was read after the trial; 0: its runner ended before
+  uint8_t throttled;                  // 1: by heat or by power that fails, not by the limit of its power
   uint32_t clock_mhz, temperature_c;  // 0: not told
-  uint32_t throttled;                 // 1: by heat or by power that fails, not by the limit of its power
 };
 
 // Lies at the start of the shared result memory; answers follow at PortJob.result_offset.
@@ -168,7 +169,13 @@ struct Go {
   uint64_t id;
   CpuSet cpus;  // none: anywhere
 };
-static_assert(sizeof(Go) != sizeof(Request), "a zygote tells them apart by their sizes");
+// To a supervisor of GPU runners, before the Go of its job: all of them stop where they are, or go on. Only whole pairs come.
+struct Pause {
+  uint64_t on;
+};
+static_assert(sizeof(Go) != sizeof(Request) && sizeof(Pause) != sizeof(Request) &&
+                  sizeof(Pause) != sizeof(Go),
+              "a zygote tells them apart by their sizes");
 
 struct Reply {
   uint64_t id;

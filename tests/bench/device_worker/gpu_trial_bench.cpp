@@ -1,10 +1,18 @@
-// How many trials a second one slot makes on an OpenCL device, with candidates that it has not seen: each is compiled.
+// How many trials a second one slot makes on an OpenCL device, with candidates that it has not seen: each is compiled. cpu_ms is
+// what a trial costs of processor time, whatever else runs on this machine.
 
 #include <benchmark/benchmark.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -56,6 +64,82 @@ void product(__global const float* x, __global const float* w, __global float* y
 }
 )";
 
+// 3 x 3 over 16 images of 34 x 34, 32 results of 32 x 32: 8 x 8 results of 4 channels a block of 64.
+constexpr char kConvolution[] = R"(
+__kernel __attribute__((reqd_work_group_size(8, 8, 1)))
+void product(__global const float* x, __global const float* w, __global float* y) {
+  __local float tile[10 * 10], weights[4 * 9];
+  const int tx = get_local_id(0), ty = get_local_id(1), t = ty * 8 + tx;
+  const int x0 = get_group_id(0) % 4 * 8, y0 = get_group_id(0) / 4 * 8, c0 = get_group_id(1) * 4;
+  float sum[4] = {0, 0, 0, 0};
+  for (int c = 0; c < 16; ++c) {
+    for (int e = t; e < 100; e += 64) tile[e] = x[c * 34 * 34 + (y0 + e / 10) * 34 + x0 + e % 10];
+    if (t < 36) weights[t] = w[((c0 + t / 9) * 16 + c) * 9 + t % 9];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        for (int o = 0; o < 4; ++o) sum[o] += tile[(ty + i) * 10 + tx + j] * weights[o * 9 + i * 3 + j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (int o = 0; o < 4; ++o) y[(c0 + o) * 1024 + (y0 + ty) * 32 + x0 + tx] = fmax(sum[o], 0.0f);
+}
+)";
+
+// Softmax of rows of 256, a row a block of 64.
+constexpr char kRows[] = R"(
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void product(__global const float* x, __global const float* w, __global float* y) {
+  __local float parts[64];
+  const int t = get_local_id(0), row = get_group_id(0) * 256;
+  float most = x[row + t];
+  for (int i = 1; i < 4; ++i) most = fmax(most, x[row + i * 64 + t]);
+  parts[t] = most;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int step = 32; step > 0; step /= 2) {
+    if (t < step) parts[t] = fmax(parts[t], parts[t + step]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  most = parts[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float kept[4], sum = 0;
+  for (int i = 0; i < 4; ++i) sum += kept[i] = exp(x[row + i * 64 + t] - most);
+  parts[t] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int step = 32; step > 0; step /= 2) {
+    if (t < step) parts[t] += parts[t + step];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (int i = 0; i < 4; ++i) y[row + i * 64 + t] = kept[i] / parts[0];
+}
+)";
+
+// That this process's descendants have worked, in ms.
+double descendants_cpu_ms() {
+  struct Process {
+    long parent = 0;
+    double ticks = 0;
+  };
+  std::map<long, Process> all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    if (name.find_first_not_of("0123456789") != std::string::npos || !std::getline(file, stat)) continue;
+    std::istringstream rest(stat.substr(stat.rfind(')') + 1));
+    std::vector<std::string> fields{std::istream_iterator<std::string>(rest), {}};
+    Process& process = all[std::stol(name)];
+    process.parent = std::stol(fields[1]);
+    for (int field = 11; field < 15; ++field) process.ticks += std::stod(fields[static_cast<size_t>(field)]);
+  }
+  double ticks = 0;
+  for (const auto& [pid, process] : all) {
+    long ancestor = process.parent;
+    while (ancestor > 1 && ancestor != getpid()) ancestor = all[ancestor].parent;
+    if (ancestor == getpid()) ticks += process.ticks;
+  }
+  return ticks * 1000 / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
   std::vector<int> cpus;
@@ -67,17 +151,13 @@ std::vector<int> allowed_cpus() {
 
 struct Launched {
   const char* source;
-  int64_t extent;     // m, n and k
-  int columns, rows;  // of one block
-  int threads_x, threads_y;
+  tf::test::Extents extents;  // of x[m,k], w[k,n], y[m,n]
+  std::array<int, 2> grid, block;
+  bool is_product = true;  // whose answers are checked
 };
 
-tf::test::Extents extents_of(const Launched& launched) {
-  return {launched.extent, launched.extent, launched.extent};
-}
-
 std::string artifact_of(const Launched& launched, int number) {
-  kernel::Artifact artifact = candidate("reference", extents_of(launched));
+  kernel::Artifact artifact = candidate("reference", launched.extents);
   kernel::Manifest& manifest = *artifact.mutable_manifest();
   manifest.set_target("opencl");
   manifest.clear_workspace_bytes();
@@ -85,28 +165,34 @@ std::string artifact_of(const Launched& launched, int number) {
   while (manifest.ports_size() > 3) manifest.mutable_ports()->RemoveLast();
   kernel::Launch& launch = *manifest.mutable_launches(0);
   launch.set_entry("product");
-  for (const int64_t extent :
-       {launched.extent / launched.columns, launched.extent / launched.rows, int64_t{1}})
-    launch.add_grid(absl::StrCat(extent));
-  for (const int extent : {launched.threads_x, launched.threads_y, 1}) launch.add_block(absl::StrCat(extent));
+  for (const int extent : {launched.grid[0], launched.grid[1], 1}) launch.add_grid(absl::StrCat(extent));
+  for (const int extent : {launched.block[0], launched.block[1], 1}) launch.add_block(absl::StrCat(extent));
   artifact.mutable_blobs(0)->set_kind(kernel::BLOB_KIND_OPENCL_C);
   artifact.mutable_blobs(0)->set_content(
-      absl::StrCat("// ", getpid(), " ", number, "\n#define NUMBER ", number, "\n", launched.source));
+      absl::StrCat("#define NUMBER ", getpid(), number, "\n", launched.source));
   return serialized(artifact);
 }
 
-// As the tuner asks: the last CPU measures; the others, if there are any, make ready what comes next.
-void run_trials(benchmark::State& state, const Launched& launched, bool ahead = true) {
-  std::vector<int> cpus = allowed_cpus(), measure = {cpus.back()};
+enum class Cpus {
+  kOfTuner,  // the last one measures; the others, if there are any, make ready what comes next
+  kOfAgent,  // a slot has all
+};
+
+void run_trials(benchmark::State& state, const Launched& launched, Cpus whose = Cpus::kOfAgent,
+                bool ahead = true) {
+  std::vector<int> cpus = allowed_cpus(), measure = cpus;
+  if (whose == Cpus::kOfTuner) measure = {cpus.back()};
   cpus.pop_back();
+  if (whose == Cpus::kOfAgent) cpus.clear();
   auto worker = tf::worker::Worker::start({.device = "opencl:0",
                                            .sandbox = {.without = {}, .without_missing = true},
                                            .cpus = measure,
-                                           .spare_cpus = ahead ? cpus : std::vector<int>()});
+                                           .spare_cpus = cpus});
   if (!worker.ok()) return state.SkipWithError(worker.status().ToString().c_str());
   if (const auto peak = (*worker)->peak_gflops(); !peak.ok())
     return state.SkipWithError(peak.status().ToString().c_str());
-  const std::string reference = serialized(candidate("reference", extents_of(launched)));
+  const std::string reference =
+      launched.is_product ? serialized(candidate("reference", launched.extents)) : "";
   std::atomic<int> number = 0, failed = 0;
   double kernel_ns = 0;
   const auto run_one = [&] {
@@ -129,10 +215,11 @@ void run_trials(benchmark::State& state, const Launched& launched, bool ahead = 
   };
   kernel_ns = run_one();  // opens the devices, computes the reference
   constexpr int kTrials = 24;
+  const double before_ms = descendants_cpu_ms();
   for (auto _ : state) {
     std::vector<std::thread> callers;
     std::atomic<int> left = kTrials;
-    for (int i = 0; i < 3; ++i)
+    for (size_t i = 0; i < (ahead ? (*worker)->trials_at_once() : 1); ++i)
       callers.emplace_back([&] {
         while (left-- > 0) run_one();
       });
@@ -142,22 +229,31 @@ void run_trials(benchmark::State& state, const Launched& launched, bool ahead = 
   state.counters["trials"] =
       benchmark::Counter(static_cast<double>(state.iterations() * kTrials), benchmark::Counter::kIsRate);
   state.counters["kernel_ms"] = kernel_ns / 1e6;
+  state.counters["cpu_ms"] =
+      (descendants_cpu_ms() - before_ms) / static_cast<double>(state.iterations() * kTrials);
 }
 
-void BM_GpuTrialsOfASimpleKernel(benchmark::State& state) {
-  run_trials(state, {kSimple, 64, 64, 1, 64, 1});
-}
-BENCHMARK(BM_GpuTrialsOfASimpleKernel)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+constexpr Launched kSimpleLaunch = {kSimple, {64, 64, 64}, {1, 64}, {64, 1}},
+                   kTiledLaunch = {kTiled, {256, 256, 256}, {4, 4}, {16, 16}},
+                   kConvolutionLaunch = {kConvolution, {256, 128, 80}, {16, 8}, {8, 8}, false},
+                   kRowsLaunch = {kRows, {256, 256, 256}, {256, 1}, {64, 1}, false};
 
-void BM_GpuTrialsOfATiledKernel(benchmark::State& state) {
-  run_trials(state, {kTiled, 256, 64, 64, 16, 16});
+void add(const char* name, const Launched& launched, Cpus whose, bool ahead) {
+  benchmark::RegisterBenchmark(name,
+                               [=](benchmark::State& state) { run_trials(state, launched, whose, ahead); })
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond)
+      ->Iterations(1);
 }
-BENCHMARK(BM_GpuTrialsOfATiledKernel)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
-// One after another.
-void BM_GpuTrialsOfATiledKernelInTurn(benchmark::State& state) {
-  run_trials(state, {kTiled, 256, 64, 64, 16, 16}, /*ahead=*/false);
-}
-BENCHMARK(BM_GpuTrialsOfATiledKernelInTurn)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+const bool added = [] {
+  add("BM_GpuTrialsOfASimpleKernel", kSimpleLaunch, Cpus::kOfAgent, true);
+  add("BM_GpuTrialsOfATiledProduct", kTiledLaunch, Cpus::kOfAgent, true);
+  add("BM_GpuTrialsOfATiledProductOneByOne", kTiledLaunch, Cpus::kOfAgent, false);
+  add("BM_GpuTrialsOfATiledProductAsTuned", kTiledLaunch, Cpus::kOfTuner, true);
+  add("BM_GpuTrialsOfAConvolution", kConvolutionLaunch, Cpus::kOfAgent, true);
+  add("BM_GpuTrialsOfRows", kRowsLaunch, Cpus::kOfAgent, true);
+  return true;
+}();
 
 }  // namespace

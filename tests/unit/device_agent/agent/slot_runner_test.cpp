@@ -2,9 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <set>
 #include <thread>
 
 #include "base/digest.h"
@@ -26,6 +28,7 @@ using tunefarm::farm::v1::TrialResult;
 // What runs on all slots of a device.
 struct Seen {
   std::atomic<int> trials_now = 0;
+  std::atomic<int> most_trials = 0;  // at a time
   std::atomic<int> trials = 0;
   std::atomic<int> goldens = 0;
   std::atomic<int> goldens_beside_trials = 0;
@@ -34,6 +37,7 @@ struct Seen {
 class CountingExecutor final : public TrialExecutor {
  public:
   explicit CountingExecutor(Seen& seen) : seen_(seen) {}
+  size_t trials_at_once() const override { return at_once; }
   absl::Status begin_lease(std::string_view) override { return absl::OkStatus(); }
   absl::StatusOr<TrialResult> run(const Trial& trial, std::string_view candidate, std::string_view,
                                   std::stop_token) override {
@@ -42,7 +46,7 @@ class CountingExecutor final : public TrialExecutor {
       ++seen_.goldens;
       if (seen_.trials_now > 0) ++seen_.goldens_beside_trials;
     } else {
-      ++seen_.trials_now;
+      seen_.most_trials = std::max<int>(seen_.most_trials, ++seen_.trials_now);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(golden ? 2 : 10));
     if (golden && seen_.trials_now > 0) ++seen_.goldens_beside_trials;
@@ -57,6 +61,8 @@ class CountingExecutor final : public TrialExecutor {
     return result;
   }
   bool has_reference(std::string_view, uint64_t) const override { return false; }
+
+  size_t at_once = 1;
 
  private:
   Seen& seen_;
@@ -106,7 +112,7 @@ class SlotRunnerTest : public testing::Test {
       SlotState::SaveLease save = [](const LeaseRef&) { return absl::OkStatus(); }) {
     return std::make_unique<SlotRunner>(
         SlotSettings{.slot = slot, .golden_every = golden_every},
-        SlotState(rpc::real_clock(), {}, std::move(save)),
+        SlotState(rpc::real_clock(), {}, std::move(save), executor_.at_once),
         TrialMeans{.fetcher = fetcher_, .executor = executor_, .exclusive_execution = exclusive_execution_},
         &golden_);
   }
@@ -133,6 +139,22 @@ class SlotRunnerTest : public testing::Test {
   CountingExecutor executor_{seen_};
   const GoldenKernel golden_;
 };
+
+TEST_F(SlotRunnerTest, RunsTrialsAtOnceWhereItsExecutorTakesThemAndTheGoldenKernelAlone) {
+  executor_.at_once = 3;
+  const auto slot = make(0, absl::Milliseconds(5));
+  ASSERT_TRUE(slot->apply(desired(60)).ok());
+  slot->start([] {});
+  wait_for_trials(60);
+  slot->stop();
+  EXPECT_GE(seen_.most_trials, 2);
+  EXPECT_LE(seen_.most_trials, 3);
+  EXPECT_GE(seen_.goldens, 2);
+  EXPECT_EQ(seen_.goldens_beside_trials, 0);
+  std::set<uint64_t> answered;
+  for (const UnsentReply& reply : slot->take_unsent()) answered.insert(reply.sequence);
+  EXPECT_EQ(answered.size(), 60u);
+}
 
 TEST_F(SlotRunnerTest, RunsTheGoldenKernelFirstAndBetweenTrialsThoughTheyNeverEnd) {
   const auto slot = make(0, absl::Milliseconds(5));

@@ -48,6 +48,30 @@ TEST_F(SlotStateTest, RunsTheWindowInOrderAndOneAtATime) {
   EXPECT_EQ(slot_.start()->trial.sequence, 2u);
 }
 
+TEST_F(SlotStateTest, RunsAsManyAtOnceAsItIsToldButNeverOfTwoLeases) {
+  SlotState slot(
+      clock_, {}, [](const LeaseRef&) { return absl::OkStatus(); }, /*most_running=*/2);
+  ASSERT_TRUE(slot.apply(desired(lease_, {1, 2, 3})).ok());
+  const auto first = slot.start(), second = slot.start();
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(slot.start()) << "two run";
+  slot.finish(*second, "r2");
+  const auto third = slot.start();
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->trial.sequence, 3u);
+  slot.requeue(*third);
+  EXPECT_EQ(slot.start()->trial.sequence, 3u);
+  ASSERT_TRUE(slot.apply(desired({"newer", 7}, {1, 2})).ok());
+  EXPECT_TRUE(slot.running_is_over());
+  EXPECT_FALSE(slot.start()) << "two of the lease before still run";
+  slot.finish(*first, "r1");
+  EXPECT_FALSE(slot.start()) << "one of them still runs";
+  slot.finish(*third, "r3");
+  EXPECT_EQ(slot.take_unsent(Route::kRelay).size(), 0u) << "nobody waits for them";
+  EXPECT_EQ(slot.start()->trial.sequence, 1u);
+  EXPECT_EQ(slot.start()->trial.sequence, 2u);
+}
+
 TEST_F(SlotStateTest, SavesALeaseBeforeItServesIt) {
   ASSERT_TRUE(slot_.apply(desired(lease_, {1})).ok());
   EXPECT_THAT(saved_, ElementsAre(lease_));
