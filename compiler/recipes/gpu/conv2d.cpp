@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/whole_division.h"
+#include "compiler/recipes/gpu/grid.h"
 #include "compiler/recipes/gpu/loops.h"
 #include "compiler/recipes/shape/structure.h"
 
@@ -222,6 +223,17 @@ GpuWindowTile fitting_tile(const tensor::KernelSpec& kernel, const Stage& anchor
   return tile;
 }
 
+// Less in shared memory: fewer channels at a time, then fewer threads, along the axes with a halo last. False if there is nothing
+// less.
+bool shrink(GpuWindowTile& tile) {
+  for (int64_t* size : {&tile.reduce, &tile.channel.threads, &tile.h.threads, &tile.w.threads}) {
+    if (*size == 1) continue;
+    *size /= 2;
+    return true;
+  }
+  return false;
+}
+
 // The choices of one size for each side, of which no more than `most` come of all together. Without h, its size is 1.
 Parameter sides(std::string name, std::initializer_list<int64_t> values, bool has_h, int64_t most) {
   Parameter parameter{std::move(name), {}};
@@ -268,7 +280,11 @@ std::vector<Sketch> windows_on_gpu(const tensor::KernelSpec& kernel) {
   const Structure structure = structure_of(kernel.workload);
   const std::optional<WindowShape> shape = window_shape(kernel.workload, structure);
   if (!shape) return {};
-  return windows_on_gpu(kernel, fitting_tile(kernel, anchor_of(kernel.workload, structure), *shape));
+  GpuWindowTile tile = fitting_tile(kernel, anchor_of(kernel.workload, structure), *shape);
+  std::vector<Sketch> sketches = windows_on_gpu(kernel, tile);
+  while (shared_bytes_of(sketches[0]) > kernel.target.gpu.shared_bytes && shrink(tile))
+    sketches = windows_on_gpu(kernel, tile);
+  return sketches;
 }
 
 }  // namespace tf::recipes

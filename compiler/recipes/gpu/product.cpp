@@ -186,6 +186,11 @@ std::vector<Sketch> matrix_sketches(const tensor::KernelSpec& kernel, const Matr
     const std::array<int64_t, 2> vectors =
         matrix_vectors(kernel, structure, *form, form->b.runs_along_terms, fit.fetch);
     fit.fetch = std::min(vectors[0], vectors[1]);
+    // Each element that a thread gathers by itself takes registers for its place.
+    if (fit.fetch == 1) {
+      fit.reduce /= 2;
+      fit.stages = std::min<int64_t>(fit.stages, 2);
+    }
   }
   const int64_t blocks = extents.count * ceil_div(extents.m, fit.threads_m * fit.rows) *
                          ceil_div(extents.n, fit.threads_n * fit.columns);

@@ -191,7 +191,7 @@ class MatrixMaker {
     state.stage = std::move(stage);
     state.stage.output = tensor::buffer(state.name, element, std::move(extents));
     reset_loops(state);
-    const tensor::Buffer output = state.stage.output;
+    tensor::Buffer output = state.stage.output;
     data_.stages.insert(data_.stages.begin() + (&sum() - data_.stages.data()), std::move(state));
     return output;
   }

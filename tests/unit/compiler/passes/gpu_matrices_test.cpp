@@ -16,8 +16,6 @@ namespace tf::test {
 namespace {
 
 using tensor::Element;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct Conv {
   const char* name;
@@ -133,6 +131,20 @@ TEST(GpuMatrices, AreConvolutionsWithoutMatrixInstructions) {
       check_sketch(kernel, sketches[0], c.name);
       if (::testing::Test::HasFatalFailure()) return;
     }
+  }
+}
+
+// As networks have them: of f32, without numerics that cost accuracy, in any layout.
+TEST(GpuMatrices, AreTakenWhereBlocksAreFew) {
+  const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
+  for (const bool in_blocks : {false, true}) {
+    ops::Builder b;
+    tensor::Buffer y = ops::conv(b, f32_input(b, {1, 256, 14, 14}), f32_constant(b, {256, 256, 3, 3}),
+                                 {.pads_begin = {1, 1}, .pads_end = {1, 1}});
+    y = ops::relu(b, ops::bias_add(b, y, f32_constant(b, {256}), 1));
+    tensor::KernelSpec kernel{.workload = *b.finish({y}), .target = *target::parse_target("cuda:arch=sm_80")};
+    if (in_blocks) kernel.ports = {{blocked}, {blocked}};
+    EXPECT_EQ(recipes::sketches_of(kernel).at(0).family, "convolution as product, in parts");
   }
 }
 

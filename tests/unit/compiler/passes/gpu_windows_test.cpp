@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/print.h"
 #include "compiler/recipes/gpu/conv2d.h"
+#include "compiler/recipes/gpu/grid.h"
 #include "compiler/recipes/recipes.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
@@ -60,6 +61,36 @@ TEST(GpuWindows, StageTheirImagesInSharedMemory) {
   for (const char* part :
        {"grid_x", "grid_y", "thread_x", "thread_y", "thread_z", "shared", "barrier", "t1: f32[32] register"})
     EXPECT_THAT(text, HasSubstr(part));
+}
+
+// Less of a large window at a time, so that images are staged where shared memory is small, too.
+TEST(GpuWindows, KeepToTheSharedMemoryOfTheTarget) {
+  const target::Target small = *target::parse_target("opencl");
+  for (const Window& window :
+       {Window{"11x11", 1, 64, 60, 60, 96, 11, 4, 1, 2}, Window{"dilated", 1, 32, 64, 64, 64, 5, 1, 8, 16},
+        Window{"3x3", 1, 64, 56, 56, 64, 3, 1, 1, 1}}) {
+    const tensor::Workload workload = convolution(window);
+    const std::vector<recipes::Sketch> sketches =
+        recipes::windows_on_gpu({.workload = workload, .target = small});
+    ASSERT_EQ(sketches.size(), 2u);
+    EXPECT_GT(recipes::shared_bytes_of(sketches[0]), 0) << window.name;
+    EXPECT_LE(recipes::shared_bytes_of(sketches[0]), small.gpu.shared_bytes) << window.name;
+    const auto lowered =
+        passes::lower(workload, recipes::instantiate(sketches[0], sketches[0].default_point()), {},
+                      {.pipeline = passes::gpu_pipeline()});
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+  }
+}
+
+// Few terms of each result, which neighbours share: no row that threads add up together.
+TEST(GpuWindows, ArePools) {
+  for (const int64_t kernel : {2, 3}) {
+    ops::Builder b;
+    const tensor::Buffer y =
+        ops::max_pool(b, f32_input(b, {1, 64, 56, 56}), {.kernel = {kernel, kernel}, .strides = {2, 2}});
+    EXPECT_EQ(recipes::sketches_of({.workload = *b.finish({y}), .target = kWindowTarget}).at(0).family,
+              "windows");
+  }
 }
 
 TEST(GpuWindows, GiveEveryConvolutionAtRandomPoints) {
