@@ -157,18 +157,26 @@ class KernelBuilder {
       }
     }
     const graph::Task& t = program_.tasks[task];
-    // A kernel for all sizes has the default schedule of one of them: of the first for which it is legal at all, else none.
+    // A kernel for all sizes has the default schedule of one of them: of the first for which it is legal at all, else that of another
+    // sketch, else none.
     std::vector<tensor::KernelSpec> at_sizes = t.at_sizes;
     if (at_sizes.empty()) at_sizes.push_back(t.kernel);
     for (const tensor::KernelSpec& kernel : at_sizes) {
       TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(kernel.workload, kernel.binding));
-      const schedule::Schedule schedule = recipes::default_schedule({.workload = bound,
-                                                                     .ports = kernel.ports,
-                                                                     .target = target,
-                                                                     .threads = options_.threads,
-                                                                     .allowed = options_.allowed_numerics});
-      TF_ASSIGN_OR_RETURN(const bool built, build(task, target, schedule::to_string(schedule), problem));
+      const tensor::KernelSpec spec{.workload = bound,
+                                    .ports = kernel.ports,
+                                    .target = target,
+                                    .threads = options_.threads,
+                                    .allowed = options_.allowed_numerics};
+      TF_ASSIGN_OR_RETURN(bool built,
+                          build(task, target, schedule::to_string(recipes::default_schedule(spec)), problem));
       if (built) return absl::OkStatus();
+      if (t.at_sizes.empty()) break;
+      for (const recipes::Sketch& sketch : recipes::sketches_of(spec)) {
+        const schedule::Schedule schedule = recipes::instantiate(sketch, sketch.default_point());
+        TF_ASSIGN_OR_RETURN(built, build(task, target, schedule::to_string(schedule), problem));
+        if (built) return absl::OkStatus();
+      }
     }
     if (!t.at_sizes.empty()) {
       TF_ASSIGN_OR_RETURN(const bool built,

@@ -134,6 +134,37 @@ TEST(GpuMatrices, AreConvolutionsWithoutMatrixInstructions) {
   }
 }
 
+// Images whose number is known at run time: by the schedule of one number.
+TEST(GpuMatrices, AreOfAnyNumberOfImages) {
+  for (const int64_t known : {1, 2}) {
+    ops::Builder b;
+    const tensor::Var n = tensor::var("n");
+    b.dimension({n, 1, 4});
+    const tensor::Buffer x =
+        b.input("x", Element::kFloat32, {n, tensor::imm(8), tensor::imm(6), tensor::imm(5)});
+    const tensor::Buffer y =
+        ops::conv(b, x, f32_constant(b, {9, 8, 3, 3}), {.pads_begin = {1, 1}, .pads_end = {1, 1}});
+    const tensor::Workload workload = *b.finish({ops::relu(b, y)});
+    const tensor::KernelSpec kernel{.workload = tensor::bind(workload, {{"n", known}}).value(),
+                                    .target = *target::parse_target("cuda:arch=sm_86"),
+                                    .allowed = {"bf16"}};
+    for (const int64_t part : {0, 32}) {
+      std::vector<recipes::Sketch> sketches = recipes::tensor_matrices_on_gpu(kernel, {1, 1, 1, 2, 1}, part);
+      for (recipes::Sketch& each : recipes::matrix_product_on_gpu(kernel, {4, 8, 2, 2, 8, 2, 1}, part))
+        sketches.push_back(std::move(each));
+      ASSERT_EQ(sketches.size(), 2u);
+      for (const recipes::Sketch& sketch : sketches) {
+        const schedule::Schedule schedule = recipes::instantiate(sketch, sketch.default_point());
+        const auto lowered =
+            passes::lower(workload, schedule, {}, {.pipeline = passes::gpu_pipeline(), .verify_each = true});
+        ASSERT_TRUE(lowered.ok()) << sketch.family << lowered.status();
+        for (const int64_t size : {1, 2, 3})
+          if (!HasFailure()) check_run(workload, *lowered, schedule, {{"n", size}}, 5);
+      }
+    }
+  }
+}
+
 // As networks have them: of f32, without numerics that cost accuracy, in any layout.
 TEST(GpuMatrices, AreTakenWhereBlocksAreFew) {
   const tensor::Layout blocked{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 16}}};
