@@ -199,11 +199,9 @@ void SlotRunner::work() {
   while (true) {
     std::optional<StartedTrial> started;
     while (!stop_ && (draining_ || golden_is_overdue() || !(started = state_.start()))) {
-      if (golden_runs_) {
-        changed_.wait(lock);
-      } else if (golden_is_due()) {
+      if (golden_is_due() && !golden_runs_) {
         run_golden(lock);
-      } else if (golden_ && !draining_) {
+      } else if (golden_ && !draining_ && !golden_runs_) {
         changed_.wait_for(lock, absl::ToChronoMilliseconds(golden_due_ - rpc::real_clock().now()) +
                                     std::chrono::milliseconds(1));
       } else {
