@@ -238,22 +238,34 @@ constexpr Launched kSimpleLaunch = {kSimple, {64, 64, 64}, {1, 64}, {64, 1}},
                    kConvolutionLaunch = {kConvolution, {256, 128, 80}, {16, 8}, {8, 8}, false},
                    kRowsLaunch = {kRows, {256, 256, 256}, {256, 1}, {64, 1}, false};
 
-void add(const char* name, const Launched& launched, Cpus whose, bool ahead) {
-  benchmark::RegisterBenchmark(name,
-                               [=](benchmark::State& state) { run_trials(state, launched, whose, ahead); })
-      ->UseRealTime()
-      ->Unit(benchmark::kMillisecond)
-      ->Iterations(1);
+void BM_GpuTrialsOfASimpleKernel(benchmark::State& state) {
+  run_trials(state, kSimpleLaunch);
 }
+BENCHMARK(BM_GpuTrialsOfASimpleKernel)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
-const bool added = [] {
-  add("BM_GpuTrialsOfASimpleKernel", kSimpleLaunch, Cpus::kOfAgent, true);
-  add("BM_GpuTrialsOfATiledProduct", kTiledLaunch, Cpus::kOfAgent, true);
-  add("BM_GpuTrialsOfATiledProductOneByOne", kTiledLaunch, Cpus::kOfAgent, false);
-  add("BM_GpuTrialsOfATiledProductAsTuned", kTiledLaunch, Cpus::kOfTuner, true);
-  add("BM_GpuTrialsOfAConvolution", kConvolutionLaunch, Cpus::kOfAgent, true);
-  add("BM_GpuTrialsOfRows", kRowsLaunch, Cpus::kOfAgent, true);
-  return true;
-}();
+void BM_GpuTrialsOfATiledProduct(benchmark::State& state) {
+  run_trials(state, kTiledLaunch);
+}
+BENCHMARK(BM_GpuTrialsOfATiledProduct)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void BM_GpuTrialsOfATiledProductOneByOne(benchmark::State& state) {
+  run_trials(state, kTiledLaunch, Cpus::kOfAgent, /*ahead=*/false);
+}
+BENCHMARK(BM_GpuTrialsOfATiledProductOneByOne)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void BM_GpuTrialsOfATiledProductAsTuned(benchmark::State& state) {
+  run_trials(state, kTiledLaunch, Cpus::kOfTuner);
+}
+BENCHMARK(BM_GpuTrialsOfATiledProductAsTuned)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void BM_GpuTrialsOfAConvolution(benchmark::State& state) {
+  run_trials(state, kConvolutionLaunch);
+}
+BENCHMARK(BM_GpuTrialsOfAConvolution)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void BM_GpuTrialsOfRows(benchmark::State& state) {
+  run_trials(state, kRowsLaunch);
+}
+BENCHMARK(BM_GpuTrialsOfRows)->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(1);
 
 }  // namespace
