@@ -35,8 +35,7 @@ class Allocation {
                        static_cast<size_t>(tensor::element_bytes(node.buffer->element));
     bytes_.assign(bytes, std::byte{0xff});
     data_ = bytes_.data();
-    if (m.run->watch != nullptr) watch(*m.run->watch, node);
-    return true;
+    return m.run->watch == nullptr || watch(m, node);
   }
   void give(Machine& m, const Node& node) {
     m.buffers[static_cast<size_t>(node.buffer_slot)] = {data_, &shape_, shadow_};
@@ -49,7 +48,8 @@ class Allocation {
 
  private:
   // A block has its shared memory at one place, whenever it is allocated.
-  void watch(Watch& watch, const Node& node) {
+  bool watch(Machine& m, const Node& node) {
+    Watch& watch = *m.run->watch;
     const auto count = static_cast<size_t>(shape_.elements);
     if (node.buffer->scope == Scope::kShared) {
       shadow_ = &watch.shared[&node];
@@ -62,18 +62,28 @@ class Allocation {
     }
     shadow_->cells.resize(count);
     shadow_->is_shared = node.buffer->scope == Scope::kShared || node.buffer->scope == Scope::kGlobal;
-    if (node.buffer->scope == Scope::kShared && watch.shared_offsets != nullptr) place(watch, node);
+    return node.buffer->scope != Scope::kShared || watch.shared_offsets == nullptr || place(m, node);
   }
 
-  void place(Watch& watch, const Node& node) {
+  bool place(Machine& m, const Node& node) {
+    Watch& watch = *m.run->watch;
     constexpr size_t kMost = size_t{256} << 10;  // so that no pointer into it moves
+    const int64_t first_byte = watch.shared_offsets->at(node.buffer);
+    if (static_cast<size_t>(first_byte) + bytes_.size() > kMost) {
+      m.run->fail(absl::ResourceExhaustedError(
+          absl::StrCat(node.buffer->name, " has the bytes from ", first_byte, " to ",
+                       static_cast<size_t>(first_byte) + bytes_.size(),
+                       " of a block's shared memory, of which the interpreter has ", kMost)));
+      return false;
+    }
     if (watch.bytes_block != watch.block) {
       watch.memory.assign(kMost, std::byte{0xff});
       watch.bytes.assign(kMost, SharedByte());
       watch.bytes_block = watch.block;
     }
-    shadow_->first_byte = watch.shared_offsets->at(node.buffer);
-    data_ = watch.memory.data() + shadow_->first_byte;
+    shadow_->first_byte = first_byte;
+    data_ = watch.memory.data() + first_byte;
+    return true;
   }
 
   Shape shape_;

@@ -266,6 +266,9 @@ class Explainer {
 
   std::string not_pipeline() const {
     const Loop& loop = stage_->loops[static_cast<size_t>(stage_->find_loop(names_.loops[0]))];
+    if (stage_->pipelined_loop == loop.name)
+      return StrCat("loop ", loop.name, " of ", names_.stage,
+                    " is a pipeline, whose iterations follow one another: it stays serial");
     if (loop.annotation != Annotation::kSerial)
       return StrCat("loop ", loop.name, " of ", names_.stage,
                     " is not serial; only such a loop can be a pipeline");

@@ -17,6 +17,19 @@ bool is_between_grid_loops(const StageState& stage, int loop) {
   return std::min(x, y) <= loop && loop < std::max(x, y);
 }
 
+SymInt region_bytes(const std::vector<SymInt>& region, tensor::Element element) {
+  SymInt bytes = tensor::element_bytes(element);
+  for (const SymInt& extent : region) bytes *= extent;
+  return bytes;
+}
+
+SymInt copied_bytes(const StateData& data, const StageState& holder, std::string_view loop) {
+  SymInt bytes = 0;  // compute_at saw to it that these are few
+  for (const StageState* copy : data.copied_in(holder, loop))
+    bytes = bytes + region_bytes(copy->region, copy->stage.output->element);
+  return bytes;
+}
+
 SymInt extent_of_axis(const tensor::Axis& axis) {
   return SymInt(axis.extent);
 }

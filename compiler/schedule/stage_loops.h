@@ -3,6 +3,7 @@
 // not know: single steps.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/schedule/schedule.h"
@@ -20,6 +21,11 @@ void replace_loops(StageState& stage, int first, int count, const std::vector<Lo
 
 // Whether what is computed in loop number `loop` knows one grid loop and not the other: a raster makes one of both.
 bool is_between_grid_loops(const StageState& stage, int loop);
+
+// Bytes of the part of a stage that one run of its loops computes.
+SymInt region_bytes(const std::vector<SymInt>& region, tensor::Element element);
+// Of all tiles that a pipeline over that loop of `holder` copies in one iteration.
+SymInt copied_bytes(const StateData& data, const StageState& holder, std::string_view loop);
 
 // The extent of a bound axis; open where the steps cut it by an open size.
 SymInt extent_of_axis(const tensor::Axis& axis);

@@ -227,7 +227,8 @@ std::optional<Illegal> apply_step(StateData& data, const Narrow& step);
 //
 // One barrier an iteration is enough: the tile that is overwritten was read before it, one iteration earlier.
 // Legal for a serial loop in which element-wise stages are computed in shared memory that read no placed stage, for 1 (no
-// pipeline) to kMaxPipelineStages stages; their rings together take at most kMaxSharedBytes.
+// pipeline) to kMaxPipelineStages stages; their rings together take at most kMaxSharedBytes. The loop stays serial; a stage that
+// is computed there later joins the pipeline.
 inline constexpr int64_t kMaxPipelineStages = 8;
 std::optional<Illegal> apply_step(StateData& data, const Pipeline& step);
 

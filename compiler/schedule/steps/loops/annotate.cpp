@@ -48,6 +48,8 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
   Loop& loop = stage->loops[static_cast<size_t>(index)];
   if (is_thread(loop.annotation) && data.deepest_held_loop(*stage) >= index) return Illegal::kHoldsStages;
   if (fixes_threads(data, *stage, index)) return Illegal::kFixedThreads;
+  if (stage->pipelined_loop == step.loop && step.annotation != Annotation::kSerial)
+    return Illegal::kNotPipeline;
   switch (step.annotation) {
     case Annotation::kSerial:
       break;

@@ -64,6 +64,16 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
     return Illegal::kBadScope;
   Region region = needed_region(data, *stage, *consumer, loop, step.scope);
   if (!fits(data, region, stage->stage.output->element, step.scope)) return Illegal::kBadScope;
+  // It joins a pipeline that is there.
+  const bool is_copied_ahead = consumer->pipelined_loop == step.loop &&
+                               step.scope == tensor::Scope::kShared && !stage->is_reduction() &&
+                               !data.reads_placed(*stage);
+  if (is_copied_ahead) {
+    const SymInt bytes = region_bytes(region.extents, stage->stage.output->element);
+    if (!data.require(tensor::less_equal(
+            (copied_bytes(data, *consumer, step.loop) + bytes) * consumer->pipeline_stages, kMaxSharedBytes)))
+      return Illegal::kSharedBytes;
+  }
   stage->place = StageState::Place::kAt;
   stage->consumer = step.consumer;
   stage->consumer_loop = step.loop;

@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "compiler/schedule/stage_loops.h"
 #include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
@@ -14,16 +13,11 @@ std::optional<Illegal> apply_step(StateData& data, const Pipeline& step) {
   if (!data.require(tensor::less_equal(1, *stages)) ||
       !data.require(tensor::less_equal(*stages, kMaxPipelineStages)))
     return Illegal::kBadFactor;
-  const std::vector<const StageState*> copies = data.copied_in(*stage, step.loop);
-  if (stage->loops[static_cast<size_t>(index)].annotation != Annotation::kSerial || copies.empty())
+  if (stage->loops[static_cast<size_t>(index)].annotation != Annotation::kSerial ||
+      data.copied_in(*stage, step.loop).empty())
     return Illegal::kNotPipeline;
-  SymInt tiles = 0;
-  for (const StageState* copy : copies) {
-    SymInt bytes = tensor::element_bytes(copy->stage.output->element);
-    for (const SymInt& extent : copy->region) bytes *= extent;  // compute_at saw to it that these are few
-    tiles = tiles + bytes;
-  }
-  if (!data.require(tensor::less_equal(tiles * *stages, kMaxSharedBytes))) return Illegal::kSharedBytes;
+  if (!data.require(tensor::less_equal(copied_bytes(data, *stage, step.loop) * *stages, kMaxSharedBytes)))
+    return Illegal::kSharedBytes;
   stage->pipelined_loop = step.loop;
   stage->pipeline_stages = *stages;
   return std::nullopt;

@@ -56,6 +56,17 @@ TEST(SharedMemory, IsSharedByWhatIsNotAliveTogether) {
   EXPECT_EQ((*got)[59], 59);
 }
 
+TEST(SharedMemory, EndsInTheInterpreterToo) {
+  const ir::Function function = in_a_block(kChain);
+  std::map<const ir::BufferNode*, int64_t> offsets = plan_shared_memory(function.body).offsets;
+  const auto last = std::ranges::find(offsets, "b", [](const auto& each) { return each.first->name; });
+  constexpr int64_t kEnd = 256 << 10;
+  last->second = kEnd - 256;
+  EXPECT_TRUE(run_at(function, offsets).ok());
+  last->second = kEnd - 252;
+  EXPECT_EQ(run_at(function, offsets).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST(SharedMemory, IsNotSharedWithoutABarrierInBetween) {
   const std::string chain = kChain;
   const ir::Function function =

@@ -67,6 +67,9 @@ TEST(Explain, SaysWhatAPipelineAndARasterNeed) {
   EXPECT_THAT(explained({"pipeline t0 r0 2"}),
               HasSubstr("nothing is copied into shared memory in loop r0 of t0; cache_read what it reads"));
   EXPECT_EQ(explained({"pipeline t0 r0 9"}), "stages 9 is out of range; 1 to 8 is legal");
+  EXPECT_EQ(explained({"annotate t0 i1 thread_x", "split t0 r0 4 guard", "cache_read p0 t0 row_major global",
+                       "compute_at p0.pack t0 r0.0 shared", "pipeline t0 r0.0 2", "annotate t0 r0.0 unroll"}),
+            "loop r0.0 of t0 is a pipeline, whose iterations follow one another: it stays serial");
   EXPECT_THAT(explained({"annotate t0 i0 grid_x", "raster t0 2"}),
               HasSubstr("t0 has no grid_x loop and grid_y loop"));
   EXPECT_THAT(explained({"annotate t1 i0 grid_y", "annotate t1 i1 grid_x", "raster t1 2",

@@ -249,6 +249,37 @@ TEST(Pipeline, IsForLoopsThatCopyIntoSharedMemory) {
   EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 $0.0"), Illegal::kOpenSize);
 }
 
+TEST(Pipeline, ItsLoopStaysSerial) {
+  const std::string copied = kCopied, pipeline = "pipeline t0 r0.0 2\n";
+  for (const char* annotation : {"grid_x", "thread_y", "parallel", "unroll", "vectorize"})
+    EXPECT_EQ(reason_of(copied + pipeline + "annotate t0 r0.0 " + annotation), Illegal::kNotPipeline)
+        << annotation;
+  EXPECT_EQ(reason_of(copied + pipeline + "annotate t0 r0.0 serial"), std::nullopt);
+  EXPECT_EQ(reason_of(copied + pipeline + "annotate t0 r0.1 unroll"), std::nullopt);
+}
+
+TEST(Pipeline, HasRoomForTilesThatJoinIt) {
+  ops::Builder b;
+  auto x = b.input("x", tensor::Element::kFloat32, {imm(64), imm(512)});
+  auto w = b.constant("w", tensor::Element::kFloat32, {imm(512), imm(64)});
+  const tensor::Workload workload = *b.finish({ops::matmul(b, x, w)});
+  // Each tile has 64 KiB.
+  const auto reason = [&](const std::string& stages, bool joins) {
+    const std::string pipeline = "pipeline t0 r0.0 " + stages + "\n",
+                      right = "compute_at p1.pack t0 r0.0 shared\n";
+    const auto state =
+        apply(workload, parsed("split t0 r0 256 guard\nreorder t0 r0.0,i0,i1,r0.1\n"
+                               "cache_read p0 t0 row_major global\ncache_read p1 t0 row_major global\n"
+                               "compute_at p0.pack t0 r0.0 shared\n" +
+                               (joins ? pipeline + right : right + pipeline)));
+    return std::string(state.status().message());
+  };
+  for (const bool joins : {true, false}) {
+    EXPECT_EQ(reason("1", joins), "");
+    EXPECT_THAT(reason("2", joins), HasSubstr("the tiles that are copied in loop r0.0"));
+  }
+}
+
 TEST(Raster, IsForGridsOfTwoAxes) {
   EXPECT_EQ(reason_of("annotate t0 i0 grid_y\nannotate t0 i1 grid_x\nraster t0 4"), std::nullopt);
   EXPECT_EQ(reason_of("annotate t0 i0 grid_y\nannotate t0 i1 grid_x\nraster t0 65"), Illegal::kBadFactor);
