@@ -77,10 +77,11 @@ std::optional<Sketch> if_legal(const target::Target& target, Sketch sketch) {
 
 // The first legal ones, at most so many.
 std::vector<Sketch> legal_sketches(const tensor::KernelSpec& kernel, size_t most) {
-  if (computes_nothing(kernel.workload)) return plain_loops(kernel);
+  const bool is_empty = computes_nothing(kernel.workload);
+  if (is_empty && !is_gpu(kernel.target)) return plain_loops(kernel);
   std::vector<Sketch> sketches;
   for (const Recipe& recipe : recipes_for(kernel.target)) {
-    if (recipe.last_resort && !sketches.empty()) continue;
+    if (recipe.last_resort ? !sketches.empty() : is_empty) continue;
     for (Sketch& sketch : recipe.match(kernel)) {
       std::optional<Sketch> legal = if_legal(kernel.target, std::move(sketch));
       if (!legal) continue;

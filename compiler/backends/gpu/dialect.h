@@ -22,7 +22,10 @@ struct GpuDialect {
   const char* long_suffix;    // of a literal of that type; an unsigned one has a u before it
   const char* float_of_bits;  // functions, this and the next: the same 32 bits as the other type
   const char* bits_of_float;
-  bool has_matrix_instructions = false;   // as inline PTX
+  bool has_matrix_instructions = false;  // as inline PTX
+  // What is loaded from shared memory under a condition is loaded in any case: PoCL ends the process over branches that depend on
+  // the thread, in loops with barriers.
+  bool avoids_branches = false;
   bool functions_are_overloaded = false;  // or those of float have an f behind the name
   const char* prelude;                    // first in the source
   // Of the 16 bits of an f16 the float, and of a float the bits of the nearest f16; where a kernel has f16.

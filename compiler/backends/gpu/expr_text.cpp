@@ -197,10 +197,16 @@ class Lane {
   std::string text(const tensor::Load& e) {
     if (const auto found = context_.loaded.find(&e); found != context_.loaded.end())
       return loaded_text(e.buffer->element, absl::StrCat(found->second, ".lanes[", lane_, "]"), context_);
-    std::string value =
-        absl::StrCat(context_.names.of(e.buffer.get(), e.buffer->name), "[", print(e.indices[0]), "]");
+    const bool selects =
+        e.predicate && e.buffer->scope == tensor::Scope::kShared && context_.dialect.avoids_branches;
+    std::string index = print(e.indices[0]);
+    if (selects) index = absl::StrCat(print(e.predicate), " ? ", index, " : 0");
+    std::string value = absl::StrCat(context_.names.of(e.buffer.get(), e.buffer->name), "[", index, "]");
     if (e.buffer->scope != tensor::Scope::kRegister) value = loaded_text(e.buffer->element, value, context_);
     if (!e.predicate) return value;
+    if (selects)
+      return absl::StrCat(context_.helpers.name(Helper::kOrZero, e.buffer->element), "(", print(e.predicate),
+                          ", ", value, ")");
     return absl::StrCat("(", print(e.predicate), " ? ", value, " : (", type(e.type().element), ")0)");
   }
 

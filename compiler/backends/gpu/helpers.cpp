@@ -45,6 +45,7 @@ constexpr char kFromFloatText[] = R"($F $T $N($V x) {
   return x != x ? ($T)0 : x <= ($V)($L) ? ($T)($L) : x >= ($V)($H) ? ($T)($H) : ($T)x;
 }
 )";
+constexpr char kOrZeroText[] = "$F $T $N(int holds, $T x) { return holds ? x : ($T)0; }\n";
 constexpr char kBfloatLoad[] = "$F float $N(unsigned short x) { return $floatOf((unsigned)x << 16); }\n";
 constexpr char kBfloatStore[] = R"($F unsigned short $N(float x) {
   const unsigned bits = $bitsOf(x);
@@ -79,6 +80,8 @@ const char* suffix(Helper helper) {
       return "from_float";
     case Helper::kFromDouble:
       return "from_double";
+    case Helper::kOrZero:
+      return "or_zero";
     case Helper::kLoad:
       return "load";
     case Helper::kStore:
@@ -113,6 +116,8 @@ const char* text_of(Helper helper, Element element) {
     case Helper::kFromFloat:
     case Helper::kFromDouble:
       return kFromFloatText;
+    case Helper::kOrZero:
+      return kOrZeroText;
     case Helper::kLoad:
       return element == Element::kBFloat16 ? kBfloatLoad : "";
     case Helper::kStore:

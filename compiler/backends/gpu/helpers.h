@@ -19,6 +19,7 @@ enum class Helper : uint8_t {
   kSigmoid,
   kFromFloat,  // to an integer: truncates; what is out of range gives the nearest end, NaN 0
   kFromDouble,
+  kOrZero,    // of a condition and a value, which is known in any case
   kLoad,      // f16 and bf16: the float of the bits in memory
   kStore,     // f16 and bf16: the bits of the nearest value
   kRound,     // f16 and bf16: a float to the nearest value of the type

@@ -45,6 +45,7 @@ const GpuDialect& opencl_dialect() {
       .long_suffix = "l",
       .float_of_bits = "as_float",
       .bits_of_float = "as_uint",
+      .avoids_branches = true,
       .functions_are_overloaded = true,
       .prelude = "",
       .half_functions = kHalfFunctions,

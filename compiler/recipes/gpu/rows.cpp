@@ -391,8 +391,11 @@ std::vector<Sketch> long_rows_on_gpu(const tensor::KernelSpec& kernel) {
   for (size_t r = 0; r < anchor.reduce_axes.size(); ++r) loops.push_back(absl::StrCat("r", r));
   if (loops.size() > 1) steps.push_back(Fuse{name, loops});
   const std::string all = absl::StrJoin(loops, "*");
+  // One thread adds up the parts of a row: few, however long it is.
+  constexpr int64_t kParts = 1024;
+  const int64_t terms = std::max(kLongRow / 4, power_of_two(elements_of(anchor.reduce_axes) / kParts));
   steps.push_back(
-      Split{name, all, {sketch.open("terms", {1024, 2048, 4096, 8192, 16384}, kLongRow / 4)}, Tail::kGuard});
+      Split{name, all, {sketch.open("terms", {1024, 2048, 4096, 8192, 16384}, terms)}, Tail::kGuard});
   steps.push_back(RFactor{name, all + ".0"});
   // The first launch: a block a part.
   const Size threads = sketch.open("threads", {32, 64, 128, 256}, 128);

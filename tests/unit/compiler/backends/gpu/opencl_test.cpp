@@ -7,8 +7,7 @@
 
 #include "compiler/backends/opencl/opencl_dialect.h"
 #include "compiler/recipes/recipes.h"
-#include "compiler/runtime/gpu/gpu.h"
-#include "tests/unit/compiler/backends/gpu/gpu_cases.h"
+#include "tests/unit/compiler/backends/gpu/opencl_program.h"
 
 namespace tf::backends {
 namespace {
@@ -19,13 +18,7 @@ const target::Target kOpenClTarget = *target::parse_target("opencl");
 
 class OpenCl : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    // PoCL 3.1 with LLVM 15 computes some loops around barriers wrong if it optimises. What is tested is the text.
-    setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 0);
-    char error[gpu::kErrorChars] = "";
-    device = gpu::opencl_driver().open(0, error);
-    why = error;
-  }
+  static void SetUpTestSuite() { device = test::open_opencl(&why); }
   static void TearDownTestSuite() {
     if (device != nullptr) gpu::opencl_driver().close(device);
   }
@@ -39,44 +32,6 @@ class OpenCl : public ::testing::Test {
 gpu::Device* OpenCl::device = nullptr;
 std::string OpenCl::why;
 
-void run_on(gpu::Device* device, const GpuSource& source, test::Buffers& buffers) {
-  const gpu::Driver& driver = gpu::opencl_driver();
-  char error[gpu::kErrorChars] = "";
-  gpu::Program* program = driver.load(device, source.text.data(), source.text.size(), error);
-  ASSERT_NE(program, nullptr) << error << "\n" << source.text;
-  std::vector<gpu::Argument> arguments;
-  for (const test::Bytes& buffer : buffers) {
-    gpu::Memory* memory = driver.allocate(device, buffer.size(), error);
-    ASSERT_NE(memory, nullptr) << error;
-    ASSERT_TRUE(driver.upload(memory, 0, buffer.data(), buffer.size(), error)) << error;
-    arguments.push_back({memory, 0, buffer.size()});
-  }
-  if (source.workspace_bytes > 0) {
-    const auto bytes = static_cast<uint64_t>(source.workspace_bytes);
-    arguments.push_back({driver.allocate(device, bytes, error), 0, bytes});
-    ASSERT_TRUE(driver.fill(arguments.back().memory, 0, 0xff, bytes, error)) << error;
-  }
-  for (const test::LaunchNumbers& launch : test::numbers_of(source)) {
-    gpu::Kernel* kernel = driver.find(program, launch.entry.c_str(), error);
-    ASSERT_NE(kernel, nullptr) << error;
-    ASSERT_TRUE(
-        driver.bind(kernel, arguments.data(), static_cast<uint32_t>(arguments.size()), nullptr, 0, error))
-        << error;
-    gpu::LaunchSize size{.grid = {}, .block = {}, .shared_bytes = launch.shared_bytes};
-    for (size_t axis = 0; axis < 3; ++axis) {
-      size.grid[axis] = static_cast<uint64_t>(launch.grid[axis]);
-      size.block[axis] = static_cast<uint32_t>(launch.block[axis]);
-    }
-    ASSERT_TRUE(driver.launch(kernel, size, error)) << error;
-  }
-  ASSERT_TRUE(driver.finish(device, error)) << error;
-  for (size_t i = 0; i < buffers.size(); ++i)
-    ASSERT_TRUE(driver.download(buffers[i].data(), arguments[i].memory, 0, buffers[i].size(), error))
-        << error;
-  for (const gpu::Argument& argument : arguments) driver.free(argument.memory);
-  driver.unload(program);
-}
-
 TEST_F(OpenCl, ComputesWhatTheInterpreterDoes) {
   size_t computed = 0;
   for (const test::Case& each : test::cases()) {
@@ -85,7 +40,7 @@ TEST_F(OpenCl, ComputesWhatTheInterpreterDoes) {
     SCOPED_TRACE(each.name + "\n" + source->text);
     test::Buffers want = test::random_buffers(each.function, each.has_specials), got = want;
     ASSERT_NO_FATAL_FAILURE(test::interpret(each.function, want));
-    ASSERT_NO_FATAL_FAILURE(run_on(device, *source, got));
+    ASSERT_NO_FATAL_FAILURE(test::run_on(device, *source, got));
     ASSERT_NO_FATAL_FAILURE(test::expect_equal(each.function, got, want));
     ++computed;
   }
@@ -113,7 +68,7 @@ void compare(gpu::Device* device, const tensor::Workload& workload, const schedu
   SCOPED_TRACE(schedule::to_string(schedule) + "\n" + source->text);
   test::Buffers want = test::random_buffers(function), got = want;
   ASSERT_NO_FATAL_FAILURE(test::interpret(function, want));
-  ASSERT_NO_FATAL_FAILURE(run_on(device, *source, got));
+  ASSERT_NO_FATAL_FAILURE(test::run_on(device, *source, got));
   ASSERT_NO_FATAL_FAILURE(test::expect_equal(function, got, want));
   *compared = true;
 }
@@ -169,6 +124,18 @@ TEST_P(PartOfOpenCl, ComputesEveryOperator) {
   }
 }
 
+// PoCL cannot compile some of the branches that depend on the thread, in loops with barriers.
+TEST(OpenClSource, LoadsFromSharedMemoryWithoutBranches) {
+  const tensor::Workload workload = test::matmul(36, 48, 17, false);
+  const auto source = gpu_source(
+      test::lowered(workload, recipes::default_schedule({.workload = workload, .target = kOpenClTarget}),
+                    "product"),
+      kOpenClTarget, opencl_dialect());
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(source->text, HasSubstr("tf_or_zero_f32(("));
+  EXPECT_THAT(source->text, ::testing::Not(HasSubstr("? p0_pack_[")));
+}
+
 TEST_F(OpenCl, TellsWhatTheDriverRejects) {
   char error[gpu::kErrorChars] = "";
   const std::string text = "__kernel void k() { nonsense; }";
@@ -192,7 +159,7 @@ TEST_F(OpenCl, TimesWhatWasLaunched) {
   test::Buffers buffers = test::random_buffers(*function);
   char error[gpu::kErrorChars] = "";
   ASSERT_TRUE(gpu::opencl_driver().begin_time(device, error)) << error;
-  ASSERT_NO_FATAL_FAILURE(run_on(device, *source, buffers));
+  ASSERT_NO_FATAL_FAILURE(test::run_on(device, *source, buffers));
   int64_t ns = 0;
   ASSERT_TRUE(gpu::opencl_driver().end_time(device, &ns, error)) << error;
   EXPECT_GT(ns, 0);
