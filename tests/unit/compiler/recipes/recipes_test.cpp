@@ -136,6 +136,28 @@ TEST(Recipes, GiveTheAxisXOfTheGridToTheLoopThatOthersHaveNoRoomFor) {
   }
 }
 
+TEST(Recipes, GiveThreadsToWhatSumsNothingOnGpus) {
+  tensor::KernelSpec kernel = product(8);
+  kernel.target = *target::parse_target("cuda:arch=sm_80");
+  kernel.workload = *tensor::parse_workload(
+      "workload v1\ninput p0: f32[1000, 0]\nstage t0: f32[i0 < 1000] = reduce sum[r0 < 0] p0[i0, r0]\noutput "
+      "t0");
+  EXPECT_THAT(families(kernel), ::testing::ElementsAre("stages"));
+  EXPECT_EQ(default_grid(kernel)[0], 4);
+}
+
+TEST(Recipes, LeaveFewPartsOfALongSumToOneThread) {
+  const tensor::KernelSpec kernel{
+      .workload = *tensor::parse_workload("workload v1\ninput p0: f32[3000000000]\n"
+                                          "stage t0: f32[] = reduce sum[r0 < 3000000000] p0[r0]\noutput t0"),
+      .target = *target::parse_target("cuda:arch=sm_80")};
+  const auto state = schedule::apply(kernel.workload, default_schedule(kernel));
+  ASSERT_TRUE(state.ok()) << state.status();
+  const schedule::StageState* parts = state->data().find_stage("t0.rf");
+  ASSERT_NE(parts, nullptr);
+  EXPECT_LE(static_cast<int64_t>(parts->loops[0].extent), 1024);
+}
+
 TEST(Sketch, OpensASizeWithItsDefaultAmongTheChoices) {
   Sketch sketch("test", product(8));
   sketch.open("a", {1, 2, 4}, 2);
