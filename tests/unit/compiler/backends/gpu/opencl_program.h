@@ -1,8 +1,9 @@
 #pragma once
 // OpenCL C on whatever OpenCL device there is.
 
+#include <stdlib.h>
+
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "compiler/runtime/gpu/gpu.h"

@@ -1,7 +1,6 @@
 // OpenCL C on whatever OpenCL device there is (PoCL on machines without a GPU), against the interpreter.
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 
 #include <cstdlib>
 
