@@ -168,6 +168,15 @@ class ScheduleDraws {
   Draws& draws_;
 };
 
+// A product of gathered matrices, at once or in parts.
+Step random_matrices(const StageState& stage, Draws& draws) {
+  schedule::Matrices step{stage.name, {}, {}, draws.one_in(2), draws.one_in(2) ? 0 : 1 + draws.below(6)};
+  for (const schedule::Loop& loop : stage.loops)
+    if (loop.reduce || draws.one_in(2)) (loop.reduce ? step.terms : step.rows).push_back(loop.name);
+  draws.shuffle(step.terms);
+  return step;
+}
+
 }  // namespace
 
 schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t seed, int steps) {
@@ -181,6 +190,11 @@ schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t se
     Step first = schedule::Winograd{stage, 2 + 2 * draws.below(3)};
     if (draws.one_in(2)) first = schedule::Offset{stage, draws.one_in(2) ? "p0" : "p1", 128};
     if (!state.apply(first)) schedule.steps.push_back(first);
+  }
+  Draws others(seed ^ 0x2545f4914f6cdd1du);  // which leave those below as they are
+  if (others.one_in(4)) {
+    const Step gathered = random_matrices(others.of(state.stages()), others);
+    if (!state.apply(gathered)) schedule.steps.push_back(gathered);
   }
   for (int tries = 0; tries < 10 * steps && static_cast<int64_t>(schedule.steps.size()) < wanted; ++tries) {
     const std::optional<Step> step = ScheduleDraws(state, draws).step();
