@@ -20,10 +20,10 @@ bool uses_any(const Expr& factor, const AxisList& axes) {
   return std::ranges::any_of(axes, [&](const Axis& axis) { return analysis::uses(factor, axis.var.get()); });
 }
 
-// All but the outermost are numbers.
+// All but the outermost are numbers, by which the one axis is divided.
 bool can_be_one(const AxisList& axes) {
   return !axes.empty() && std::ranges::all_of(axes.begin() + 1, axes.end(), [](const Axis& axis) {
-    return tensor::as_int(axis.extent).has_value();
+    return tensor::as_int(axis.extent).value_or(0) > 0;
   });
 }
 
