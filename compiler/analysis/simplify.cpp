@@ -50,6 +50,7 @@ class StmtSimplifier final : public ir::Rewriter {
       case ir::StmtKind::kBarrier:
       case ir::StmtKind::kAsyncWait:
       case ir::StmtKind::kMatrixOp:
+      case ir::StmtKind::kLaneFold:
         return recurse(stmt);
     }
     __builtin_unreachable();

@@ -130,6 +130,10 @@ class Comparison {
                     x.row_steps == y.row_steps && x.column_steps == y.column_steps;
            });
   }
+  bool compare(const LaneFold& a, const LaneFold& b) {
+    return a.combiner == b.combiner && a.lanes == b.lanes && same_node(a.buffer.get(), b.buffer.get()) &&
+           all(a.indices, b.indices);
+  }
 
   std::map<const void*, const void*> forward_, backward_;
   std::set<std::pair<const void*, const void*>> known_;  // pairs that were equal: shared subtrees cost once

@@ -145,6 +145,12 @@ class Hasher {
     }
     return all.value();
   }
+  uint64_t one(const LaneFold& s) {
+    Sequence all;
+    all.add(s.combiner).add(s.lanes).add(reference(*s.buffer));
+    add(s.indices, all);
+    return all.value();
+  }
 
   uint64_t bindings_ = 0;
   std::unordered_map<const void*, uint64_t> bound_;

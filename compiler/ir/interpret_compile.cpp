@@ -449,6 +449,15 @@ class Compiler {
     node->code = {begin, here()};
   }
 
+  void build(const LaneFold& s, Node* node) {
+    node->meets_warp = true;
+    node->collective = run_lane_fold;
+    node->fold = &s;
+    const int32_t begin = here();
+    node->sites.push_back(access(s.buffer, s.indices, {}, 1, true));
+    node->code = {begin, here()};
+  }
+
   const bool watched_;
   Program program_;
   absl::Status status_;

@@ -122,6 +122,7 @@ struct Node {
   bool is_launch = false;   // a kernel of its own
   Collective collective = nullptr;
   const MatrixOp* matrix = nullptr;  // with a site for each of its tiles
+  const LaneFold* fold = nullptr;    // with one site
   std::vector<int32_t> sites;
   const BufferNode* buffer = nullptr;
   int32_t buffer_slot = 0;
@@ -190,6 +191,8 @@ absl::StatusOr<Program> compile(const Function& function, bool watched);
 
 // Runs a matrix statement (machine_matrix.cpp).
 void run_matrix_op(const Node& node, std::span<Machine* const> lanes);
+// Runs a fold of lanes (machine_fold.cpp).
+void run_lane_fold(const Node& node, std::span<Machine* const> lanes);
 // The checked physical element offset of the indices (site.is_flat: of the one offset); -1 after reporting what is wrong.
 int64_t locate_indices(Machine& m, const Site& site, const Shape& shape, const int64_t* index, int32_t lane);
 

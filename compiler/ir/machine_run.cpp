@@ -228,7 +228,8 @@ void together(const Node& node, const Threads& threads) {
     case StmtKind::kStore:
     case StmtKind::kAsyncCopy:
     case StmtKind::kAsyncWait:
-    case StmtKind::kMatrixOp:  // a collective
+    case StmtKind::kMatrixOp:  // a collective, as the next
+    case StmtKind::kLaneFold:
       return;
   }
 }
@@ -284,6 +285,9 @@ void execute(const Node& node, Machine& m) {
     case StmtKind::kMatrixOp:
       return m.run->fail(
           absl::FailedPreconditionError("a matrix statement is outside of thread loops: a warp runs it"));
+    case StmtKind::kLaneFold:
+      return m.run->fail(
+          absl::FailedPreconditionError("a fold of lanes is outside of thread loops: a warp runs it"));
   }
 }
 

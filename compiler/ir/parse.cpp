@@ -190,6 +190,7 @@ class Parser {
       return make_stmt<AsyncWait>(static_cast<int>(groups));
     }
     if (reader_.accept("matrix")) return matrix_op();
+    if (reader_.accept("fold")) return lane_fold();
     return store_statement();
   }
 
@@ -297,6 +298,22 @@ class Parser {
       return make_stmt<MatrixOp>(unit, known, std::move(tiles));
     }
     return reader_.error(absl::StrCat("'", action, "' is not zero, load_a, load_b or multiply"));
+  }
+
+  absl::StatusOr<Stmt> lane_fold() {
+    TF_ASSIGN_OR_RETURN(const std::string name, reader_.expect_name());
+    for (const auto combiner : {tensor::Combiner::kSum, tensor::Combiner::kMax, tensor::Combiner::kMin}) {
+      if (name != fold_name(combiner)) continue;
+      TF_ASSIGN_OR_RETURN(const Buffer buffer, known_buffer());
+      TF_ASSIGN_OR_RETURN(std::vector<Expr> at, indices());
+      TF_RETURN_IF_ERROR(check_rank(buffer, at));
+      TF_RETURN_IF_ERROR(reader_.expect("lanes"));
+      TF_ASSIGN_OR_RETURN(const int64_t lanes, reader_.expect_int());
+      if (lanes < 1 || lanes > kWarpLanes)
+        return reader_.error(absl::StrCat("a warp has ", kWarpLanes, " lanes, not ", lanes));
+      return make_stmt<LaneFold>(buffer, std::move(at), combiner, static_cast<int>(lanes));
+    }
+    return reader_.error(absl::StrCat("'", name, "' is not sum, max or min"));
   }
 
   absl::Status steps(const char* what, size_t count, std::vector<int64_t>* out) {

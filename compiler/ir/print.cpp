@@ -106,6 +106,11 @@ class Printer {
     absl::StrAppend(&out_, "\n");
   }
 
+  void operator()(const LaneFold& s) {
+    absl::StrAppend(&out_, margin(), "fold ", view(fold_name(s.combiner)), " ", access(s.buffer, s.indices),
+                    " lanes ", s.lanes, "\n");
+  }
+
   std::string declaration(const Buffer& buffer) {
     std::string out =
         absl::StrCat(names_.name(buffer.get()), ": ", view(tensor::element_name(buffer->element)), "[",

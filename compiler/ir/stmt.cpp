@@ -92,6 +92,12 @@ struct Rebuild {
     }
     return changed ? make_stmt<MatrixOp>(s.unit, s.action, std::move(tiles)) : stmt;
   }
+
+  Stmt operator()(const LaneFold& s) const {
+    std::vector<Expr> indices = all(s.indices);
+    return same(indices, s.indices) ? stmt
+                                    : make_stmt<LaneFold>(s.buffer, std::move(indices), s.combiner, s.lanes);
+  }
 };
 
 // Shows a visitor the parts of a statement, expressions first.
@@ -134,6 +140,7 @@ struct Descend {
   void operator()(const MatrixOp& s) const {
     for (const MatrixTile& tile : s.tiles) exprs(tile.indices);
   }
+  void operator()(const LaneFold& s) const { exprs(s.indices); }
 };
 
 // Variables are replaced in expressions only: a bound variable is its own node, so nothing can be captured.
@@ -204,6 +211,13 @@ char role(const MatrixOp& op, size_t tile) {
 }
 
 }  // namespace
+
+std::string_view fold_name(tensor::Combiner combiner) {
+  return combiner == tensor::Combiner::kSum   ? "sum"
+         : combiner == tensor::Combiner::kMax ? "max"
+         : combiner == tensor::Combiner::kMin ? "min"
+                                              : "prod";
+}
 
 const tensor_units::LaneMap* lane_map(const MatrixOp& op, size_t tile) {
   switch (role(op, tile)) {

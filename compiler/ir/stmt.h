@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ using tensor::Var;
 using tensor::VarNode;
 
 #define TF_STMT_KINDS(X) \
-  X(For) X(Seq) X(Store) X(If) X(Let) X(Allocate) X(Barrier) X(AsyncCopy) X(AsyncWait) X(MatrixOp)
+  X(For) X(Seq) X(Store) X(If) X(Let) X(Allocate) X(Barrier) X(AsyncCopy) X(AsyncWait) X(MatrixOp) X(LaneFold)
 
 enum class StmtKind : uint8_t {
 #define TF_KIND(name) k##name,
@@ -210,6 +211,20 @@ struct MatrixOp final : StmtNode {
   const std::vector<MatrixTile>
       tiles;  // of zero: c; of a load: the fragment, the memory; of multiply: c, a, b
 };
+
+// buffer[indices], of scope register, becomes in each lane what the combiner makes of it in all `lanes` lanes of the lane's group:
+// neighbours in thread_x, a power of two of them. A warp's 32 lanes run it once and together.
+struct LaneFold final : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kLaneFold;
+  LaneFold(Buffer b, std::vector<Expr> i, tensor::Combiner c, int n)
+      : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)), combiner(c), lanes(n) {}
+  const Buffer buffer;
+  const std::vector<Expr> indices;
+  const tensor::Combiner combiner;
+  const int lanes;
+};
+inline constexpr int kWarpLanes = 32;
+std::string_view fold_name(tensor::Combiner combiner);  // "sum", "max", "min"
 
 // The lane map of tile number `tile` of the statement; null for a tile of memory.
 const tensor_units::LaneMap* lane_map(const MatrixOp& op, size_t tile);

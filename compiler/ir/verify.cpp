@@ -343,6 +343,18 @@ class Verifier {
     return absl::OkStatus();
   }
 
+  absl::Status check(const LaneFold& s) {
+    if (promises_.for_cpu) return error("a fold of lanes is for GPUs");
+    for (const Expr& index : s.indices) TF_RETURN_IF_ERROR(scalar_index(index, "index of a fold"));
+    TF_RETURN_IF_ERROR(access(s.buffer, s.indices, 1));
+    if (s.buffer->scope != Scope::kRegister || s.buffer->element == tensor::Element::kBool)
+      return error(absl::StrCat(s.buffer->name, " is no buffer of numbers in registers, which lanes fold"));
+    if (s.lanes < 2 || s.lanes > kWarpLanes || kWarpLanes % s.lanes != 0)
+      return error(absl::StrCat("a fold of ", s.lanes, " lanes; it takes 2, 4, 8, 16 or 32"));
+    return s.combiner == tensor::Combiner::kProd ? error("lanes fold sums, maxima and minima")
+                                                 : absl::OkStatus();
+  }
+
   void forget(const Var& var) {
     vars_.erase(var.get());
     checked_.clear();

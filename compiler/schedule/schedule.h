@@ -142,6 +142,9 @@ struct StageState {
   std::vector<tensor::Expr> absolute_values() const;
 };
 
+// Whether the stage's reduction runs over the lanes of a warp.
+bool folds_lanes(const StageState& stage);
+
 // The row pitch of a buffer: its last extent rounded up to a multiple of `factor`, plus `offset` elements.
 struct Pitch {
   SymInt factor = 1, offset = 0;

@@ -97,6 +97,10 @@ bool StateData::is_inside(const StageState& stage, const StageState& holder, int
   return false;
 }
 
+bool folds_lanes(const StageState& stage) {
+  return !stage.loops.empty() && stage.loops.back().reduce && is_thread(stage.loops.back().annotation);
+}
+
 std::optional<StateData::LoopAround> StateData::thread_around(const StageState& stage,
                                                               Annotation annotation) const {
   for (const StageState* at = &stage; at->place == StageState::Place::kAt;) {

@@ -77,6 +77,7 @@ const GpuDialect& cuda_dialect() {
       .float_of_bits = "__uint_as_float",
       .bits_of_float = "__float_as_uint",
       .has_matrix_instructions = true,
+      .has_shuffles = true,
       .functions_are_overloaded = false,
       .prelude = kPrelude,
       .half_functions = kHalfFunctions,

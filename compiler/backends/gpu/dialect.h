@@ -26,6 +26,7 @@ struct GpuDialect {
   // What is loaded from shared memory under a condition is loaded in any case: PoCL ends the process over branches that depend on
   // the thread, in loops with barriers.
   bool avoids_branches = false;
+  bool has_shuffles = false;              // __shfl_xor_sync
   bool functions_are_overloaded = false;  // or those of float have an f behind the name
   const char* prelude;                    // first in the source
   // Of the 16 bits of an f16 the float, and of a float the bits of the nearest f16; where a kernel has f16.

@@ -312,6 +312,25 @@ class KernelEmitter {
     return text.takes_next;
   }
 
+  // Each lane takes what the one half a group away has, then a quarter away, and so on.
+  void emit(const ir::LaneFold& s) {
+    if (!dialect_.has_shuffles)
+      return fail(
+          absl::StrCat(dialect_.name,
+                       " has no shuffles, but a reduction runs over lanes of thread_x; add it up in shared "
+                       "memory, by rfactor"));
+    has_folds_ = true;
+    const std::string own = absl::StrCat(name_of(*s.buffer), "[", expr(s.indices[0]), "]");
+    const std::string type = in_registers(*s.buffer);
+    const tensor::Var other = tensor::var("other", {s.buffer->element, 1});
+    const ir::Expr both = tensor::combine(s.combiner, tensor::load(s.buffer, s.indices), other);
+    for (int step = s.lanes / 2; step > 0; step /= 2) {
+      line(absl::StrCat("{ const ", type, " ", names_.of(other.get(), other->name), " = (", type,
+                        ")__shfl_xor_sync(0xffffffffu, ", own, ", ", step, ");"));
+      line(absl::StrCat("  ", own, " = ", expr(both), "; }"));
+    }
+  }
+
   void emit(const ir::AsyncCopy& s) {
     shared_stores_.push_back(entered_);
     const CopyPieces pieces = pieces_of(s, unit_.target, ranges_);
@@ -378,6 +397,10 @@ class KernelEmitter {
     if (has_warps_ && block[0] % tensor_units::kLanes != 0)
       return absl::FailedPreconditionError(absl::StrCat(
           "matrix instructions take warps of ", tensor_units::kLanes, " lanes; thread_x has ", block[0]));
+    if (has_folds_ && threads % ir::kWarpLanes != 0)
+      return absl::FailedPreconditionError(absl::StrCat("lanes of whole warps fold values; a block has ",
+                                                        threads, " threads, which are no multiple of ",
+                                                        ir::kWarpLanes));
     if (threads > unit_.target.gpu.block_threads || shared_.bytes > unit_.target.gpu.shared_bytes)
       return absl::FailedPreconditionError(
           absl::StrCat("a block of ", threads, " threads with ", shared_.bytes, " bytes of shared memory; ",
@@ -438,6 +461,7 @@ class KernelEmitter {
   std::vector<std::set<ForKind>> inside_threads_;  // and around each array that a thread has for itself
   std::set<const ir::BufferNode*> private_;
   std::set<const ir::BufferNode*> factors_;  // of matrix instructions
+  bool has_folds_ = false;                   // of lanes
   bool has_warps_ = false;                   // whose lanes run statements together
 };
 

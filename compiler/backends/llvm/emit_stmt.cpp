@@ -40,7 +40,8 @@ void Emitter::stmt(const ir::Stmt& s) {
     case ir::StmtKind::kAsyncCopy:
       return stmt_async_copy(*ir::as<ir::AsyncCopy>(s));
     case ir::StmtKind::kMatrixOp:
-      fail(absl::InvalidArgumentError("matrix statements are for GPUs"), b_.getInt64Ty());
+    case ir::StmtKind::kLaneFold:
+      fail(absl::InvalidArgumentError("statements of warps are for GPUs"), b_.getInt64Ty());
       return;
     case ir::StmtKind::kBarrier:
     case ir::StmtKind::kAsyncWait:

@@ -11,6 +11,7 @@
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/fresh_variables.h"
 #include "compiler/passes/loops/check_ports.h"
+#include "compiler/passes/loops/lane_folds.h"
 #include "compiler/passes/loops/matrix_tiles.h"
 #include "compiler/passes/loops/raster_order.h"
 #include "compiler/passes/loops/temporary_shapes.h"
@@ -105,7 +106,7 @@ class LoopBuilder {
   std::vector<Expr> guards_of(const StageState& stage) const {
     const bool reaches_over = stage.place == StageState::Place::kAt && shapes_.vectorized_axis(stage) >= 0;
     std::vector<Expr> guards;
-    if (stage.tensor) return guards;  // terms beyond the last are zeros
+    if (stage.tensor || folds_lanes(stage)) return guards;  // terms beyond the last are zeros; of stores
     for (const Expr& guard : stage.guards)
       if (!reaches_over || !analysis::uses(guard, stage.loop_vars.back().get())) guards.push_back(guard);
     return guards;
@@ -195,7 +196,7 @@ class LoopBuilder {
   Stmt nest(const StageState& stage) const {
     if (stage.is_factor) return filled_fragment(stage);
     const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
-    Stmt body = stage.tensor ? multiply(stage) : update(stage);
+    Stmt body = stage.tensor ? multiply(stage) : folds_lanes(stage) ? fold(stage) : update(stage);
     for (const Expr& guard : guards_of(stage))
       if (parts_threads(stage, guard)) body = ir::make_stmt<ir::If>(guard, body);
     // A matrix instruction stands for the three innermost loops.
@@ -217,9 +218,16 @@ class LoopBuilder {
       if (!copies.empty()) body = with_copies_ahead(stage, stage.loops[n], copies, body);
       body = loop_over(stage, n, annotations[n], body);
       if (!copies.empty()) body = with_rings(stage, stage.loops[n], copies, body);
-      if (i == first_reduce) body = ir::seq({initial(stage, first_reduce, annotations), body});
+      if (i == first_reduce && !folds_lanes(stage))
+        body = ir::seq({initial(stage, first_reduce, annotations), body});
     }
     return stage.tensor ? ir::seq({zeros(stage), body}) : body;
+  }
+
+  Stmt fold(const StageState& stage) const {
+    const Storage& storage = storage_.at(stage.stage.output.get());
+    return folded_over_lanes(stage, with_storage(at_axes(stage, stage.stage.body)), storage.buffer,
+                             storage.at(local_indices(stage)));
   }
 
   // --- Matrix instructions.
@@ -315,8 +323,8 @@ class LoopBuilder {
   // update.
   bool parts_threads(const StageState& stage, const Expr& guard) const {
     const bool meets = std::ranges::any_of(data_.stages, [&](const StageState& other) {
-      return other.scope == ir::Scope::kShared && other.place == StageState::Place::kAt &&
-             data_.is_inside(other, stage, 0);
+      return (other.scope == ir::Scope::kShared || folds_lanes(other)) &&
+             other.place == StageState::Place::kAt && data_.is_inside(other, stage, 0);
     });
     for (size_t i = 0; meets && i < stage.loops.size(); ++i)
       if (schedule::is_thread(stage.loops[i].annotation) && analysis::uses(guard, stage.loop_vars[i].get()))

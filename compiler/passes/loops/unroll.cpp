@@ -11,7 +11,9 @@ using ir::Stmt;
 int64_t count_stores(const Stmt& stmt) {
   struct Counter final : ir::Visitor {
     bool enter(const Stmt& s) override {
-      if (s->kind() == ir::StmtKind::kStore || s->kind() == ir::StmtKind::kMatrixOp) ++count;
+      if (s->kind() == ir::StmtKind::kStore || s->kind() == ir::StmtKind::kMatrixOp ||
+          s->kind() == ir::StmtKind::kLaneFold)
+        ++count;
       const auto* loop = as<ir::For>(s);
       if (loop == nullptr || loop->for_kind != ir::ForKind::kUnrolled) return true;
       const int64_t once = count_stores(loop->body), all = once * tensor::as_int(loop->extent).value_or(1);

@@ -77,6 +77,10 @@ class Flattener final : public ir::Rewriter {
           flat(copy->source), std::vector<Expr>{ir::physical_offset(*copy->source, copy->source_indices)},
           copy->elements, copy->predicate);
     if (const auto* matrix = as<ir::MatrixOp>(out)) return flat(*matrix);
+    if (const auto* fold = as<ir::LaneFold>(out))
+      return ir::make_stmt<ir::LaneFold>(flat(fold->buffer),
+                                         std::vector<Expr>{ir::physical_offset(*fold->buffer, fold->indices)},
+                                         fold->combiner, fold->lanes);
     return out;
   }
 

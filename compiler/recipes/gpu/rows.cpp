@@ -21,9 +21,12 @@ namespace {
 using tensor::Stage;
 using tensor::Workload;
 
-// Rows of a block, threads of a row, and how many of these add up what all have.
+// Rows of a block, threads of a row, and how many of these add up what all have: by way of shared memory. Or the lanes of a warp
+// add up what they have by shuffles: lanes of a row along x and rows along y; or whole warps of a row along y, and rows along z.
 struct RowThreads {
   Size rows, threads, fan;
+  bool shuffles = false;
+  std::optional<Size> warps = std::nullopt;  // with shuffles; `threads` are 32 then
 };
 
 int64_t elements_of(const std::vector<tensor::Axis>& axes) {
@@ -66,7 +69,7 @@ class RowBlock {
   void append() {
     for (size_t s = 0; s < workload_.stages.size(); ++s) {
       if (place(s) == Place::kInlined) steps_.push_back(Inline{name(s)});
-      if (place(s) == Place::kReduced) factor(s);
+      if (place(s) == Place::kReduced) sizes_.shuffles ? factor_for_lanes(s) : factor(s);
       if (is_product(s)) steps_.push_back(CacheWrite{name(s)});
     }
     const std::string loop = shape_output();
@@ -94,7 +97,26 @@ class RowBlock {
   static std::string name(size_t s) { return stage_name(static_cast<int>(s)); }
   size_t last() const { return workload_.stages.size() - 1; }
   Annotation along() const { return rows_.across ? Annotation::kThreadY : Annotation::kThreadX; }
-  Annotation beside() const { return rows_.across ? Annotation::kThreadX : Annotation::kThreadY; }
+  Annotation beside() const {
+    if (sizes_.warps) return Annotation::kThreadZ;
+    return rows_.across ? Annotation::kThreadX : Annotation::kThreadY;
+  }
+  // The stage that adds up.
+  std::string sum(size_t s) const { return sizes_.shuffles && s == last() ? name(s) + ".acc" : name(s); }
+
+  // What splits a loop over a row's elements among its threads.
+  std::vector<Size> of_row() const {
+    return sizes_.warps ? std::vector<Size>{*sizes_.warps, sizes_.threads}
+                        : std::vector<Size>{sizes_.threads};
+  }
+  // Loop number `first` of such a split, and those inside of it, as threads. Returns the innermost.
+  std::string bind_row(const std::string& stage, const std::string& loop, int first) {
+    if (sizes_.warps)
+      steps_.push_back(Annotate{stage, absl::StrCat(loop, ".", first++), Annotation::kThreadY});
+    const std::string innermost = absl::StrCat(loop, ".", first);
+    steps_.push_back(Annotate{stage, innermost, along()});
+    return innermost;
+  }
 
   // A reduction that gives whole rows.
   bool is_product(size_t s) const { return work_.product_rows && (s == last() || rows_.stages[s].product); }
@@ -133,6 +155,32 @@ class RowBlock {
     for (const char* part : kParts) steps_.push_back(CacheWrite{name(s) + part});
   }
 
+  // NAME.rf: a term a thread, in a register. NAME.rf.1: of several warps, each one's.
+  void factor_for_lanes(size_t s) {
+    if (s == last()) steps_.push_back(CacheWrite{name(s)});
+    const std::string total = sum(s), all = fused(total, loops('r', 0, stage(s).reduce_axes.size()));
+    steps_.push_back(Split{total, all, of_row(), Tail::kGuard});
+    steps_.push_back(RFactor{total, sizes_.warps ? fused(total, {all + ".1", all + ".2"}) : all + ".1"});
+    if (!sizes_.warps) return;
+    steps_.push_back(Split{total, "r0", {sizes_.threads}, Tail::kGuard});
+    steps_.push_back(RFactor{total, "r0.0"});
+  }
+
+  void place_for_lanes(size_t s, const std::string& loop) {
+    const std::string output = name(last()), total = sum(s);
+    if (total != output) steps_.push_back(ComputeAt{total, output, loop, tensor::Scope::kRegister});
+    std::string folded = total;
+    if (sizes_.warps) {
+      folded = total + ".rf.1";
+      steps_.push_back(ComputeAt{folded, output, loop, tensor::Scope::kShared});
+      steps_.push_back(Annotate{folded, "i0", Annotation::kThreadY});
+      if (const std::optional<size_t> axis = rows_axis(stage(s).axes.size()))
+        steps_.push_back(Annotate{folded, axis_name(*axis + 1), beside()});
+    }
+    steps_.push_back(Annotate{folded, "r0", Annotation::kThreadX});
+    steps_.push_back(ComputeAt{total + ".rf", output, loop, tensor::Scope::kRegister});
+  }
+
   // Blocks, rows of a block, then the threads of a row, whose loop it returns.
   std::string shape_output() {
     const std::string output = name(last());
@@ -155,7 +203,7 @@ class RowBlock {
       order.insert(order.end(), inner.begin(), inner.end());
     }
     order.insert(order.end(), own.begin(), own.end());
-    if (place(last()) == Place::kReduced) order.push_back("r0");
+    if (place(last()) == Place::kReduced && !sizes_.shuffles) order.push_back("r0");
     if (order.size() > 1) steps_.push_back(Reorder{output, order});
     // The axes stand apart: which rows a block has is then known of open sizes, too.
     if (blocked >= 0) {
@@ -168,14 +216,15 @@ class RowBlock {
     }
     std::string thread = along() == Annotation::kThreadX ? "x" : "y";
     if (own.empty()) {
+      if (sizes_.warps) steps_.push_back(CrossThread{output, Annotation::kThreadY, *sizes_.warps});
       steps_.push_back(CrossThread{output, along(), sizes_.threads});
     } else {
       const std::string row = own_loop_ = fused(output, own);
-      steps_.push_back(Split{output, row, {sizes_.threads}, Tail::kGuard});
-      thread = row + ".1";
-      inner.insert(inner.end(), {thread, row + ".0"});
+      steps_.push_back(Split{output, row, of_row(), Tail::kGuard});
+      for (size_t part = 1; part <= of_row().size(); ++part) inner.push_back(absl::StrCat(row, ".", part));
+      inner.push_back(row + ".0");
       steps_.push_back(Reorder{output, inner});
-      steps_.push_back(Annotate{output, thread, along()});
+      thread = bind_row(output, row, 1);
     }
     return thread;
   }
@@ -183,6 +232,7 @@ class RowBlock {
   void compute(size_t s, const std::string& loop) {
     const Place where = place(s);
     const std::string output = name(last());
+    if (where == Place::kReduced && sizes_.shuffles) return place_for_lanes(s, loop);
     if (s != last() && (where == Place::kReduced || where == Place::kOne))
       steps_.push_back(ComputeAt{name(s), output, loop, tensor::Scope::kRegister});
     if (where == Place::kKept) steps_.push_back(ComputeAt{name(s), output, loop, tensor::Scope::kShared});
@@ -229,10 +279,12 @@ class RowBlock {
         axes, all, [](const tensor::Axis& a, const tensor::Axis& b) { return extent_of(a) == extent_of(b); });
     if (!like_whole || rows_.row_axes.empty()) {
       const std::string whole = fused(name(s), loops('i', 0, axes.size()));
-      steps_.push_back(Split{name(s), whole, {sizes_.rows, sizes_.threads}, Tail::kGuard});
-      steps_.push_back(Annotate{name(s), whole + ".2", along()});
+      std::vector<Size> parts = of_row();
+      parts.insert(parts.begin(), sizes_.rows);
+      steps_.push_back(Split{name(s), whole, std::move(parts), Tail::kGuard});
+      const std::string thread = bind_row(name(s), whole, 2);
       if (!rows_.row_axes.empty()) steps_.push_back(Annotate{name(s), whole + ".1", beside()});
-      if (is_product(s)) place_sums(s, whole + ".2");
+      if (is_product(s)) place_sums(s, thread);
       return;
     }
     std::vector<std::string> beside_loops, own, order;
@@ -245,9 +297,9 @@ class RowBlock {
     if (const std::optional<size_t> axis = rows_axis(axes.size()))
       steps_.push_back(Annotate{name(s), axis_name(*axis), beside()});
     const std::string row = fused(name(s), own);
-    steps_.push_back(Split{name(s), row, {sizes_.threads}, Tail::kGuard});
-    steps_.push_back(Annotate{name(s), row + ".1", along()});
-    if (is_product(s)) place_sums(s, row + ".1");
+    steps_.push_back(Split{name(s), row, of_row(), Tail::kGuard});
+    const std::string thread = bind_row(name(s), row, 1);
+    if (is_product(s)) place_sums(s, thread);
   }
 
   const RowWork& work_;
@@ -262,9 +314,6 @@ class RowBlock {
 int64_t power_of_two(int64_t least) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(least, 1))));
 }
-
-// Longer rows, and fewer of them, have a block a part.
-constexpr int64_t kLongRow = 1 << 14, kFewRows = 64;
 
 constexpr int64_t kLeastThreads = 4;      // of a row
 constexpr int64_t kShortRowsBlock = 128;  // threads of a block of short rows
@@ -319,6 +368,62 @@ std::optional<Sketch> row_sketch(const tensor::KernelSpec& kernel, const RowWork
   return sketch;
 }
 
+// Longer rows are worth several warps.
+constexpr int64_t kRowOfAWarp = 1024;
+
+// The lanes of a warp share a row, or a few; or warps do.
+std::optional<Sketch> shuffled_row_sketch(const tensor::KernelSpec& kernel, const RowWork& work, bool keeps,
+                                          bool several_warps) {
+  const target::Target& target = kernel.target;
+  if (target.arch != target::Arch::kCuda || work.rows.across || (work.product_rows && several_warps))
+    return std::nullopt;
+  Steps none;
+  const int64_t kept = RowBlock(work, keeps, {}, none).kept_bytes(), length = longest_row(work);
+  if (keeps && kept == 0) return std::nullopt;
+  constexpr int64_t kWarp = 32, kMostSide = 16, kPartBytes = 8;
+  std::vector<Choice> choices;  // rows, then lanes or warps of a row
+  for (int64_t side = 1; side <= (work.rows.row_axes.empty() ? 1 : kMostSide); side *= 2)
+    for (int64_t own = 2; own <= kWarp; own *= 2) {
+      const int64_t threads = side * own * (several_warps ? kWarp : 1);
+      if (threads % kWarp == 0 && threads <= target.gpu.block_threads &&
+          side * (kept + (several_warps ? own * kPartBytes : 0)) <= target.gpu.shared_bytes)
+        choices.push_back({side, own});
+    }
+  const int64_t lanes = std::clamp(power_of_two(length / 4), kLeastThreads, kWarp);
+  Choice standard = several_warps ? Choice{1, std::clamp(power_of_two(length / 256), int64_t{2}, int64_t{8})}
+                                  : Choice{std::max(kShortRowsBlock / lanes, int64_t{1}), lanes};
+  if (work.rows.row_axes.empty()) standard[0] = 1;
+  while (standard[0] > 1 && std::ranges::count(choices, standard) == 0) standard[0] /= 2;
+  if (std::ranges::count(choices, standard) == 0) return std::nullopt;
+  const std::string family = absl::StrCat(work.product_rows ? "attention"
+                                          : keeps           ? "rows, kept"
+                                                            : "rows",
+                                          several_warps ? ", by warps" : ", by lanes");
+  Sketch sketch(family, kernel);
+  const std::vector<Size> both = sketch.open({.name = "threads", .choices = choices}, standard);
+  RowThreads sizes{.rows = both[0], .threads = both[1], .fan = 1, .shuffles = true};
+  if (several_warps) {
+    sizes.warps = both[1];
+    sizes.threads = kWarp;
+  }
+  RowBlock(work, keeps, sizes, sketch.steps.steps).append();
+  return sketch;
+}
+
+// Ways to share rows, the best by rule first.
+std::vector<Sketch> row_sketches(const tensor::KernelSpec& kernel, const RowWork& work) {
+  std::vector<Sketch> sketches;
+  const bool is_long = longest_row(work) > kRowOfAWarp;
+  for (const bool several_warps : {is_long, !is_long})
+    for (const bool keeps : {true, false})
+      if (std::optional<Sketch> sketch = shuffled_row_sketch(kernel, work, keeps, several_warps))
+        sketches.push_back(*std::move(sketch));
+  for (const bool keeps : {true, false})
+    if (std::optional<Sketch> sketch = row_sketch(kernel, work, keeps))
+      sketches.push_back(*std::move(sketch));
+  return sketches;
+}
+
 // Below so many terms a thread adds up all of them faster than several would.
 constexpr int64_t kFewTerms = 64;
 
@@ -363,62 +468,7 @@ std::vector<Sketch> rows_on_gpu(const tensor::KernelSpec& kernel) {
   if (!rows) rows = rows_without_reuse(kernel);
   if (!rows) return {};
   const RowWork work{kernel.workload, *std::move(rows), kernel.workload.stages.back(), std::nullopt};
-  std::vector<Sketch> sketches;
-  for (const bool keeps : {true, false})
-    if (std::optional<Sketch> sketch = row_sketch(kernel, work, keeps))
-      sketches.push_back(*std::move(sketch));
-  return sketches;
-}
-
-std::vector<Sketch> long_rows_on_gpu(const tensor::KernelSpec& kernel) {
-  const Workload& workload = kernel.workload;
-  Structure structure = structure_of(workload);
-  // One number of all elements; what follows from it is a launch of one thread.
-  if (!structure.anchor && structure.reductions.size() == 1 && workload.outputs.size() == 1 &&
-      workload.stages[static_cast<size_t>(structure.reductions[0])].axes.empty()) {
-    structure.anchor = structure.reductions[0];
-    for (int s = 0; s < *structure.anchor; ++s) structure.producers.push_back(s);
-  }
-  if (!structure.anchor) return {};
-  const Stage& anchor = anchor_of(workload, structure);
-  if (elements_of(anchor.reduce_axes) < kLongRow || elements_of(anchor.axes) > kFewRows) return {};
-  Sketch sketch("rows in parts", kernel);
-  Steps& steps = sketch.steps.steps;
-  append_inlining(structure.producers, steps);
-  append_inlining(structure.epilogue, steps);
-  const std::string name = stage_name(*structure.anchor), part = name + ".rf";
-  std::vector<std::string> loops;
-  for (size_t r = 0; r < anchor.reduce_axes.size(); ++r) loops.push_back(absl::StrCat("r", r));
-  if (loops.size() > 1) steps.push_back(Fuse{name, loops});
-  const std::string all = absl::StrJoin(loops, "*");
-  // One thread adds up the parts of a row: few, however long it is.
-  constexpr int64_t kParts = 1024;
-  const int64_t terms = std::max(kLongRow / 4, power_of_two(elements_of(anchor.reduce_axes) / kParts));
-  steps.push_back(
-      Split{name, all, {sketch.open("terms", {1024, 2048, 4096, 8192, 16384}, terms)}, Tail::kGuard});
-  steps.push_back(RFactor{name, all + ".0"});
-  // The first launch: a block a part.
-  const Size threads = sketch.open("threads", {32, 64, 128, 256}, 128);
-  steps.push_back(Split{part, "r0", {threads}, Tail::kGuard});
-  steps.push_back(RFactor{part, "r0.1"});
-  steps.push_back(Split{part, "r0", {sketch.open("fan", {4, 8, 16, 32}, 16)}, Tail::kGuard});
-  steps.push_back(RFactor{part, "r0.1"});
-  const std::string grid = append_fuse(part, anchor.axes.size() + 1, steps);
-  steps.push_back(Annotate{part, grid, Annotation::kGridX});
-  steps.push_back(CrossThread{part, Annotation::kThreadX, threads});
-  for (const char* piece : {".rf.1", ".rf"}) {
-    steps.push_back(ComputeAt{part + piece, part, "x", tensor::Scope::kShared});
-    steps.push_back(Annotate{part + piece, "i0", Annotation::kThreadX});
-  }
-  if (anchor.axes.empty()) return {std::move(sketch)};
-  // The second: a thread a row.
-  const std::string output = stage_name(structure.output);
-  const std::string row = append_fuse(output, anchor.axes.size(), steps);
-  steps.push_back(Split{output, row, {32}, Tail::kGuard});
-  steps.push_back(Annotate{output, row + ".0", Annotation::kGridX});
-  steps.push_back(Annotate{output, row + ".1", Annotation::kThreadX});
-  if (output != name) steps.push_back(ComputeAt{name, output, row + ".1", tensor::Scope::kRegister});
-  return {std::move(sketch)};
+  return row_sketches(kernel, work);
 }
 
 std::vector<Sketch> attention_on_gpu(const tensor::KernelSpec& kernel) {
@@ -426,6 +476,8 @@ std::vector<Sketch> attention_on_gpu(const tensor::KernelSpec& kernel) {
   if (!found) return {};
   const RowWork work{kernel.workload, found->rows, found->inner.stages.back(), found->row};
   std::vector<Sketch> sketches;
+  if (std::optional<Sketch> sketch = shuffled_row_sketch(kernel, work, true, false))
+    sketches.push_back(*std::move(sketch));
   if (std::optional<Sketch> sketch = row_sketch(kernel, work, true)) sketches.push_back(*std::move(sketch));
   return sketches;
 }

@@ -75,7 +75,14 @@ std::optional<Illegal> apply_step(StateData& data, const Reorder& step);
 // of a product, of extent at most kMaxVectorLanes, with no stage computed in it; unroll, up to
 // kMaxUnrollExtent; grid loops, on spatial loops of a stage at root; thread loops, on spatial loops with no
 // stage computed in them. Inside another stage a thread loop runs over the threads around it, which must be
-// enough.
+// enough. There thread_x may be the last loop of a stage, its reduction: a term a lane, which shuffles combine, so that
+// all lanes have the result. That takes as many lanes as the loop around has threads, up to a warp's 32, and whole warps, of
+// which no thread stays away.
+//
+//   annotate t0 r0 thread_x
+//   for x in 32 thread_x                       for x in 32 thread_x
+//     t0.rf[x] = …                      →        t0.rf = …
+//     barrier; t0 = t0.rf[0] + …                 t0 = t0.rf; fold sum t0 lanes 32
 inline constexpr int64_t kMaxVectorLanes = 64;
 inline constexpr int64_t kMaxUnrollExtent = 256;
 std::optional<Illegal> apply_step(StateData& data, const Annotate& step);

@@ -23,12 +23,44 @@ std::optional<Illegal> check_parallel(const StageState& stage, const Loop& loop)
   return taken ? std::optional(Illegal::kNestedParallel) : std::nullopt;
 }
 
+// Lanes of a warp have a term each, which shuffles combine: as many as the loop around has threads, all of which take part.
+std::optional<Illegal> check_fold(StateData& data, const StageState& stage, int index,
+                                  Annotation annotation) {
+  const auto around = data.thread_around(stage, Annotation::kThreadX);
+  const bool is_one = std::ranges::count(stage.loops, true, &Loop::reduce) == 1;
+  if (annotation != Annotation::kThreadX || !around || !is_one ||
+      index + 1 != static_cast<int>(stage.loops.size()) || stage.tensor ||
+      stage.stage.combiner == tensor::Combiner::kProd ||
+      stage.stage.output->element == tensor::Element::kBool || data.deepest_held_loop(stage) >= 0)
+    return Illegal::kReductionParallel;
+  const SymInt lanes = stage.loops.back().extent;
+  SymInt threads = 1;
+  for (const Annotation axis : {Annotation::kThreadX, Annotation::kThreadY, Annotation::kThreadZ})
+    if (const auto holder = data.thread_around(stage, axis))
+      threads *= holder->stage->loops[static_cast<size_t>(holder->loop)].extent;
+  bool legal = data.require(tensor::less_equal(2, lanes)) &&
+               data.require(tensor::divides(lanes, tensor_units::kLanes)) &&
+               data.require(tensor::divides(tensor_units::kLanes, threads)) &&
+               data.require(tensor::equal(
+                   lanes.expr(), around->stage->loops[static_cast<size_t>(around->loop)].extent.expr()));
+  // Of what stands around the fold, too, no thread may stay away.
+  for (const StageState* at = &stage; legal && at->place == StageState::Place::kAt;
+       at = data.find_stage(at->consumer))
+    for (const Loop& each : at->loops)
+      if (const auto holder =
+              is_thread(each.annotation) ? data.thread_around(*at, each.annotation) : std::nullopt)
+        legal = legal && data.require(tensor::equal(
+                             each.extent.expr(),
+                             holder->stage->loops[static_cast<size_t>(holder->loop)].extent.expr()));
+  return legal ? std::nullopt : std::optional(Illegal::kBadFactor);
+}
+
 // A stage that is computed inside another shares its threads: the loop runs over those around it, as many as
 // it has iterations.
 std::optional<Illegal> check_thread(StateData& data, const StageState& stage, int index,
                                     Annotation annotation) {
   const Loop& loop = stage.loops[static_cast<size_t>(index)];
-  if (loop.reduce) return Illegal::kReductionParallel;
+  if (loop.reduce) return check_fold(data, stage, index, annotation);
   if (data.deepest_held_loop(stage) >= index) return Illegal::kHoldsStages;  // of regions for one thread
   if (stage.place != StageState::Place::kAt) return std::nullopt;
   const auto around = data.thread_around(stage, annotation);
@@ -50,6 +82,7 @@ std::optional<Illegal> apply_step(StateData& data, const Annotate& step) {
   if (fixes_threads(data, *stage, index)) return Illegal::kFixedThreads;
   if (stage->pipelined_loop == step.loop && step.annotation != Annotation::kSerial)
     return Illegal::kNotPipeline;
+  if (folds_lanes(*stage) && !loop.reduce) return Illegal::kFixedThreads;
   switch (step.annotation) {
     case Annotation::kSerial:
       break;

@@ -117,12 +117,42 @@ TEST(GpuRows, KeepOneElementOfAThreadInRegisters) {
 TEST(GpuRows, CountOnTheThreadsOfTheirParts) {
   ops::Builder b;
   const tensor::Workload workload = *b.finish({ops::softmax(b, f32_input(b, {8, 64}), 1)});
-  schedule::Schedule schedule = recipes::default_schedule({.workload = workload, .target = kRowsGpu});
+  const std::vector<recipes::Sketch> sketches =
+      recipes::rows_on_gpu({.workload = workload, .target = *target::parse_target("opencl")});
+  const schedule::Schedule schedule = recipes::instantiate(sketches.at(0), sketches.at(0).default_point());
   for (const char* step : {"annotate t1 i0 serial", "split t1 i0 2 guard"}) {
     schedule::Schedule more = *schedule::parse_schedule(schedule::to_string(schedule) + step + "\n");
     EXPECT_THAT(std::string(schedule::apply(workload, more).status().message()),
                 HasSubstr("i0 runs over threads, and what t1 reads was placed for one of them"));
   }
+}
+
+TEST(GpuRows, AddUpByShufflesWithoutBarriers) {
+  ops::Builder b;
+  const tensor::Workload workload =
+      *b.finish({ops::reduce(b, ops::ReduceKind::kMean, f32_input(b, {64, 200}), {1}, false)});
+  const std::string text =
+      rows_ir(workload, recipes::default_schedule({.workload = workload, .target = kRowsGpu}));
+  EXPECT_THAT(text, HasSubstr("fold sum "));
+  EXPECT_THAT(text, Not(HasSubstr("barrier")));
+  EXPECT_THAT(text, Not(HasSubstr("shared")));
+}
+
+TEST(GpuRows, FoldLanesOnlyWhereAllOfAWarpAre) {
+  ops::Builder b;
+  const tensor::Workload workload =
+      *b.finish({ops::reduce(b, ops::ReduceKind::kSum, f32_input(b, {8, 64}), {1}, false)});
+  const auto why = [&](int rows, int lanes, int threads) {
+    const std::string steps = absl::StrCat(
+        "schedule v1\ncache_write t0\nsplit t0.acc r0 ", lanes, " guard\nrfactor t0.acc r0.1\nsplit t0 i0 ",
+        rows, " guard\nannotate t0 i0.0 grid_x\nannotate t0 i0.1 thread_y\ncross_thread t0 thread_x ",
+        threads, "\ncompute_at t0.acc t0 x register\nannotate t0.acc r0 thread_x\n");
+    return std::string(schedule::apply(workload, *schedule::parse_schedule(steps)).status().message());
+  };
+  EXPECT_EQ(why(4, 8, 8), "");
+  EXPECT_NE(why(3, 8, 8), "");
+  EXPECT_NE(why(4, 8, 16), "");
+  EXPECT_NE(why(1, 64, 64), "");
 }
 
 TEST(GpuRows, GiveFewLongRowsInParts) {

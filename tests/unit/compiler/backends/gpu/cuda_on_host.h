@@ -52,13 +52,22 @@ struct TfWarp {
   const void* shown[2][32];
 };
 inline thread_local TfWarp* tf_warp = nullptr;
+inline thread_local int tf_own_lane = 0;
 inline int tf_lane() {
-  return threadIdx.x % 32;
+  return tf_own_lane;
 }
 inline void tf_show(const void* first, const void* second) {
   tf_warp->shown[0][tf_lane()] = first;
   tf_warp->shown[1][tf_lane()] = second;
   tf_warp->meeting.arrive_and_wait();
+}
+
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int step) {
+  tf_show(&value, nullptr);
+  const T other = *static_cast<const T*>(tf_warp->shown[0][tf_lane() ^ step]);
+  tf_warp->meeting.arrive_and_wait();
+  return other;
 }
 
 // A lane's part of matrix i is in line lane / 4 of it, whose address lane 8i + lane / 4 gives; transposed, in column lane / 4.
@@ -124,6 +133,7 @@ void tf_launch(void (*kernel)(P...), void** buffers, const long long* grid, cons
     for (long long t = 0; t < count; ++t) {
       threads.emplace_back([=, warp = &warps[t / 32]] {
         tf_warp = warp;
+        tf_own_lane = int(t % 32);
         blockIdx = {int(b % grid[0]), int(b / grid[0] % grid[1]), int(b / grid[0] / grid[1])};
         threadIdx = {int(t % block[0]), int(t / block[0] % block[1]), int(t / block[0] / block[1])};
         tf_call_kernel(kernel, buffers, std::index_sequence_for<P...>());
