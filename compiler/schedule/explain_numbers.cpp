@@ -43,6 +43,11 @@ struct NumberText {
     const StageState& stage = *data.find_stage(s.stage);
     const std::string extent = StrCat("loop ", s.loop, " of ", s.stage, " has extent ",
                                       extent_text(loop_of(data, s.stage, s.loop).extent));
+    if (loop_of(data, s.stage, s.loop).reduce && is_thread(s.annotation))
+      return StrCat(extent,
+                    "; lanes of a warp take it together where it has 2 to 32 iterations, a power of two, and "
+                    "each loop over "
+                    "threads as many as the one around has threads, which fill whole warps");
     if (s.annotation == Annotation::kUnroll)
       return StrCat(extent, "; a loop of at most ", kMaxUnrollExtent,
                     " iterations can be unrolled; split it first");

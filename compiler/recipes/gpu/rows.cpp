@@ -390,8 +390,11 @@ std::optional<Sketch> shuffled_row_sketch(const tensor::KernelSpec& kernel, cons
         choices.push_back({side, own});
     }
   const int64_t lanes = std::clamp(power_of_two(length / 4), kLeastThreads, kWarp);
-  Choice standard = several_warps ? Choice{1, std::clamp(power_of_two(length / 256), int64_t{2}, int64_t{8})}
-                                  : Choice{std::max(kShortRowsBlock / lanes, int64_t{1}), lanes};
+  // Rows of a product share its other factor, as above; a block has whole warps.
+  const int64_t most = work.product_rows ? 4 : kShortRowsBlock / lanes;
+  Choice standard =
+      several_warps ? Choice{1, std::clamp(power_of_two(length / 256), int64_t{2}, int64_t{8})}
+                    : Choice{std::max(std::min(most, default_row_threads(work)[0]), kWarp / lanes), lanes};
   if (work.rows.row_axes.empty()) standard[0] = 1;
   while (standard[0] > 1 && std::ranges::count(choices, standard) == 0) standard[0] /= 2;
   if (std::ranges::count(choices, standard) == 0) return std::nullopt;

@@ -129,7 +129,7 @@ TEST(Recipes, GiveTheAxisXOfTheGridToTheLoopThatOthersHaveNoRoomFor) {
     const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(each.workload);
     ASSERT_TRUE(workload.ok()) << workload.status();
     tensor::KernelSpec kernel{.workload = *workload, .target = *target::parse_target("cuda:arch=sm_80")};
-    EXPECT_EQ(sketches_of(kernel).at(0).family, each.family);
+    EXPECT_THAT(sketches_of(kernel).at(0).family, ::testing::StartsWith(each.family));
     EXPECT_EQ(default_grid(kernel), each.cuda) << each.family;
     kernel.target = *target::parse_target("opencl");
     EXPECT_EQ(default_grid(kernel), each.opencl) << each.family << ": OpenCL has no such limit";
