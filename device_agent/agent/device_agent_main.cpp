@@ -134,6 +134,7 @@ absl::StatusOr<Served> make_served(const DeviceAgent& config, const tf::agent::O
     fact.set_back_end(gpu->back_end);
     fact.set_model(gpu->model);
     fact.set_memory_bytes(gpu->memory_bytes);
+    fact.set_units(gpu->units);
   }
   TF_ASSIGN_OR_RETURN(const tf::rpc::Endpoint tracker, tf::rpc::parse_endpoint(config.tracker()));
   const absl::Duration golden_every = absl::Seconds(config.golden_seconds());

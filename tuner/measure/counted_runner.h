@@ -31,6 +31,7 @@ class CountedRunner final : public Runner {
   int slots() const override { return runner_.slots(); }
   absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;
   double peak_gflops() override { return runner_.peak_gflops(); }
+  uint32_t gpu_units() override { return runner_.gpu_units(); }
   void cancel() override { runner_.cancel(); }
 
  private:

@@ -50,6 +50,7 @@ LeasedDevice from_proto(const pb::LeaseGrant& grant) {
           .fingerprint = facts.fingerprint(),
           .cpu_model = facts.cpu_model(),
           .peak_gflops = facts.peak_gflops(),
+          .gpu_units = facts.gpus().empty() ? 0 : facts.gpus(0).units(),
           .direct_endpoint = grant.direct_endpoint()};
 }
 

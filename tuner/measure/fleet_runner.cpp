@@ -126,6 +126,11 @@ class LaneRunner final : public FleetRunner {
     return first_.peak_gflops;
   }
 
+  uint32_t gpu_units() override {
+    const std::scoped_lock lock(mutex_);
+    return first_.gpu_units;
+  }
+
   void cancel() override {
     const std::scoped_lock lock(mutex_);
     cancelled_ = true;

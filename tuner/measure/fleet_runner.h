@@ -48,7 +48,7 @@ struct FleetOptions {
 // and waits until its results are acknowledged, because the next holder's results fence off those of this
 // lease; it waits for kMostRetiring at most.
 //
-// slots() is the number of those that measure now: 0 while all are lost. device() and peak_gflops() are of the first slot.
+// slots() is the number of those that measure now: 0 while all are lost. device(), peak_gflops() and gpu_units() are of the first slot.
 // run() waits while there is no slot; trials of one `MeasureRequest::bench` go to one slot as long as that is there. The
 // destructor releases all.
 class FleetRunner : public Runner {

@@ -20,6 +20,7 @@ struct LeasedDevice {
   std::string fingerprint;
   std::string cpu_model;
   double peak_gflops = 0;
+  uint32_t gpu_units = 0;
   std::string direct_endpoint;  // where its agent can be reached, if it says so
 
   // "DEVICE/SLOT", as in TrialResult.slot.
@@ -35,6 +36,7 @@ class LeasedRunner : public Runner {
   int slots() const override { return 1; }
   absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;
   double peak_gflops() override { return leased_device().peak_gflops; }
+  uint32_t gpu_units() override { return leased_device().gpu_units; }
   // The runner measures nothing more, whatever is asked of it.
   virtual bool has_ended() const = 0;
   // The tracker has lost its device, which may come back. Not so while there is no tracker to say it.

@@ -1,5 +1,6 @@
 #include "tuner/measure/local_runner.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -32,6 +33,11 @@ absl::StatusOr<farm::DeviceState> LocalRunner::device() {
 
 double LocalRunner::peak_gflops() {
   return worker_->peak_gflops().value_or(0);
+}
+
+uint32_t LocalRunner::gpu_units() {
+  const std::optional<worker::GpuDevice> gpu = worker_->gpu();
+  return gpu ? gpu->units : 0;
 }
 
 }  // namespace tf::measure

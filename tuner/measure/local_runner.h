@@ -20,6 +20,7 @@ class LocalRunner final : public Runner {
   int slots() const override { return 1; }
   absl::StatusOr<tunefarm::farm::v1::DeviceState> device() override;
   double peak_gflops() override;
+  uint32_t gpu_units() override;
   void cancel() override { worker_->cancel(); }
   // worker::Worker::missing_layers().
   const std::vector<worker::CapabilityState>& missing_layers() const { return worker_->missing_layers(); }

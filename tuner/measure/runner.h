@@ -69,8 +69,10 @@ class Runner {
   // known.
   virtual absl::StatusOr<tunefarm::farm::v1::DeviceState> device() = 0;
 
-  // Highest fp32 FMA rate of one thread of that device in GFLOP/s; 0 if it is not known.
+  // Highest fp32 FMA rate of one thread of that device, or of a whole GPU, in GFLOP/s; 0 if it is not known.
   virtual double peak_gflops() { return 0; }
+  // Of a GPU: its multiprocessors; 0 if they are not known.
+  virtual uint32_t gpu_units() { return 0; }
 
   // Makes running and later run() calls return CANCELLED soon. For the second Ctrl-C.
   virtual void cancel() = 0;

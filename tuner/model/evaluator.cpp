@@ -195,6 +195,7 @@ namespace {
 
 void copy_features(std::span<const double> results, Features& features) {
   for (size_t i = 0; i < kFeatureCount; ++i) features[i] = static_cast<float>(results[i]);
+  set_code(std::nullopt, features);
 }
 
 }  // namespace

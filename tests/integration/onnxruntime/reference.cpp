@@ -1,11 +1,15 @@
 #include "tests/integration/onnxruntime/reference.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 
 #include "base/status.h"
 #include "compiler/frontends/onnx/tensor_proto.h"
+#include "compiler/graph/element_values.h"
 
 namespace tf {
 namespace {
@@ -38,6 +42,22 @@ absl::StatusOr<Reference> ask_onnx_runtime(const std::string& model_path, const 
   }
   if (reference.outputs.empty()) return absl::InternalError("no output from " + command);
   return reference;
+}
+
+Distance distance(const std::vector<graph::HostTensor>& ours, const std::vector<graph::HostTensor>& theirs) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  Distance found;
+  if (ours.size() != theirs.size()) return {.worst = kInfinite};
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const std::vector<double> a = graph::read_floats(ours[i].element, ours[i].data->bytes());
+    const std::vector<double> b = graph::read_floats(theirs[i].element, theirs[i].data->bytes());
+    if (a.size() != b.size()) return {.worst = kInfinite};
+    for (size_t k = 0; k < a.size(); ++k) {
+      found.worst = std::max(found.worst, std::isfinite(a[k]) ? std::fabs(a[k] - b[k]) : kInfinite);
+      found.largest = std::max(found.largest, std::fabs(b[k]));
+    }
+  }
+  return found;
 }
 
 }  // namespace tf

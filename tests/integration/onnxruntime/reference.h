@@ -20,4 +20,11 @@ struct Reference {
 absl::StatusOr<Reference> ask_onnx_runtime(const std::string& model_path, const std::string& folder,
                                            const tensor::Binding& dims = {});
 
+// How far our outputs are from ONNX Runtime's.
+struct Distance {
+  double worst = 0;    // of one element; infinite where ours is no number, or shapes differ
+  double largest = 0;  // of ONNX Runtime's elements
+};
+Distance distance(const std::vector<graph::HostTensor>& ours, const std::vector<graph::HostTensor>& theirs);
+
 }  // namespace tf

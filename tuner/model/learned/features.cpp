@@ -1,6 +1,7 @@
 #include "tuner/model/learned/features.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -173,6 +174,17 @@ std::array<Value, kFeatureCount> features_of(std::span<const Nest> nests, size_t
                                              const Roofline& roofline, const target::Target& target,
                                              const RooflineOptions& options) {
   return row_of(nests, main, roofline, target, options).finish();
+}
+
+void set_code(const std::optional<CodeFacts>& code, Features& features) {
+  const auto number = [&](double value) { return code ? static_cast<float>(value) : kMissing; };
+  const CodeFacts facts = code.value_or(CodeFacts());
+  features[kFeatureCount] = number(facts.registers_per_thread);
+  features[kFeatureCount + 1] = number(std::log2(1 + facts.spill_bytes));
+}
+
+bool has_code(const Features& features) {
+  return features[kFeatureCount] != kMissing;
 }
 
 const std::array<bool, kFeatureCount>& relative_features() {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -28,17 +27,25 @@ struct FreeMatrix {
 };
 using Matrix = std::unique_ptr<void, FreeMatrix>;
 
-// A feature that is left out is the same everywhere, so that no tree looks at it.
+std::vector<Features> rows_of(std::span<const Example> examples) {
+  std::vector<Features> rows;
+  for (const Example& example : examples) rows.push_back(example.features);
+  return rows;
+}
+
+// A feature that is left out is the same everywhere, so that no tree looks at it. What the compiler tells is hidden of
+// every second example: most candidates are judged before they are built, and trees are to know what to say then.
 absl::StatusOr<Matrix> make_matrix(std::span<const Example> examples, bool only_relative) {
-  std::vector<float> values;
-  values.reserve(examples.size() * kFeatureCount);
-  for (const Example& example : examples)
-    for (size_t i = 0; i < kFeatureCount; ++i)
-      values.push_back(only_relative && !relative_features()[i] ? 0 : example.features[i]);
+  std::vector<Features> rows = rows_of(examples);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (row % 2 == 1) set_code(std::nullopt, rows[row]);
+    for (size_t i = 0; only_relative && i < kFeatureCount; ++i)
+      if (!relative_features()[i]) rows[row][i] = 0;
+  }
   DMatrixHandle handle = nullptr;
-  TF_RETURN_IF_ERROR(check(XGDMatrixCreateFromMat(values.data(), examples.size(), kFeatureCount,
-                                                  std::numeric_limits<float>::quiet_NaN(), &handle),
-                           "take the features"));
+  TF_RETURN_IF_ERROR(
+      check(XGDMatrixCreateFromMat(rows.front().data(), rows.size(), kRowFeatures, kMissing, &handle),
+            "take the features"));
   return Matrix(handle);
 }
 
@@ -65,12 +72,6 @@ absl::StatusOr<std::shared_ptr<void>> make_booster(const Matrix& matrix, const X
   for (const auto& [name, value] : parameters)
     TF_RETURN_IF_ERROR(check(XGBoosterSetParam(booster.get(), name, value.c_str()), name));
   return booster;
-}
-
-std::vector<Features> rows_of(std::span<const Example> examples) {
-  std::vector<Features> rows;
-  for (const Example& example : examples) rows.push_back(example.features);
-  return rows;
 }
 
 // So many rounds of trees that correct the scores that the examples start from.
@@ -103,10 +104,10 @@ std::vector<float> added_by(const std::shared_ptr<void>& booster, int rounds,
   // The rows where they are, without a matrix of XGBoost's own.
   const std::string values =
       absl::StrCat(R"({"data":[)", reinterpret_cast<uintptr_t>(rows.data()), R"(,true],"shape":[)",
-                   rows.size(), ",", kFeatureCount, R"(],"typestr":"<f4","version":3})");
+                   rows.size(), ",", kRowFeatures, R"(],"typestr":"<f4","version":3})");
   const std::string config =
       absl::StrCat(R"({"type":1,"training":false,"iteration_begin":0,"iteration_end":)", rounds,
-                   R"(,"strict_shape":false,"missing":NaN,"cache_id":0})");
+                   R"(,"strict_shape":false,"missing":)", kMissing, R"(,"cache_id":0})");
   const bst_ulong* shape = nullptr;
   bst_ulong dimensions = 0;
   const float* added = nullptr;

@@ -49,28 +49,43 @@ double doubling_of(const ExpectedImprovement& task, double trust, double reach) 
   return std::max(kLeastDoubling, std::min(expected, reach));
 }
 
+// The network's time that a factor saves by a task's next trial, for each second of it.
+double stake(const ExpectedImprovement& task, bool of_network) {
+  return (of_network ? task.weight : 1) * task.seconds /
+         (static_cast<double>(task.trials) * task.trial_seconds);
+}
+
+// Of those that have not had their first trials, who goes first: whoever has none, then by what is at stake; -1: all have.
+int next_first(std::span<const ExpectedImprovement> tasks, bool of_network) {
+  int next = -1;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const ExpectedImprovement& task = tasks[i];
+    if (task.exhausted || (task.weight > 0) != of_network || task.trials >= kFirstTrials) continue;
+    if (task.trials == 0) return static_cast<int>(i);
+    if (next < 0 || stake(task, of_network) > stake(tasks[static_cast<size_t>(next)], of_network))
+      next = static_cast<int>(i);
+  }
+  return next;
+}
+
 // Of those that the network runs, or of the others.
 int next_of(std::span<const ExpectedImprovement> tasks, bool of_network) {
+  if (const int first = next_first(tasks, of_network); first >= 0) return first;
   const double trusted = trust(tasks);
   std::map<int, double> efficiency = efficiencies(tasks);
-  int best = -1, least = -1;
+  int best = -1;
   double most = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const ExpectedImprovement& task = tasks[i];
     if (task.exhausted || (task.weight > 0) != of_network) continue;
-    if (task.trials < kFirstTrials) {
-      if (least < 0 || task.trials < tasks[static_cast<size_t>(least)].trials) least = static_cast<int>(i);
-      continue;
-    }
     const double doubling = doubling_of(task, trusted, reach_of(task, efficiency[task.group]));
-    const double gain_a_second = (of_network ? task.weight : 1) * task.seconds * doubling /
-                                 (static_cast<double>(task.trials) * task.trial_seconds);
+    const double gain_a_second = doubling * stake(task, of_network);
     if (best < 0 || gain_a_second > most) {
       best = static_cast<int>(i);
       most = gain_a_second;
     }
   }
-  return least >= 0 ? least : best;
+  return best;
 }
 
 }  // namespace

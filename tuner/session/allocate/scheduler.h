@@ -17,7 +17,8 @@
 
 namespace tf::session {
 
-// Every task first gets so many trials; only then is anything known of it.
+// Every task first gets so many trials; only then is anything known of it. After one each, those that take most of the
+// network's time get theirs first: a short budget ends before all have them.
 inline constexpr int64_t kFirstTrials = 8;
 
 // What is known of one task.

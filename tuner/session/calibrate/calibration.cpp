@@ -187,10 +187,13 @@ Calibration::~Calibration() = default;
 absl::StatusOr<Calibration> Calibration::begin(const CalibrationOptions& options, driver::Builder& builder,
                                                database::Store& store) {
   TF_ASSIGN_OR_RETURN(const CalibrationRecords known, CalibrationRecords::read(store));
-  Calibration calibration(options, known.rates_of(options.machine));
+  model::MeasuredRates rates = known.rates_of(options.machine);
+  if (options.told.flops_per_s > 0) rates.flops_per_s = options.told.flops_per_s;
+  if (options.told.units > 0) rates.units = options.told.units;
+  Calibration calibration(options, rates);
   const std::string target = options.machine.target.text();
   for (CalibrationKernel& kernel : calibration_kernels_of(options.machine.target)) {
-    if (known.find(kernel, options.machine) != nullptr) continue;
+    if (options.told.*kernel.rate > 0 || known.find(kernel, options.machine) != nullptr) continue;
     auto reply =
         std::async(std::launch::async,
                    [&builder, request = driver::kernel_request(kernel.task.kernel, target, kernel.schedule)] {

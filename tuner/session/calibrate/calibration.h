@@ -44,6 +44,7 @@ class CalibrationRecords {
 // What counts, and how it is got.
 struct CalibrationOptions {
   MachineKind machine;
+  model::MeasuredRates told = {};  // by the device itself: no kernel measures them again
   // So long at most who estimates waits for them, but for the one that a device has begun.
   absl::Duration grace_period = absl::Seconds(10);
 };

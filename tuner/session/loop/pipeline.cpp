@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "proto/farm/v1/trial.pb.h"
 #include "proto/kernel/v1/kernel.pb.h"
+#include "tuner/session/loop/record_wire.h"
 
 namespace tf::session {
 namespace {
@@ -167,6 +168,7 @@ std::optional<Finished> Pipeline::build(Work& work) {
   if (!reply.ok()) return Finished{work, reply.status()};
   work.built = std::make_shared<const kernel::BuildReply>(*std::move(reply));
   if (work.built->code() != 0) return Finished{work, absl::OkStatus()};
+  if (work.place) work.place->note_code(code_of(*work.built));
   work.artifact = measure::make_artifact_bytes(work.built->artifact().SerializeAsString());
   work.reference = *std::move(checked_by);
   return std::nullopt;

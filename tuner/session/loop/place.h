@@ -5,6 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
+
+#include "tuner/model/learned/features.h"
 
 namespace tf::session {
 
@@ -23,9 +27,22 @@ class Place {
   void begin_measuring() { measured_ = true; }
   bool is_on_device() const { return measured_; }
 
+  // Once, before it is measured.
+  void note_code(const std::optional<model::CodeFacts>& code) {
+    const std::scoped_lock lock(mutex_);
+    code_ = code;
+  }
+  // Nothing: it is not built yet, or its compiler tells nothing.
+  std::optional<model::CodeFacts> code() const {
+    const std::scoped_lock lock(mutex_);
+    return code_;
+  }
+
  private:
   std::atomic<uint64_t> number_;
   std::atomic<bool> withdrawn_{false}, measured_{false};
+  mutable std::mutex mutex_;
+  std::optional<model::CodeFacts> code_;
 };
 
 }  // namespace tf::session

@@ -1,5 +1,7 @@
 #include "tuner/session/loop/record_wire.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/unix_time.h"
 #include "compiler/schedule/schedule.h"
@@ -103,6 +105,18 @@ database::Measurement record_of(const database::Measurement& subject,
   record.finished_unix_ns = now_unix_ns();
   const absl::Status possible = check(record);
   return possible.ok() ? record : implausible(subject, record, possible);
+}
+
+std::optional<model::CodeFacts> code_of(const tunefarm::kernel::v1::BuildReply& built) {
+  std::optional<model::CodeFacts> code;
+  for (const auto& launch : built.artifact().manifest().launches()) {
+    if (!launch.has_resources()) continue;
+    if (!code) code.emplace();
+    const auto& of = launch.resources();
+    code->registers_per_thread = std::max<double>(code->registers_per_thread, of.registers_per_thread());
+    code->spill_bytes = std::max<double>(code->spill_bytes, of.spill_bytes());
+  }
+  return code;
 }
 
 database::Attempt attempt_of(const database::Measurement& subject, const std::string& artifact_digest,

@@ -1,10 +1,12 @@
 #pragma once
 // Owns: turning what builders and runners say (proto messages) into what the database keeps.
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "database/record.h"
+#include "tuner/model/learned/features.h"
 
 namespace tunefarm::kernel::v1 {
 class BuildReply;
@@ -31,6 +33,9 @@ database::Measurement record_of(const database::Measurement& subject,
 database::Measurement record_of(const database::Measurement& subject,
                                 const tunefarm::kernel::v1::BuildReply& built,
                                 const tunefarm::farm::v1::TrialResult& result);
+
+// What its compiler told of its launches, if it told anything.
+std::optional<model::CodeFacts> code_of(const tunefarm::kernel::v1::BuildReply& built);
 
 // A try that gave no measurement.
 database::Attempt attempt_of(const database::Measurement& subject, const std::string& artifact_digest,

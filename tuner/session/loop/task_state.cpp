@@ -52,6 +52,10 @@ TaskState::TaskState(const Task& task, const SessionOptions& options, TaskSpace 
   untuned_loops_ = space_.loops_of(*untuned_);
   untuned_schedule_ = text_digest(space_.space().schedule_of(*untuned_));
   seeds_.insert(seeds_.end() - 1, std::move_iterator(carried.rbegin()), std::move_iterator(carried.rend()));
+  // A way's default need not be legal for every shape.
+  std::erase_if(seeds_, [&](const space::Candidate& seed) {
+    return seed != *untuned_ && !space_.evaluator().legal({&seed, 1})[0];
+  });
 }
 
 absl::StatusOr<std::unique_ptr<TaskState>> TaskState::create(const Task& task, const SessionOptions& options,
@@ -171,13 +175,15 @@ double TaskState::mean_sampled_seconds() const {
   return results_ > 0 ? sampled_seconds_ / static_cast<double>(results_) : 0;
 }
 
-std::vector<size_t> TaskState::rank(std::span<const space::Candidate> waiting) const {
+std::vector<size_t> TaskState::rank(std::span<const space::Candidate> waiting,
+                                    std::span<const std::optional<model::CodeFacts>> codes) const {
   std::vector<size_t> order(waiting.size());
   std::iota(order.begin(), order.end(), size_t{0});
   if (!follows_model_ || !best_ || !model_->is_trained()) return order;
   std::vector<space::Candidate> candidates(waiting.begin(), waiting.end());
   candidates.push_back(*best_);
-  const std::vector<model::Features> rows = space_.evaluator().features(candidates);
+  std::vector<model::Features> rows = space_.evaluator().features(candidates);
+  for (size_t i = 0; i < codes.size(); ++i) model::set_code(codes[i], rows[i]);
   const std::vector<float> scores = model_->score(rows), spread = model_->spread(rows);
   std::erase_if(order,
                 [&](size_t i) { return spread[i] > 0 && scores[i] + kBoldest * spread[i] < scores.back(); });
@@ -254,9 +260,10 @@ database::Measurement TaskState::subject_of(const space::Candidate& candidate) c
   return subject;
 }
 
-void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time) {
+void TaskState::observe(const space::Candidate& candidate, std::optional<Time> time,
+                        const std::optional<model::CodeFacts>& code) {
   const bool again = note(space_.space().schedule_of(candidate), time);
-  learn(candidate, time, again);
+  learn(candidate, time, again, code);
 }
 
 // What was measured again counts by its last measurement.
@@ -328,7 +335,8 @@ int64_t TaskState::add_records(const std::vector<database::Measurement>& records
   return lessons;
 }
 
-void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time, bool again) {
+void TaskState::learn(const space::Candidate& candidate, std::optional<Time> time, bool again,
+                      const std::optional<model::CodeFacts>& code) {
   if (again) std::erase_if(known_, [&](const Known& known) { return known.candidate == candidate; });
   const bool measured = time && !time->lower_bound;
   const search::Observation observation{candidate,
@@ -339,6 +347,7 @@ void TaskState::learn(const space::Candidate& candidate, std::optional<Time> tim
     is_best_new_ = true;
   }
   if (std::optional<model::Judgement> judgement = space_.evaluator().judge(candidate)) {
+    model::set_code(code, judgement->features);
     known_.push_back({candidate, judgement->features, time ? time->seconds : 0, time && time->lower_bound});
   }
   if (again && best_ == candidate) find_best();

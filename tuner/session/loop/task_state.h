@@ -47,8 +47,10 @@ class TaskState {
   // has as the untuned one's: it may have had no such name when it was measured.
   std::optional<space::Candidate> next();
   // Of candidates that were handed out and wait to be tried: in which order, by what the model knows now,
-  // without those that it finds hopeless. Other strategies' order is their own.
-  std::vector<size_t> rank(std::span<const space::Candidate> waiting) const;
+  // without those that it finds hopeless. `codes`: what is known of those that are built by now. Other
+  // strategies' order is their own.
+  std::vector<size_t> rank(std::span<const space::Candidate> waiting,
+                           std::span<const std::optional<model::CodeFacts>> codes) const;
   // One that was handed out and will not be tried: as if it had not been.
   void take_back(const space::Candidate& candidate);
   // The schedule, sketch hash and slot values of a candidate, as they are recorded.
@@ -62,8 +64,9 @@ class TaskState {
   const Tried* result_of_code(const std::string& code_digest) const;
   std::vector<std::string> known_code() const;
 
-  // Takes one result. Failures have no time.
-  void observe(const space::Candidate& candidate, std::optional<Time> time);
+  // Takes one result. Failures have no time. `code`: what its compiler told of it.
+  void observe(const space::Candidate& candidate, std::optional<Time> time,
+               const std::optional<model::CodeFacts>& code = std::nullopt);
   // The same for a record of a program that may be no point of this space.
   void observe(const database::Measurement& record, std::optional<Time> time);
   // Learns from the task's records in the store, given in order of insertion, before the first candidate is
@@ -117,7 +120,8 @@ class TaskState {
   bool note(const schedule::Schedule& schedule, std::optional<Time> time);
   void note_best(const std::optional<Time>& time);
   void predicted();
-  void learn(const space::Candidate& candidate, std::optional<Time> time, bool again);
+  void learn(const space::Candidate& candidate, std::optional<Time> time, bool again,
+             const std::optional<model::CodeFacts>& code = std::nullopt);
   void find_best();
 
   const Task& task_;

@@ -202,8 +202,9 @@ absl::Status TuningLoop::take(Pipeline& pipeline, Finished finished) {
   return absl::OkStatus();
 }
 
-void TuningLoop::observe(const InFlight& flight, const database::Measurement& measurement) {
-  tasks_[static_cast<size_t>(flight.task)]->observe(flight.candidate, time_of(measurement));
+void TuningLoop::observe(const InFlight& flight, const database::Measurement& measurement,
+                         const std::optional<model::CodeFacts>& code) {
+  tasks_[static_cast<size_t>(flight.task)]->observe(flight.candidate, time_of(measurement), code);
   if (!measurement.code_digest.empty()) told_codes_.emplace(flight.task, measurement.code_digest);
   ++results_;
   const auto index = static_cast<size_t>(flight.task);
@@ -239,7 +240,7 @@ void TuningLoop::take_duplicate(const InFlight& flight, const Finished& finished
                  tasks_[index]->result_of_code(finished.work.built->code_digest())) {
     time = known->time;
   }
-  tasks_[index]->observe(flight.candidate, time);
+  tasks_[index]->observe(flight.candidate, time, code_of(*finished.work.built));
   progress_.set_duplicates(progress_.duplicates() + 1);
   ++duplicates_in_a_row_[index];
 }
@@ -259,7 +260,7 @@ absl::Status TuningLoop::record(const InFlight& flight, const Finished& finished
   unmeasured_in_a_row_ = 0;
   refusals_[index] = 0;
   if (inserted.duplicate) return absl::OkStatus();
-  observe(flight, measurement);
+  observe(flight, measurement, code_of(*finished.work.built));
   meter_.count_trial(measurement);
   return absl::OkStatus();
 }

@@ -71,7 +71,8 @@ class TuningLoop {
   absl::Status take_arrived(Pipeline& pipeline, bool draining);
   bool is_next_here() const;
   absl::Status take(Pipeline& pipeline, Finished finished);
-  void observe(const InFlight& flight, const database::Measurement& measurement);
+  void observe(const InFlight& flight, const database::Measurement& measurement,
+               const std::optional<model::CodeFacts>& code);
   void count(size_t task, const database::Measurement& measurement);
   absl::Status note_attempt(const InFlight& flight, const Finished& finished);
   void try_again(InFlight flight, Finished finished);

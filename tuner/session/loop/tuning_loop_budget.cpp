@@ -31,13 +31,16 @@ std::vector<ExpectedImprovement> TuningLoop::improvements() const {
 }
 
 // From the last trial handed out to the end: what is under way, then the final re-measurements. At most a
-// fifth of the budget, so that there is something to decide.
+// fifth of the budget, so that there is something to decide; a twentieth while tasks wait for their first trials, which find
+// more than final re-measurements tell apart.
 double TuningLoop::closing_seconds() const {
   const double rate = progress_.trials_per_second();
   if (rate <= 0) return 0;
   double seconds = static_cast<double>(in_flight_.size()) / rate;
-  if (ends_with_finals()) seconds += finals_seconds(tasks_, contested(tasks_, improvements(), tried_), rate);
-  return std::min(seconds, options_.budget.minutes * 60 / 5);
+  const std::vector<ExpectedImprovement> tasks = improvements();
+  if (ends_with_finals()) seconds += finals_seconds(tasks_, contested(tasks_, tasks, tried_), rate);
+  const double most = Forecast(tasks).is_known() ? 1.0 / 5 : 1.0 / 20;
+  return std::min(seconds, options_.budget.minutes * 60 * most);
 }
 
 // From when on nothing can begin, for so many under way at once, that is over before the budget is.

@@ -60,12 +60,14 @@ void TuningLoop::hand_out(InFlight flight, Work& work) {
 
 // The model has learned. Those that are as good as begun go on; of the others, each task's go in the order in
 // which it ranks them now, in the places that they have together, without those that it finds hopeless. What
-// has begun in truth makes no difference to what is proposed.
+// has begun in truth makes no difference to what is proposed, but that GPUs' code which is built is ranked by its registers
+// and spills.
 void TuningLoop::rank_in_flight(Pipeline& pipeline) {
   struct Line {
     std::vector<uint64_t> places;
     std::vector<InFlight> flights;
     std::vector<space::Candidate> candidates;
+    std::vector<std::optional<model::CodeFacts>> codes;
   };
   std::map<int, Line> lines;
   auto next = in_flight_.begin();
@@ -77,10 +79,11 @@ void TuningLoop::rank_in_flight(Pipeline& pipeline) {
     Line& line = lines[taken.mapped().task];
     line.places.push_back(taken.key());
     line.candidates.push_back(taken.mapped().candidate);
+    line.codes.push_back(taken.mapped().place->code());
     line.flights.push_back(std::move(taken.mapped()));
   }
   for (auto& [task, line] : lines) {
-    const std::vector<size_t> order = tasks_[static_cast<size_t>(task)]->rank(line.candidates);
+    const std::vector<size_t> order = tasks_[static_cast<size_t>(task)]->rank(line.candidates, line.codes);
     for (size_t i = 0; i < order.size(); ++i) {
       InFlight& flight = line.flights[order[i]];
       flight.place->move(line.places[i]);

@@ -25,6 +25,16 @@ absl::StatusOr<std::vector<TaskSpace>> spaces_of(const std::vector<Task>& tasks,
   return spaces;
 }
 
+// What a GPU's agent has measured, or heard of its driver, before there is any session.
+model::MeasuredRates told_by(measure::Runner& runner, const target::Target& target) {
+  model::MeasuredRates rates;
+  if (target.gpu.block_threads == 0) return rates;
+  const double flops_per_s = runner.peak_gflops() * 1e9;
+  if (database::is_rate(flops_per_s)) rates.flops_per_s = flops_per_s;
+  rates.units = runner.gpu_units();
+  return rates;
+}
+
 }  // namespace
 
 TuningLoop::TuningLoop(const std::vector<Task>& tasks, const SessionOptions& options,
@@ -130,6 +140,7 @@ absl::Status TuningLoop::begin_calibration() {
   if (!options_.calibration) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(Calibration calibration,
                       Calibration::begin({.machine = {options_.target, options_.device_class, fingerprint_},
+                                          .told = told_by(runner_, options_.target),
                                           .grace_period = options_.calibration_wait},
                                          builder_, store_));
   calibration_.emplace(std::move(calibration));
@@ -138,7 +149,7 @@ absl::Status TuningLoop::begin_calibration() {
 
 // Before there are candidates at work, so that nothing disturbs it.
 absl::StatusOr<model::MeasuredRates> TuningLoop::end_calibration(const std::atomic<bool>& stop) {
-  if (!calibration_) return model::MeasuredRates();
+  if (!calibration_) return told_by(runner_, options_.target);
   return calibration_->finish(runner_, store_, stop);
 }
 

@@ -16,6 +16,7 @@ class ScriptedRunner final : public Runner {
   int slots() const override { return 3; }
   absl::StatusOr<pb::DeviceState> device() override { return pb::DeviceState(); }
   double peak_gflops() override { return 42; }
+  uint32_t gpu_units() override { return 14; }
   void cancel() override { cancelled = true; }
 
   absl::StatusOr<pb::TrialResult> answer;
@@ -61,6 +62,7 @@ TEST(CountedRunner, PassesEverythingElseOn) {
   CountedRunner counted(runner, tally);
   EXPECT_EQ(counted.slots(), 3);
   EXPECT_EQ(counted.peak_gflops(), 42);
+  EXPECT_EQ(counted.gpu_units(), 14u);
   EXPECT_TRUE(counted.device().ok());
   counted.cancel();
   EXPECT_TRUE(runner.cancelled);

@@ -77,5 +77,32 @@ TEST(ModelForOthers, LearnsFromOneGroupAsFromItsOwnTask) {
   EXPECT_EQ(model.score(rows_of(one)), usual.score(rows_of(one)));
 }
 
+// Spills halve the speed, and nothing that is known before the build tells of them.
+TEST(CodeFeatures, TellCandidatesThatAreBuiltApart) {
+  const size_t shape = feature(/*relative=*/true);
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  std::vector<Example> examples;
+  for (int i = 0; i < 400; ++i) {
+    Example& example = examples.emplace_back(Example{.features = {}});
+    for (size_t k = 0; k < kFeatureCount; ++k) example.features[k] = uniform(random);
+    example.features[kRooflineFeature] = 10;
+    const bool spills = uniform(random) < 0.5f;
+    set_code(CodeFacts{.registers_per_thread = spills ? 255.0 : 64, .spill_bytes = spills ? 400.0 : 0},
+             example.features);
+    example.speed = (spills ? 0.4 : 0.8) + 0.1 * example.features[shape];
+  }
+  XGBoostModel model;
+  ASSERT_TRUE(model.train(examples).ok());
+  std::vector<Features> rows(3, examples[0].features);
+  set_code(CodeFacts{.registers_per_thread = 64}, rows[0]);
+  set_code(CodeFacts{.registers_per_thread = 255, .spill_bytes = 400}, rows[1]);
+  set_code(std::nullopt, rows[2]);
+  const std::vector<float> scores = model.score(rows);
+  EXPECT_GT(scores[0], scores[1]);
+  EXPECT_GT(scores[0], scores[2]) << "what is not built is judged like the average";
+  EXPECT_GT(scores[2], scores[1]);
+}
+
 }  // namespace
 }  // namespace tf::model

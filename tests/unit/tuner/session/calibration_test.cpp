@@ -124,6 +124,18 @@ TEST_F(CalibrationTest, ReadTheSameForEverySessionThatFollows) {
   EXPECT_EQ(runner_.runs, runs) << "the store knows them";
 }
 
+TEST_F(CalibrationTest, AreNotOfWhatTheDeviceTells) {
+  const MeasuredRates told = {.flops_per_s = 2e12, .units = 14};
+  const MeasuredRates rates =
+      measured_rates({.machine = {options_.target, options_.device_class, runner_.fingerprint}, .told = told},
+                     builder_, runner_, *store_, stop_)
+          .value();
+  EXPECT_EQ(rates.flops_per_s, told.flops_per_s);
+  EXPECT_EQ(rates.units, told.units);
+  EXPECT_TRUE(is_measured(rates));
+  EXPECT_EQ(calibration_records().size(), kCalibrationKernels - 1);
+}
+
 TEST_F(CalibrationTest, AreByTheShortestSample) {
   const CalibrationKernel peak = calibration_kernels_of(options_.target).front();
   ASSERT_EQ(peak.rate, &MeasuredRates::flops_per_s);

@@ -19,6 +19,16 @@ TEST(NextTask, GivesEveryTaskItsFirstTrialsBeforeAnyGetsMore) {
   EXPECT_EQ(tasks[1].trials, 8);
 }
 
+TEST(NextTask, GivesFirstTrialsToWhatTakesMostTimeOnceAllHaveOne) {
+  std::vector<ExpectedImprovement> tasks = {{.seconds = 1e-6}, {.seconds = 4e-3}, {.seconds = 1e-3}};
+  for (int i = 0; i < 3; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].trials;
+  for (const ExpectedImprovement& task : tasks) EXPECT_EQ(task.trials, 1);
+  for (int i = 0; i < 5; ++i) ++tasks[static_cast<size_t>(next_task(tasks))].trials;
+  EXPECT_EQ(tasks[0].trials, 1);
+  EXPECT_EQ(tasks[1].trials, 5);
+  EXPECT_EQ(tasks[2].trials, 2);
+}
+
 TEST(NextTask, ServesWhatGainedMoreOfTheNetworksTimeLately) {
   EXPECT_EQ(next_task(std::vector{tried(64, 0.01), tried(64, 0.2)}), 1);
   std::vector<ExpectedImprovement> tasks = {tried(64, 0.1), tried(64, 0.1)};

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "compiler/schedule/schedule.h"
+#include "proto/kernel/v1/kernel.pb.h"
 #include "tests/support/tuner/test_problems.h"
 #include "tuner/session/history/history.h"
 
@@ -68,14 +69,15 @@ TEST_F(TaskStateTest, RanksWhatWaitsWithoutWhatTheModelFindsHopeless) {
   const space::Candidate best = state_->next().value();
   std::vector<space::Candidate> waiting;
   for (int i = 0; i < 4; ++i) waiting.push_back(state_->next().value());
-  EXPECT_THAT(state_->rank(waiting), ElementsAre(0, 1, 2, 3)) << "nothing is learned yet";
+  EXPECT_THAT(state_->rank(waiting, {}), ElementsAre(0, 1, 2, 3)) << "nothing is learned yet";
   state_->observe(best, Time{.seconds = 1e-3});
   // The last one is the best that is known. The second may be better, if only just; the third is not.
   model.scores = {-0.5, -1, -1, 0.25, 0};
   model.unsure = {0.2, 0.34, 0.3, 0.2, 0.1};
-  EXPECT_THAT(state_->rank(waiting), ElementsAre(3, 0, 1));
+  EXPECT_THAT(state_->rank(waiting, {}), ElementsAre(3, 0, 1));
   model.unsure = {0, 0, 0, 0, 0};
-  EXPECT_THAT(state_->rank(waiting), ElementsAre(3, 0, 1, 2)) << "of one that does not say how unsure it is";
+  EXPECT_THAT(state_->rank(waiting, {}), ElementsAre(3, 0, 1, 2))
+      << "of one that does not say how unsure it is";
 }
 
 TEST_F(TaskStateTest, HandsOutAgainWhatItHasTakenBack) {
@@ -186,6 +188,49 @@ TEST_F(TaskStateTest, LearnsFromTheFastestAndSomeOthersWhereThereAreTooMany) {
   ASSERT_EQ(few.size(), 10u);
   for (int i = 0; i < 5; ++i) EXPECT_NEAR(few[static_cast<size_t>(i)].speed, 1.0 / (i + 1), 1e-6);
   EXPECT_LT(few.back().speed, 0.05);
+}
+
+TEST_F(TaskStateTest, TeachesWhatTheCompilerToldOfTheCode) {
+  tunefarm::kernel::v1::BuildReply built;
+  EXPECT_FALSE(code_of(built)) << "of CPUs it tells nothing";
+  auto& manifest = *built.mutable_artifact()->mutable_manifest();
+  manifest.add_launches()->mutable_resources()->set_registers_per_thread(40);
+  manifest.add_launches()->mutable_resources()->set_spill_bytes(7);
+  const space::Candidate first = state_->next().value(), second = state_->next().value();
+  state_->observe(first, Time{.seconds = 1e-3}, code_of(built));
+  state_->observe(second, Time{.seconds = 2e-3});
+  state_->observe(second, Time{.seconds = 3e-3}, code_of(built));
+  std::vector<model::Example> examples;
+  state_->append_examples(examples);
+  ASSERT_EQ(examples.size(), 2u);
+  for (const model::Example& example : examples) {
+    EXPECT_EQ(example.features[model::kFeatureCount], 40);
+    EXPECT_EQ(example.features[model::kFeatureCount + 1], 3);
+  }
+}
+
+TEST_F(TaskStateTest, RanksWhatIsBuiltByItsCode) {
+  // Fewer registers are better, as long as anything is known.
+  class ByRegisters final : public model::CostModel {
+   public:
+    absl::Status train(std::span<const model::Example>) override { return absl::OkStatus(); }
+    bool is_trained() const override { return true; }
+    std::vector<float> score(std::span<const model::Features> rows) const override {
+      std::vector<float> scores;
+      for (const model::Features& row : rows)
+        scores.push_back(model::has_code(row) ? -row[model::kFeatureCount] : -100.0f);
+      return scores;
+    }
+  } model;
+  state_ = TaskState::create(task_, options_, &model, 1).value();
+  const space::Candidate best = state_->next().value();
+  state_->observe(best, Time{.seconds = 1e-3});
+  const std::vector<space::Candidate> waiting = {state_->next().value(), state_->next().value(),
+                                                 state_->next().value()};
+  const std::vector<std::optional<model::CodeFacts>> codes = {model::CodeFacts{.registers_per_thread = 200},
+                                                              std::nullopt,
+                                                              model::CodeFacts{.registers_per_thread = 32}};
+  EXPECT_THAT(state_->rank(waiting, codes), ElementsAre(2, 1, 0));
 }
 
 }  // namespace
