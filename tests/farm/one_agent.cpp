@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <thread>
 
 #include "base/files/file.h"
@@ -24,6 +25,7 @@ std::unique_ptr<Process> OneAgentFarm::start(const std::string& name,
 
 int OneAgentFarm::run(const std::string& name, std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), program(name));
+  for (const char* log : {"run.log", "errors.log"}) std::filesystem::remove(file(log));
   return Process(std::move(arguments), file("run.log"), file("errors.log")).wait();
 }
 

@@ -25,11 +25,12 @@ absl::StatusOr<std::vector<TaskSpace>> spaces_of(const std::vector<Task>& tasks,
   return spaces;
 }
 
-// What a GPU's agent has measured, or heard of its driver, before there is any session.
+// What a GPU's agent has measured, or heard of its driver, before there is any session. The peak only where to measure it
+// again takes seconds, because the driver compiles.
 model::MeasuredRates told_by(measure::Runner& runner, const target::Target& target) {
   model::MeasuredRates rates;
   if (target.gpu.block_threads == 0) return rates;
-  const double flops_per_s = runner.peak_gflops() * 1e9;
+  const double flops_per_s = target.arch == target::Arch::kOpenCl ? runner.peak_gflops() * 1e9 : 0;
   if (database::is_rate(flops_per_s)) rates.flops_per_s = flops_per_s;
   rates.units = runner.gpu_units();
   return rates;

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { swarm } from "../src/plots/samples";
-import { linearTicks, logRange, logTicks, timeTicks } from "../src/plots/scale";
+import { linearTicks, logRange, logTicks, timeTicks, wholeTicks } from "../src/plots/scale";
 import { commonAxis, sample } from "../src/plots/steps";
 
 describe("ticks", () => {
   it("are round and inside", () => {
     expect(linearTicks(0, 10)).toEqual([0, 2, 4, 6, 8, 10]);
+    expect(wholeTicks(1, 2, 10)).toEqual([1, 2]);
+    expect(wholeTicks(0, 10)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(logTicks(90, 1.2e6)).toEqual([100, 1000, 10_000, 100_000, 1_000_000]);
     for (const tick of logTicks(23, 41)) expect(tick).toBeGreaterThan(22);
   });

@@ -7,6 +7,7 @@ import { clock, count, digits, duration, moment, percent, secondsOf, speedup, ti
 import { CurvePlot, type Curve } from "../plots/curve_plot";
 import { OutcomeBar } from "../plots/outcome_bar";
 import { kernelLink, networkLink, route, setQuery } from "../router";
+import { isGpu } from "../target";
 import { useSlow } from "../ui/slow";
 import { Card, Facts, Fault, Loading, Share, Stat, Stats, Switch, Title } from "../ui/parts";
 import { type Column, Table } from "../ui/table";
@@ -242,7 +243,7 @@ function JobFacts(props: { job: JobUpdate }) {
         ["Device key", spec.deviceKey + (spec.selector ? `, where ${spec.selector}` : "")],
         ["Measures on", job.slots.join(", ")],
         ["Target", <span class="mono">{spec.target}</span>],
-        ["Threads", String(spec.threads)],
+        ["Threads", isGpu(spec.target) ? "" : String(spec.threads)],
         ["Budget", budget || "none"],
         ["Sizes", dims],
         ["Numerics", spec.allowedNumerics.join(", ")],

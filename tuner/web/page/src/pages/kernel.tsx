@@ -10,6 +10,7 @@ import { Samples } from "../plots/samples";
 import { ScatterPlot } from "../plots/scatter_plot";
 import { type Choice, ComparePrograms } from "../programs/compare";
 import { jobLink, route } from "../router";
+import { isGpu } from "../target";
 import { Card, Facts, Fault, Loading, Stat, Stats, Switch, Title } from "../ui/parts";
 import { layoutName } from "./layout_name";
 import { type Column, Table } from "../ui/table";
@@ -150,7 +151,7 @@ function KernelFacts(props: { of: KernelReport }) {
       <Facts
         of={[
           ["Target", <span class="mono">{row?.target}</span>],
-          ["Threads", String(row?.threads)],
+          ["Threads", row && !isGpu(row.target) ? String(row.threads) : ""],
           ["Device class", row?.deviceClass],
           ["Device", best?.deviceModel],
           ["Work of a run", `${rate(props.of.flops, "FLOP")}, ${bytes(props.of.bytes)} of compulsory traffic`],

@@ -3,6 +3,7 @@ import type { KernelRow, ListKernelsRequest } from "../api/messages";
 import { useAnswer } from "../api/live";
 import { count, digits, percent, speedup, time } from "../format";
 import { kernelLink } from "../router";
+import { isGpu } from "../target";
 import { Fault, Loading, Share } from "../ui/parts";
 import { type Column, Table } from "../ui/table";
 
@@ -24,7 +25,7 @@ export function kernelColumns(job: string | undefined, has: (id: string) => bool
     { head: "GFLOP/s", right: true, cell: (row) => (row.gflopsPerS > 0 ? digits(row.gflopsPerS) : "–") },
     ...(job ? [{ head: "Share of time", cell: (row: KernelRow) => <Share of={row.share} text={percent(row.share)} /> }] : []),
     { head: "Trials", right: true, cell: (row) => count(row.trials) },
-    ...(job ? [] : [{ head: "Device", cell: (row: KernelRow) => <span class="clip" title={`${row.target}, ${row.threads} threads`}>{row.deviceClass || row.target}</span> }]),
+    ...(job ? [] : [{ head: "Device", cell: (row: KernelRow) => <span class="clip" title={isGpu(row.target) ? row.target : `${row.target}, ${row.threads} threads`}>{row.deviceClass || row.target}</span> }]),
   ];
 }
 

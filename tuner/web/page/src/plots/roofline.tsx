@@ -30,7 +30,8 @@ export function Roofline(props: { peaks: Peaks; flopsPerByte: number; points: Ro
   const knees = known.map(([name]) => (peak > 0 ? peak / props.peaks[name] : props.flopsPerByte));
   const xLow = Math.min(props.flopsPerByte, ...knees) / 4;
   const xHigh = Math.max(props.flopsPerByte, ...knees) * 4;
-  const yHigh = Math.max(peak, ...drawn.map((point) => point.flopsPerS)) * 1.9;
+  const roof = peak > 0 ? peak : Math.max(...known.map(([name]) => props.peaks[name] * props.flopsPerByte));
+  const yHigh = Math.max(roof, ...drawn.map((point) => point.flopsPerS)) * 1.9;
   const slowest = Math.min(...known.map(([name]) => props.peaks[name] * xLow), ...drawn.map((point) => point.flopsPerS));
   const yLow = Math.max(slowest / 1.6, yHigh / 1e5);
   const box = { left: 62, right: width - 8, top: 8, bottom: height - 34 };
@@ -63,7 +64,7 @@ export function Roofline(props: { peaks: Peaks; flopsPerByte: number; points: Ro
           <text x={(box.left + box.right) / 2} y={height - 4} text-anchor="middle">FLOP a byte of compulsory traffic</text>
           <text x={12} y={(box.top + box.bottom) / 2} text-anchor="middle" transform={`rotate(-90 12 ${(box.top + box.bottom) / 2})`}>GFLOP/s</text>
           {known.map(([name, , hue, dash]) => {
-            const end = peak > 0 ? Math.min(peak / props.peaks[name], xHigh) : xHigh;
+            const end = Math.min((peak > 0 ? peak : yHigh) / props.peaks[name], xHigh);
             const from = Math.max(xLow, yLow / props.peaks[name]);
             if (end <= from) return null;
             return (

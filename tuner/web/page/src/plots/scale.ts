@@ -13,6 +13,11 @@ export function linearTicks(low: number, high: number, most = 6): number[] {
   return ticks;
 }
 
+/** Whole numbers inside [low, high], about `most` of them. */
+export function wholeTicks(low: number, high: number, most = 6): number[] {
+  return linearTicks(low, high, Math.min(most, Math.max(1, high - low))).filter(Number.isInteger);
+}
+
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200];
 
 /** Times that people count by, of an axis in seconds. */

@@ -7,7 +7,7 @@ import { colour } from "../theme";
 import { CanvasPlot, axis } from "./canvas_plot";
 import { Mark } from "./outcome_bar";
 import { lookOf, pathOf } from "./outcomes";
-import { linearTicks, logRange, logTicks, timeTicks } from "./scale";
+import { logRange, logTicks, timeTicks, wholeTicks } from "./scale";
 import { Values } from "./values";
 
 export interface Point {
@@ -133,7 +133,7 @@ export function ScatterPlot(props: {
     axes: [
       axis({
         size: 26,
-        splits: (_: uPlot, __: number, low: number, high: number) => (props.against === "time" ? timeTicks : linearTicks)(low, high, Math.max(3, (plot.current?.width ?? 400) / 95)),
+        splits: (_: uPlot, __: number, low: number, high: number) => (props.against === "time" ? timeTicks : wholeTicks)(low, high, Math.max(3, (plot.current?.width ?? 400) / 95)),
         values: (_: uPlot, ticks: number[]) => ticks.map((tick) => (props.against === "time" ? clock(tick) : count(tick))),
       }),
       axis({
