@@ -6,9 +6,13 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/cli/command_line.h"
 #include "base/files/file.h"
 #include "base/status.h"
 #include "compiler/driver/loaded_model.h"
@@ -23,7 +27,9 @@ constexpr double kTolerance = 1e-4;  // of the largest output
 
 struct Arguments {
   std::vector<std::string> networks = {"squeezenet", "mobilenet_v2", "bert_mini"};
-  std::string device = "opencl:0", target = "opencl", minutes = "1", runs = "5", json, keep;
+  std::string device = "opencl:0", target = "opencl", json, keep;
+  double minutes = 1;
+  int runs = 5;
 };
 
 // Of one job, as its records tell.
@@ -58,14 +64,14 @@ absl::StatusOr<nlohmann::json> measure(const std::string& network, const Argumen
   farm_test::OneAgentFarm farm(arguments.device);
   const auto run = [&farm](const std::string& name, const std::vector<std::string>& options) {
     if (farm.run(name, options) == 0) return absl::OkStatus();
-    return absl::InternalError(
-        absl::StrCat(name, " ", options.front(), " failed: ", read_file(farm.file("errors.log")).value_or("")));
+    return absl::InternalError(absl::StrCat(name, " ", options.front(),
+                                            " failed: ", read_file(farm.file("errors.log")).value_or("")));
   };
   const std::string model = farm.file("model.onnx");
   TF_RETURN_IF_ERROR(run("compiler", {"zoo", network, "-o", model}));
   TF_ASSIGN_OR_RETURN(const Reference reference, ask_onnx_runtime(model, farm.file("")));
   const int64_t began_unix_ns = absl::GetCurrentTimeNanos();
-  if (!farm.tune(model, arguments.target, {"--minutes", arguments.minutes})) {
+  if (!farm.tune(model, arguments.target, {"--minutes", absl::StrCat(arguments.minutes)})) {
     farm.print_logs();
     return absl::InternalError(absl::StrCat(network, " was not tuned"));
   }
@@ -74,26 +80,28 @@ absl::StatusOr<nlohmann::json> measure(const std::string& network, const Argumen
   TF_RETURN_IF_ERROR(run("compiler", {"build", model, "--target", arguments.target, "-o", untuned}));
   TF_RETURN_IF_ERROR(
       run("compiler", {"build", model, "--target", arguments.target, "--db", farm.database(), "-o", tuned}));
-  TF_RETURN_IF_ERROR(run("compiler", {"bench", untuned, tuned, "--runs", arguments.runs, "--json"}));
+  TF_RETURN_IF_ERROR(
+      run("compiler", {"bench", untuned, tuned, "--runs", absl::StrCat(arguments.runs), "--json"}));
   TF_ASSIGN_OR_RETURN(const std::string timed, read_file(farm.file("run.log")));
-  const nlohmann::json builds = nlohmann::json::parse(timed).at("builds");
+  const nlohmann::json parsed = nlohmann::json::parse(timed, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.contains("builds")) return absl::InternalError("compiler bench printed no JSON: " + timed);
+  const nlohmann::json& builds = parsed["builds"];
   TF_ASSIGN_OR_RETURN(const Distance far, distance_of(tuned, reference));
   if (!arguments.keep.empty())
     TF_RETURN_IF_ERROR(
         write_file(absl::StrCat(arguments.keep, "/", network, ".db"), *read_file(farm.database())));
-  return nlohmann::json{
-      {"network", network},
-      {"kernels", trials.kernels.size()},
-      {"trials", trials.all},
-      {"failed", trials.all - trials.right},
-      {"trials_per_s", static_cast<double>(trials.all) / (60 * std::stod(arguments.minutes))},
-      {"first_result_s", trials.first_s},
-      {"default_ms", builds.at(0).at("median_ms")},
-      {"tuned_ms", builds.at(1).at("median_ms")},
-      {"ratio", builds.at(1).at("ratio")},
-      {"verdict", builds.at(1).at("verdict")},
-      {"difference", far.worst},
-      {"largest", far.largest}};
+  return nlohmann::json{{"network", network},
+                        {"kernels", trials.kernels.size()},
+                        {"trials", trials.all},
+                        {"failed", trials.all - trials.right},
+                        {"trials_per_s", static_cast<double>(trials.all) / (60 * arguments.minutes)},
+                        {"first_result_s", trials.first_s},
+                        {"default_ms", builds[0]["median_ms"]},
+                        {"tuned_ms", builds[1]["median_ms"]},
+                        {"ratio", builds[1]["ratio"]},
+                        {"verdict", builds[1]["verdict"]},
+                        {"difference", far.worst},
+                        {"largest", far.largest}};
 }
 
 void print(const nlohmann::json& row) {
@@ -135,12 +143,17 @@ int main(int argc, char** argv) {
   CLI::App app("Networks tuned for a while by an agent on this machine's device");
   app.add_option("--device", arguments.device, "As of device_agent")->capture_default_str();
   app.add_option("--target", arguments.target)->capture_default_str();
-  app.add_option("--minutes", arguments.minutes, "For each network")->capture_default_str();
-  app.add_option("--runs", arguments.runs, "Rounds of the comparison")->capture_default_str();
+  app.add_option("--minutes", arguments.minutes, "For each network")
+      ->check(CLI::Range(0.1, 600.0))
+      ->capture_default_str();
+  app.add_option("--runs", arguments.runs, "Rounds of the comparison")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   app.add_option("--json", arguments.json, "File to write");
   app.add_option("--keep", arguments.keep, "Folder in which to keep the databases");
   app.add_option("network", arguments.networks, "Of `compiler zoo list`");
-  CLI11_PARSE(app, argc, argv);
+  app.footer("Example: tuned_networks --minutes 1 squeezenet");
+  if (const std::optional<int> done = tf::parse_command_line(app, argc, argv)) return *done;
   if (!tf::has_onnx_runtime()) {
     std::fprintf(stderr, "ONNX Runtime is not installed: deploy/install_peers.sh does it\n");
     return 77;

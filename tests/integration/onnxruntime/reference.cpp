@@ -53,7 +53,9 @@ Distance distance(const std::vector<graph::HostTensor>& ours, const std::vector<
     const std::vector<double> b = graph::read_floats(theirs[i].element, theirs[i].data->bytes());
     if (a.size() != b.size()) return {.worst = kInfinite};
     for (size_t k = 0; k < a.size(); ++k) {
-      found.worst = std::max(found.worst, std::isfinite(a[k]) ? std::fabs(a[k] - b[k]) : kInfinite);
+      double far = kInfinite;
+      if (std::isfinite(a[k])) far = std::fabs(a[k] - b[k]);
+      found.worst = std::max(found.worst, far);
       found.largest = std::max(found.largest, std::fabs(b[k]));
     }
   }
