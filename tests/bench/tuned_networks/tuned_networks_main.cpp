@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -138,7 +139,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 }  // namespace tf
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   tf::Arguments arguments;
   CLI::App app("Networks tuned for a while by an agent on this machine's device");
   app.add_option("--device", arguments.device, "As of device_agent")->capture_default_str();
@@ -159,4 +160,7 @@ int main(int argc, char** argv) {
     return 77;
   }
   return tf::run(arguments);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "tuned_networks: %s\n", error.what());
+  return 1;
 }
