@@ -1,5 +1,6 @@
 #include "device_agent/agent/slots/slot_runner.h"
 
+#include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>

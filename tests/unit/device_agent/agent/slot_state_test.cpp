@@ -1,5 +1,7 @@
 #include "device_agent/agent/slots/slot_state.h"
 
+#include <gmock/gmock.h>
+
 #include "tests/support/fake_clock.h"
 
 namespace tf::agent {
