@@ -91,6 +91,8 @@ void add_zoo_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--named-lengths", arguments->options.named_lengths,
                     "Make lengths of sequences named dimensions; builds then need --dim sequence=N, and of "
                     "gpt2_small --dim past=N");
+  command->add_flag("--f16", arguments->options.halves,
+                    "Make weights, inputs and outputs f16 instead of f32");
   command->add_option("--seed", arguments->options.seed, "Seed of the random weights")->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the result as JSON");
   command->footer("Example: compiler zoo squeezenet -o squeezenet.onnx");

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/frontends/zoo/bert.h"
+#include "compiler/frontends/zoo/halves.h"
 #include "compiler/frontends/zoo/network_writer.h"
 #include "compiler/frontends/zoo/networks.h"
 
@@ -265,7 +266,7 @@ absl::StatusOr<std::string> model(std::string_view name, const Options& options)
       if (options.sequence < 1 || options.sequence > kBertPositions)
         return absl::InvalidArgumentError(
             absl::StrCat(options.sequence, " tokens is out of range: give 1 to ", kBertPositions));
-      return entry.make(options);
+      return options.halves ? in_halves(entry.make(options)) : entry.make(options);
     }
     names.push_back(entry.name);
   }

@@ -23,6 +23,7 @@ struct Options {
   int64_t sequence = 128;      // tokens or frames a sequence, of networks that read these
   bool named_lengths = false;  // lengths are the named dimensions `sequence` and `past` instead of numbers
   uint64_t seed = 1;
+  bool halves = false;  // f16 instead of f32
 };
 
 // The bytes of an ONNX model (of operator set 13, 14 or 17) whose weights are drawn so that activations keep
