@@ -62,14 +62,19 @@ class Lives final : public ir::Visitor {
       lives.push_back({allocate->buffer.get(), chain_});
     if (const auto* store = as<ir::Store>(stmt)) touch(store->buffer.get());
     if (as<ir::Barrier>(stmt)) barriers.push_back({now_, chain_});
-    if (const auto* op = as<ir::MatrixOp>(stmt))
-      for (const ir::MatrixTile& tile : op->tiles) touch(tile.buffer.get());
+    if (const auto* op = as<ir::MatrixOp>(stmt)) {
+      for (const ir::MatrixTile& tile : op->tiles) {
+        touch(tile.buffer.get());
+        if (op->unit->reads_shared && tile.buffer->scope == ir::Scope::kShared)
+          late_.insert(tile.buffer.get());
+      }
+      if (op->action == ir::MatrixAction::kWait) touch_late();
+    }
     if (const auto* copy = as<ir::AsyncCopy>(stmt)) {
       touch(copy->target.get());
-      copied_.insert(copy->target.get());
+      late_.insert(copy->target.get());
     }
-    if (as<ir::AsyncWait>(stmt))
-      for (const BufferNode* buffer : copied_) touch(buffer);
+    if (as<ir::AsyncWait>(stmt)) touch_late();
     return true;
   }
 
@@ -104,9 +109,14 @@ class Lives final : public ir::Visitor {
       }
   }
 
+  // Copies arrive and multiplications read until they are waited for.
+  void touch_late() {
+    for (const BufferNode* buffer : late_) touch(buffer);
+  }
+
   int64_t now_ = 0;
   Chain chain_;
-  std::set<const BufferNode*> copied_;
+  std::set<const BufferNode*> late_;
 };
 
 bool is_prefix(const Chain& a, const Chain& b) {
@@ -135,6 +145,11 @@ bool are_apart(const Lives& all, const Life& before, const Life& after) {
 
 }  // namespace
 
+int64_t shared_alignment(const ir::BufferNode& buffer) {
+  const tensor::Swizzle& swizzle = buffer.layout.swizzle;
+  return std::max(kSharedAlignment, swizzle ? swizzle.period() * tensor::element_bytes(buffer.element) : 0);
+}
+
 SharedMemory plan_shared_memory(const ir::Stmt& kernel) {
   Lives all;
   all(kernel);
@@ -143,25 +158,27 @@ SharedMemory plan_shared_memory(const ir::Stmt& kernel) {
   const auto size_of = [](const Life* life) {
     return round_up(tensor::as_int(ir::physical_elements(*life->buffer)).value_or(0) *
                         tensor::element_bytes(life->buffer->element),
-                    kSharedAlignment);
+                    shared_alignment(*life->buffer));
   };
   std::ranges::stable_sort(order, std::greater(), size_of);
   SharedMemory memory;
   std::vector<const Life*> placed;
   for (const Life* life : order) {
     int64_t offset = 0;
+    const int64_t alignment = shared_alignment(*life->buffer);
     for (bool moved = true; moved;) {
       moved = false;
       for (const Life* other : placed) {
         const int64_t begin = memory.offsets.at(other->buffer), end = begin + size_of(other);
         if (offset >= end || offset + size_of(life) <= begin) continue;
         if (are_apart(all, *life, *other) || are_apart(all, *other, *life)) continue;
-        offset = end;
+        offset = round_up(end, alignment);
         moved = true;
       }
     }
     memory.offsets[life->buffer] = offset;
     memory.bytes = std::max(memory.bytes, offset + size_of(life));
+    memory.alignment = std::max(memory.alignment, alignment);
     placed.push_back(life);
   }
   return memory;

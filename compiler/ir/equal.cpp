@@ -124,10 +124,11 @@ class Comparison {
   }
   bool compare(const AsyncWait& a, const AsyncWait& b) { return a.groups_in_flight == b.groups_in_flight; }
   bool compare(const MatrixOp& a, const MatrixOp& b) {
-    return a.unit == b.unit && a.action == b.action &&
+    return a.unit == b.unit && a.action == b.action && a.groups_in_flight == b.groups_in_flight &&
            std::ranges::equal(a.tiles, b.tiles, [this](const MatrixTile& x, const MatrixTile& y) {
              return same_node(x.buffer.get(), y.buffer.get()) && all(x.indices, y.indices) &&
-                    x.row_steps == y.row_steps && x.column_steps == y.column_steps;
+                    x.row_steps == y.row_steps && x.column_steps == y.column_steps &&
+                    x.block_columns == y.block_columns && x.next_block == y.next_block;
            });
   }
   bool compare(const LaneFold& a, const LaneFold& b) {

@@ -136,12 +136,13 @@ class Hasher {
   uint64_t one(const AsyncWait& s) { return static_cast<uint64_t>(s.groups_in_flight); }
   uint64_t one(const MatrixOp& s) {
     Sequence all;
-    all.add(text_hash(s.unit->name)).add(s.action);
+    all.add(text_hash(s.unit->name)).add(s.action).add(s.groups_in_flight);
     for (const MatrixTile& tile : s.tiles) {
       all.add(reference(*tile.buffer));
       add(tile.indices, all);
       for (const auto* steps : {&tile.row_steps, &tile.column_steps})
         for (const int64_t step : *steps) all.add(step);
+      all.add(tile.block_columns).add(tile.next_block);
     }
     return all.value();
   }

@@ -13,9 +13,7 @@ namespace machine {
 absl::StatusOr<Shape> make_shape(const BufferNode& buffer, std::vector<int64_t> extents) {
   Shape shape;
   shape.is_row_major = buffer.layout.is_row_major();
-  shape.swizzle_bits = buffer.layout.swizzle_bits;
-  // A swizzle of a row-major buffer works on its plain dimensions.
-  if (shape.swizzle_bits > 0) shape.is_row_major = false;
+  shape.swizzle = buffer.layout.swizzle;
   shape.elements = 1;
   bool fits = true;
   for (const PhysicalAxis& axis : physical_axes(buffer)) {
@@ -25,6 +23,7 @@ absl::StatusOr<Shape> make_shape(const BufferNode& buffer, std::vector<int64_t> 
     shape.axes.push_back({axis.axis, axis.divisor, axis.modulus, physical});
     fits = fits && !__builtin_mul_overflow(shape.elements, physical, &shape.elements);
   }
+  if (shape.swizzle) shape.elements = round_up(shape.elements, shape.swizzle.block());
   if (!fits || shape.elements >= (int64_t{1} << 40))
     return absl::InvalidArgumentError(
         absl::StrCat("buffer ", buffer.name, " has a negative extent or is larger than memory"));

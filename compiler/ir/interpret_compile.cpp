@@ -102,7 +102,7 @@ class Compiler {
       bool enter(const Stmt& stmt) override {
         const auto* op = as<MatrixOp>(stmt);
         for (size_t i = 0; op != nullptr && i < op->tiles.size(); ++i)
-          if (op->tiles[i].buffer->scope == Scope::kFragment)
+          if (op->tiles[i].buffer->scope == Scope::kFragment && lane_map(*op, i) != nullptr)
             found.insert_or_assign(op->tiles[i].buffer.get(),
                                    Held{lane_map(*op, i), op->tiles[i].row_steps, op->tiles[i].column_steps});
         return true;
@@ -333,7 +333,7 @@ class Compiler {
     top_ = top;
     for (const Node& child : node.children) {
       node.meets_block = node.meets_block || child.meets_block;
-      node.meets_warp = node.meets_warp || child.meets_warp;
+      node.meets_lanes = std::max(node.meets_lanes, child.meets_lanes);
     }
     return node;
   }
@@ -419,7 +419,12 @@ class Compiler {
     node->children.push_back(stmt(s.body));
     buffers_.erase(s.buffer.get());
     node->meets_block = s.buffer->scope == Scope::kShared;
-    node->meets_warp = s.buffer->scope == Scope::kFragment;
+    if (s.buffer->scope == Scope::kFragment) {
+      const auto held = fragments_.find(s.buffer.get());
+      node->fragment_lanes =
+          held == fragments_.end() ? kWarpThreads : static_cast<size_t>(held->second.map->lanes);
+      node->meets_lanes = node->fragment_lanes;
+    }
   }
 
   void build(const Barrier&, Node* node) { node->meets_block = true; }
@@ -440,9 +445,10 @@ class Compiler {
   void build(const AsyncWait& s, Node* node) { node->a = s.groups_in_flight; }
 
   void build(const MatrixOp& s, Node* node) {
-    node->meets_warp = true;
-    node->collective = run_matrix_op;
     node->matrix = &s;
+    if (s.action == MatrixAction::kPublish) return;
+    node->meets_lanes = static_cast<size_t>(s.unit->c.lanes);
+    node->collective = run_matrix_op;
     const int32_t begin = here();
     for (size_t i = 0; i < s.tiles.size(); ++i)
       node->sites.push_back(access(s.tiles[i].buffer, s.tiles[i].indices, {}, 1, i == 0));
@@ -450,7 +456,7 @@ class Compiler {
   }
 
   void build(const LaneFold& s, Node* node) {
-    node->meets_warp = true;
+    node->meets_lanes = kWarpThreads;
     node->collective = run_lane_fold;
     node->fold = &s;
     const int32_t begin = here();

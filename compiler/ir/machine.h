@@ -83,7 +83,7 @@ struct Shape {
   std::vector<int64_t> row_strides;  // used when is_row_major
   std::vector<Axis> axes;
   int64_t elements = 0;
-  int swizzle_bits = 0;
+  tensor::Swizzle swizzle = {};
   bool is_row_major = true;
 };
 
@@ -107,7 +107,17 @@ struct Copy {
   std::vector<bool> defined;        // likewise, by elements
 };
 
-// What a warp executes once, after all its lanes have arrived: lanes[i] is lane i's machine, with the node's code executed.
+// A multiplication in flight: the elements that it makes and those that it reads.
+struct Product {
+  struct Use {
+    const Site* site = nullptr;
+    BufferState buffer;
+    int64_t offset = 0;
+  };
+  std::vector<Use> sums, factors;
+};
+
+// What a warp (or four) executes once, after all its lanes have arrived: lanes[i] is lane i's machine, with the node's code executed.
 using Collective = void (*)(const Node& node, std::span<Machine* const> lanes);
 
 struct Node {
@@ -118,9 +128,11 @@ struct Node {
   ForKind for_kind = ForKind::kSerial;
   bool meets_block =
       false;  // the threads of a block run side by side through it: it has a barrier or shared memory
-  bool meets_warp = false;  // likewise those of a warp: it has a collective statement or a fragment
-  bool is_launch = false;   // a kernel of its own
+  size_t meets_lanes =
+      0;  // likewise so many neighbours: it has a collective statement or a fragment of theirs
+  bool is_launch = false;  // a kernel of its own
   Collective collective = nullptr;
+  size_t fragment_lanes = 0;         // Allocate: to so many it belongs
   const MatrixOp* matrix = nullptr;  // with a site for each of its tiles
   const LaneFold* fold = nullptr;    // with one site
   std::vector<int32_t> sites;
@@ -169,7 +181,8 @@ struct Machine {
   ThreadId thread = {};
   std::vector<uint8_t> undefined =
       {};  // of a watched run: by the slots of lanes, whether they hold what nobody wrote
-  std::vector<std::vector<Copy>> copies = {};  // in flight, by groups; the last is still open
+  std::vector<std::vector<Copy>> copies = {};       // in flight, by groups; the last is still open
+  std::vector<std::vector<Product>> products = {};  // likewise, of the first lane of those that multiply
   template <typename T>
   T* at(int32_t slot) {
     return reinterpret_cast<T*>(frame.data() + slot);
@@ -193,6 +206,8 @@ absl::StatusOr<Program> compile(const Function& function, bool watched);
 void run_matrix_op(const Node& node, std::span<Machine* const> lanes);
 // Runs a fold of lanes (machine_fold.cpp).
 void run_lane_fold(const Node& node, std::span<Machine* const> lanes);
+// One that a thread runs alone.
+void publish(Machine& m);
 // The checked physical element offset of the indices (site.is_flat: of the one offset); -1 after reporting what is wrong.
 int64_t locate_indices(Machine& m, const Site& site, const Shape& shape, const int64_t* index, int32_t lane);
 

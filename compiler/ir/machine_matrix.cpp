@@ -1,4 +1,4 @@
-// Statements of matrix instructions, run for the 32 lanes of a warp at once.
+// Statements of matrix instructions, run for the lanes of a warp, or of four, at once.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -59,6 +59,33 @@ class TileAccess {
     return read_number(tile_.buffer->element, at.buffer->data + at.offset * bytes());
   }
 
+  // Of an asynchronous multiplication: c, and a or b.
+  double read_sum(int row, int column, bool* defined, Product& product) {
+    const Place at = locate(row, column);
+    if (at.offset < 0) return 0;
+    if (at.lane->run->watch != nullptr && !watch_sum(*at.lane, site_, *at.buffer, at.offset, product))
+      *defined = false;
+    return read_number(tile_.buffer->element, at.buffer->data + at.offset * bytes());
+  }
+  double read_factor(int row, int column, bool* defined, Product& product) {
+    const Place at = locate(row, column);
+    if (at.offset < 0) return 0;
+    if (at.lane->run->watch != nullptr && !watch_factor(lanes_, site_, *at.buffer, at.offset, product))
+      *defined = false;
+    return read_number(tile_.buffer->element, at.buffer->data + at.offset * bytes());
+  }
+  void write_sum(int row, int column, double value, bool defined) {
+    const Place at = locate(row, column);
+    if (at.offset < 0) return;
+    if (at.lane->run->watch != nullptr) watch_result(*at.buffer, at.offset, defined);
+    write_number(tile_.buffer->element, at.buffer->data + at.offset * bytes(), value);
+  }
+  // All of the buffer.
+  void fence() {
+    for (Machine* lane : lanes_)
+      if (lane->run->watch != nullptr) fence_products(lane->buffers[static_cast<size_t>(site_.buffer_slot)]);
+  }
+
   void write(int row, int column, double value, bool defined) {
     const Place at = locate(row, column);
     if (at.offset < 0) return;
@@ -79,10 +106,15 @@ class TileAccess {
     Machine* lane = lanes_[static_cast<size_t>(map_.lane_of(row, column))];
     const BufferState& buffer = lane->buffers[static_cast<size_t>(site_.buffer_slot)];
     std::array<int64_t, kMaxRank> index{};
+    int64_t in_block = column;
+    if (tile_.block_columns > 0) {
+      index[0] = column / tile_.block_columns * tile_.next_block;
+      in_block = column % tile_.block_columns;
+    }
     for (size_t d = 0; d < site_.indices.size(); ++d) {
-      index[d] = *lane->at<int64_t>(site_.indices[d]);
+      index[d] += *lane->at<int64_t>(site_.indices[d]);
       if (tile_.buffer->scope != Scope::kRegister)
-        index[d] += row * tile_.row_steps[d] + column * tile_.column_steps[d];
+        index[d] += row * tile_.row_steps[d] + in_block * tile_.column_steps[d];
     }
     if (tile_.buffer->scope == Scope::kRegister) index[0] += map_.element_of(row, column);
     return {lane, &buffer,
@@ -114,6 +146,40 @@ void multiply(TileAccess& c, TileAccess& a, TileAccess& b, const tensor_units::T
   }
 }
 
+// The asynchronous one, whose results nobody may see before they are waited for: they may as well be there at once.
+void multiply_shared(TileAccess& c, TileAccess& a, TileAccess& b, const tensor_units::TensorUnit& unit,
+                     Machine& first) {
+  struct Number {
+    double value = 0;
+    bool defined = true;
+  };
+  const auto m = static_cast<size_t>(unit.m), n = static_cast<size_t>(unit.n),
+             k = static_cast<size_t>(unit.k);
+  std::vector<Number> left(m * k), right(k * n);
+  Product product;
+  const auto fill = [&](std::vector<Number>& numbers, TileAccess& tile, int rows, int columns) {
+    Number* at = numbers.data();
+    for (int row = 0; row < rows; ++row)
+      for (int column = 0; column < columns && !first.run->failed; ++column, ++at)
+        at->value = factor(tile.read_factor(row, column, &at->defined, product), unit);
+  };
+  fill(left, a, unit.m, unit.k);
+  fill(right, b, unit.k, unit.n);
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < n && !first.run->failed; ++j) {
+      const int row = static_cast<int>(i), column = static_cast<int>(j);
+      bool defined = true;
+      double sum = c.read_sum(row, column, &defined, product);
+      for (size_t t = 0; t < k; ++t) {
+        sum += left[i * k + t].value * right[t * n + j].value;
+        defined = defined && left[i * k + t].defined && right[t * n + j].defined;
+      }
+      c.write_sum(row, column, sum, defined);
+    }
+  }
+  if (first.run->watch != nullptr) begin_product(first, std::move(product));
+}
+
 }  // namespace
 
 void run_matrix_op(const Node& node, std::span<Machine* const> lanes) {
@@ -124,7 +190,14 @@ void run_matrix_op(const Node& node, std::span<Machine* const> lanes) {
     tiles.emplace_back(node, i, lanes, map != nullptr ? *map : *lane_map(op, 0));
     if (!tiles.back().is_uniform()) return;
   }
+  if (op.action == MatrixAction::kMultiply && op.unit->reads_shared)
+    return multiply_shared(tiles[0], tiles[1], tiles[2], *op.unit, *lanes[0]);
   if (op.action == MatrixAction::kMultiply) return multiply(tiles[0], tiles[1], tiles[2], *op.unit);
+  if (op.action == MatrixAction::kFence) return tiles[0].fence();
+  if (op.action == MatrixAction::kWait) {
+    if (lanes[0]->run->watch != nullptr) wait_for_products(lanes, op.groups_in_flight);
+    return;
+  }
   const tensor_units::LaneMap& map = tiles[0].map();
   for (int row = 0; row < map.rows && !lanes[0]->run->failed; ++row) {
     for (int column = 0; column < map.columns; ++column) {

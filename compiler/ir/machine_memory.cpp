@@ -25,7 +25,7 @@ bool is_holder(Machine& m, const Site& site, const int64_t* index) {
     column += site.held.column_steps[d] * index[d];
   }
   const tensor_units::LaneMap& map = *site.held.map;
-  const int64_t lane = m.thread.x % static_cast<int64_t>(kWarpThreads);
+  const int64_t lane = m.thread.x % map.lanes;
   const int holder = map.lane_of(static_cast<int>(row % map.rows), static_cast<int>(column % map.columns));
   if (holder == lane) return true;
   m.run->fail(absl::FailedPreconditionError(
@@ -35,14 +35,12 @@ bool is_holder(Machine& m, const Site& site, const int64_t* index) {
 }
 
 int64_t blocked_offset(const Shape& shape, const int64_t* index) {
-  int64_t offset = 0, previous = 0;
+  int64_t offset = 0;
   for (size_t i = 0; i < shape.axes.size(); ++i) {
     const Shape::Axis& axis = shape.axes[i];
     int64_t at = index[axis.axis] / axis.divisor;
     if (axis.modulus != 0) at %= axis.modulus;
-    if (i + 1 == shape.axes.size() && i > 0) at ^= previous & ((int64_t{1} << shape.swizzle_bits) - 1);
     offset = offset * axis.extent + at;
-    previous = at;
   }
   return offset;
 }
@@ -62,8 +60,8 @@ struct Locator {
   const Site& site;
   const Shape& shape;
   const int64_t* index;
-  const bool direct =
-      site.indices.size() == 1 && site.held.map == nullptr && (site.is_flat || shape.is_row_major);
+  const bool direct = site.indices.size() == 1 && site.held.map == nullptr &&
+                      (site.is_flat || (shape.is_row_major && !shape.swizzle));
   const int32_t step = site.moves.empty() ? 0 : site.moves[0];
 
   Locator(Machine& machine, const Site& s, const Shape& sh)
@@ -135,6 +133,10 @@ void run_async_copy(Machine& m, const Instruction& i) {
   const bool zeros = i.mask >= 0 && *m.at<uint8_t>(i.mask) == 0;
   const int64_t t = locate(m, target, *to.shape, 0), s = zeros ? 0 : locate(m, source, *from.shape, 0);
   if (t < 0 || s < 0) return;
+  if (to.shape->swizzle && t % to.shape->swizzle.run() + i.c > to.shape->swizzle.run())
+    return m.run->fail(absl::FailedPreconditionError(absl::StrCat(
+        "an asynchronous copy into ", target.buffer->name, " goes beyond ", to.shape->swizzle.run(),
+        " elements that its swizzle keeps together", place_of(m, target))));
   if (t + i.c > to.shape->elements) return fail_access(m, target, 0, t + i.c - 1, to.shape->elements, 0);
   if (!zeros && s + i.c > from.shape->elements)
     return fail_access(m, source, 0, s + i.c - 1, from.shape->elements, 0);
@@ -203,11 +205,7 @@ int64_t locate_indices(Machine& m, const Site& site, const Shape& shape, const i
     }
     if (shape.is_row_major) offset += index[d] * shape.row_strides[d];
   }
-  offset = shape.is_row_major ? offset : blocked_offset(shape, index);
-  // A swizzle may leave storage whose innermost extent is not a multiple of its block.
-  if (offset < shape.elements) return offset;
-  fail_access(m, site, 0, offset, shape.elements, lane);
-  return -1;
+  return shape.swizzle.of(shape.is_row_major ? offset : blocked_offset(shape, index));
 }
 
 Kernel select_kernel(Element element) {

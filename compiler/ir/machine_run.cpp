@@ -41,7 +41,11 @@ class Allocation {
     m.buffers[static_cast<size_t>(node.buffer_slot)] = {data_, &shape_, shadow_};
   }
   void end(Machine& m, const Node& node) const {
-    if (shadow_ == nullptr || shadow_->in_flight == 0) return;
+    if (shadow_ == nullptr) return;
+    if (shadow_->products > 0)
+      m.run->fail(absl::FailedPreconditionError(
+          absl::StrCat("a matrix statement still works on ", node.buffer->name, " when its memory ends")));
+    if (shadow_->in_flight == 0) return;
     m.run->fail(absl::FailedPreconditionError(
         absl::StrCat("an asynchronous copy into ", node.buffer->name, " is in flight when its memory ends")));
   }
@@ -55,8 +59,11 @@ class Allocation {
       shadow_ = &watch.shared[&node];
       if (shadow_->block != watch.block || shadow_->cells.size() != count) *shadow_ = {};
       shadow_->block = watch.block;
-      for (Cell& cell : shadow_->cells) cell.is_defined = cell.is_in_flight = false;
-      shadow_->in_flight = 0;
+      for (Cell& cell : shadow_->cells) {
+        cell.is_defined = cell.is_in_flight = false;
+        cell.products = 0;
+      }
+      shadow_->in_flight = shadow_->products = 0;
     } else {
       shadow_ = &own_;
     }
@@ -98,7 +105,7 @@ using Threads = std::vector<Machine*>;
 void together(const Node& node, const Threads& threads);
 
 void loop(const Node& node, Machine& m) {
-  if ((node.meets_block || node.meets_warp) && is_thread(node.for_kind)) return together(node, {&m});
+  if ((node.meets_block || node.meets_lanes > 0) && is_thread(node.for_kind)) return together(node, {&m});
   m.execute(node.code);
   if (m.run->watch != nullptr && !check_decision(m, node)) return;
   const int64_t low = *m.at<int64_t>(node.a), extent = *m.at<int64_t>(node.b);
@@ -118,8 +125,8 @@ bool uniform(const Threads& threads, int32_t slot, const Node& node, const char*
   for (Machine* m : threads) {
     if (*m->at<T>(slot) == first) continue;
     m->run->fail(absl::FailedPreconditionError(
-        absl::StrCat(node.meets_block ? "a barrier" : "a statement of a whole warp", " is inside ", what,
-                     " that differs between threads; move it out")));
+        absl::StrCat(node.meets_block ? "a barrier" : "a statement of a whole warp or four", " is inside ",
+                     what, " that differs between threads; move it out")));
     return false;
   }
   return true;
@@ -142,18 +149,14 @@ void threads_together(const Node& node, const Threads& threads) {
   if (!pointers.empty()) together(node.children[0], pointers);
 }
 
-size_t first_of_warp(size_t thread) {
-  return thread / kWarpThreads * kWarpThreads;
-}
-
 void allocate_together(const Node& node, const Threads& threads) {
   const Scope scope = node.buffer->scope;
   std::vector<Allocation> memory(threads.size());
   std::vector<size_t> owners;
   for (size_t i = 0; i < threads.size(); ++i) {
     const size_t owner = scope == Scope::kShared || scope == Scope::kGlobal ? 0
-                         : scope == Scope::kFragment                        ? first_of_warp(i)
-                                                                            : i;
+                         : scope == Scope::kFragment ? i / node.fragment_lanes * node.fragment_lanes
+                                                     : i;
     if (owner == i && !memory[i].make(*threads[i], node)) return;
     memory[owner].give(*threads[i], node);
     if (owner == i) owners.push_back(i);
@@ -177,27 +180,29 @@ void loop_together(const Node& node, const Threads& threads) {
 }
 
 void collective(const Node& node, const Threads& threads) {
-  if (threads.size() == kWarpThreads) return node.collective(node, threads);
-  threads[0]->run->fail(absl::FailedPreconditionError(absl::StrCat(
-      "a statement of a whole warp runs in ", threads.size(), " threads; a warp has ", kWarpThreads)));
+  if (threads.size() == node.meets_lanes) return node.collective(node, threads);
+  const size_t warps = node.meets_lanes / kWarpThreads;
+  threads[0]->run->fail(absl::FailedPreconditionError(
+      absl::StrCat("a statement of ", warps == 1 ? "a whole warp" : absl::StrCat(warps, " whole warps"),
+                   " runs in ", threads.size(), " threads; a warp has ", kWarpThreads)));
 }
 
 // Runs threads side by side: a statement in which they do not meet to its end in each thread, one after
-// another; in which those of a warp meet, warp after warp; in which all meet, in step.
+// another; in which those of a warp (or four) meet, warp after warp; in which all meet, in step.
 void together(const Node& node, const Threads& threads) {
   Run* run = threads[0]->run;
   if (run->failed) return;
-  if (!node.meets_block && !node.meets_warp) {
+  if (!node.meets_block && node.meets_lanes == 0) {
     for (Machine* m : threads) execute(node, *m);
     return;
   }
   const bool opens_threads = node.kind == StmtKind::kFor && is_thread(node.for_kind);
-  if (!node.meets_block && threads.size() > kWarpThreads && !opens_threads) {
-    for (size_t i = 0; i < threads.size(); i += kWarpThreads) {
+  const size_t lanes = node.meets_lanes;
+  if (!node.meets_block && threads.size() > lanes && !opens_threads) {
+    for (size_t i = 0; i < threads.size(); i += lanes) {
       const auto first = threads.begin() + static_cast<std::ptrdiff_t>(i);
-      together(
-          node,
-          Threads(first, first + static_cast<std::ptrdiff_t>(std::min(kWarpThreads, threads.size() - i))));
+      together(node,
+               Threads(first, first + static_cast<std::ptrdiff_t>(std::min(lanes, threads.size() - i))));
     }
     return;
   }
@@ -280,9 +285,10 @@ void execute(const Node& node, Machine& m) {
     case StmtKind::kAsyncWait:
       return wait_for_copies(m, node.a);
     case StmtKind::kBarrier:
-      if (m.run->watch != nullptr) ++m.run->watch->epoch;
+      if (m.run->watch != nullptr) m.run->watch->pass_barrier();
       return;
     case StmtKind::kMatrixOp:
+      if (node.collective == nullptr) return publish(m);
       return m.run->fail(
           absl::FailedPreconditionError("a matrix statement is outside of thread loops: a warp runs it"));
     case StmtKind::kLaneFold:

@@ -34,6 +34,12 @@ void fail_in_flight(Machine& m, const Site& site, int64_t offset, const char* no
                     ", which an asynchronous copy still moves: wait for it first"));
 }
 
+void fail_product(Machine& m, const Site& site, int64_t offset, const char* now, const char* what) {
+  fail(m, site,
+       absl::StrCat(name_of(m.thread), " ", now, " element ", element_of(site, offset),
+                    ", which a matrix statement still ", what, ": wait for it first"));
+}
+
 bool is_race_with_write(Machine& m, const Site& site, const Cell& cell, int64_t offset, const char* now) {
   const Watch& watch = *m.run->watch;
   const bool other_block = cell.write_block >= watch.launch && cell.write_block != watch.block;
@@ -76,6 +82,8 @@ void note_write(Machine& m, const Site& site, const BufferState& buffer, int64_t
                 bool is_defined) {
   Cell& cell = buffer.shadow->cells[static_cast<size_t>(offset)];
   cell.is_defined = is_defined;
+  cell.is_touched = true;
+  cell.write_count = m.run->watch->publications;
   if (buffer.shadow->first_byte >= 0 && !takes_bytes(m, site, buffer, offset)) return;
   if (!is_defined && buffer.shadow->is_param)
     return fail(
@@ -165,7 +173,9 @@ std::string place_of(Machine& m, const Site& site) {
 }
 
 bool watch_read(Machine& m, const Site& site, const BufferState& buffer, int64_t offset) {
-  const Cell& cell = buffer.shadow->cells[static_cast<size_t>(offset)];
+  Cell& cell = buffer.shadow->cells[static_cast<size_t>(offset)];
+  cell.is_touched = true;
+  if (cell.products > 0 && !buffer.shadow->is_shared) fail_product(m, site, offset, "reads", "computes");
   if (cell.is_in_flight)
     fail_in_flight(m, site, offset, "reads");
   else
@@ -174,8 +184,10 @@ bool watch_read(Machine& m, const Site& site, const BufferState& buffer, int64_t
 }
 
 void watch_write(Machine& m, const Site& site, const BufferState& buffer, int64_t offset, bool is_defined) {
-  if (buffer.shadow->cells[static_cast<size_t>(offset)].is_in_flight)
-    return fail_in_flight(m, site, offset, "writes");
+  const Cell& cell = buffer.shadow->cells[static_cast<size_t>(offset)];
+  if (cell.is_in_flight) return fail_in_flight(m, site, offset, "writes");
+  if (cell.products > 0)
+    return fail_product(m, site, offset, "writes", buffer.shadow->is_shared ? "reads" : "computes");
   note_write(m, site, buffer, offset, "writes", is_defined);
 }
 
@@ -247,6 +259,82 @@ void begin_copy(Machine& m, const Site& target, const Site& source, int64_t to,
     land(copy);
   if (m.copies.empty()) m.copies.emplace_back();
   m.copies.back().push_back(std::move(copy));
+}
+
+bool watch_sum(Machine& m, const Site& site, const BufferState& buffer, int64_t offset, Product& product) {
+  Cell& cell = buffer.shadow->cells[static_cast<size_t>(offset)];
+  if (cell.is_touched)
+    fail(m, site,
+         absl::StrCat("a matrix statement computes element ", element_of(site, offset),
+                      ", which others touched with no fence in between"));
+  ++cell.products;
+  ++buffer.shadow->products;
+  product.sums.push_back({&site, buffer, offset});
+  return cell.is_defined;
+}
+
+bool watch_factor(std::span<Machine* const> lanes, const Site& site, const BufferState& buffer,
+                  int64_t offset, Product& product) {
+  Cell& cell = buffer.shadow->cells[static_cast<size_t>(offset)];
+  Machine& first = *lanes[0];
+  const Watch& watch = *first.run->watch;
+  const auto visible = watch.visible.find(cell.writer);
+  if (cell.is_in_flight)
+    fail_in_flight(first, site, offset, "reads");
+  else if (cell.write_block == watch.block &&
+           (visible == watch.visible.end() || visible->second <= cell.write_count))
+    fail(first, site,
+         absl::StrCat("a matrix statement reads element ", element_of(site, offset), ", which ",
+                      name_of(cell.writer), " wrote and did not publish before a barrier"));
+  for (size_t lane = 0; lane < lanes.size(); lane += kWarpThreads)
+    note_read(*lanes[lane], site, buffer, offset);
+  ++cell.products;
+  ++buffer.shadow->products;
+  product.factors.push_back({&site, buffer, offset});
+  return cell.is_defined && (buffer.shadow->first_byte < 0 || has_bytes(first, site, buffer, offset));
+}
+
+void watch_result(const BufferState& buffer, int64_t offset, bool is_defined) {
+  buffer.shadow->cells[static_cast<size_t>(offset)].is_defined = is_defined;
+}
+
+void begin_product(Machine& m, Product product) {
+  if (m.products.empty()) m.products.emplace_back();
+  m.products.back().push_back(std::move(product));
+}
+
+void fence_products(const BufferState& buffer) {
+  for (Cell& cell : buffer.shadow->cells) cell.is_touched = false;
+}
+
+void wait_for_products(std::span<Machine* const> lanes, int32_t groups_in_flight) {
+  Machine& m = *lanes[0];
+  if (m.products.empty()) m.products.emplace_back();
+  const auto keep = static_cast<size_t>(groups_in_flight);
+  const size_t done = m.products.size() > keep ? m.products.size() - keep : 0;
+  for (size_t group = 0; group < done; ++group) {
+    for (const Product& product : m.products[group]) {
+      for (const auto* uses : {&product.sums, &product.factors})
+        for (const Product::Use& use : *uses) {
+          --use.buffer.shadow->cells[static_cast<size_t>(use.offset)].products;
+          --use.buffer.shadow->products;
+        }
+      for (const Product::Use& use : product.factors) {
+        if (use.buffer.shadow->first_byte >= 0 && !has_bytes(m, *use.site, use.buffer, use.offset))
+          fail(m, *use.site,
+               absl::StrCat("element ", element_of(*use.site, use.offset),
+                            " was overwritten by another buffer while a matrix statement read it"));
+        for (size_t lane = 0; lane < lanes.size(); lane += kWarpThreads)
+          note_read(*lanes[lane], *use.site, use.buffer, use.offset);
+      }
+    }
+  }
+  m.products.erase(m.products.begin(), m.products.begin() + static_cast<std::ptrdiff_t>(done));
+  m.products.emplace_back();
+}
+
+void publish(Machine& m) {
+  if (m.run->watch != nullptr) m.run->watch->published[m.thread] = ++m.run->watch->publications;
 }
 
 void wait_for_copies(Machine& m, int32_t groups_in_flight) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Cell {
   ThreadId writer = {}, readers[2] = {};          // two that read it in read_epoch, or one twice
   bool is_defined = false;                        // holds what somebody wrote
   bool is_in_flight = false;
+  bool is_touched = false;   // c by what is no asynchronous matrix statement, with no fence since
+  uint16_t products = 0;     // in flight, that make it or read it
+  uint32_t write_count = 0;  // Watch::publications when it was written
 };
 
 // Of a byte of a block's shared memory where buffers share bytes: whose it is, and when it was touched last.
@@ -36,6 +40,7 @@ struct Shadow {
   bool is_shared = false;  // by several threads: races matter
   bool is_param = false;
   int64_t in_flight = 0;    // elements
+  int64_t products = 0;     // in flight: uses of elements
   int64_t first_byte = -1;  // in Watch::bytes; -1: it has memory of its own
   uint32_t block = 0;       // of shared memory: which block's
 };
@@ -51,6 +56,13 @@ struct Watch {
   std::vector<std::byte> memory = {};
   std::vector<SharedByte> bytes = {};
   uint32_t bytes_block = 0;
+  // Counts the threads' publications; by thread its last, and the last before a barrier that all have passed.
+  uint32_t publications = 0;
+  std::map<ThreadId, uint32_t> published = {}, visible = {};
+  void pass_barrier() {
+    ++epoch;
+    visible = published;
+  }
   void begin_launch() {
     begin_block();
     launch = block;
@@ -76,6 +88,16 @@ void begin_copy(Machine& m, const Site& target, const Site& source, int64_t to,
                 const BufferState* source_buffer, int64_t from, int64_t elements);
 // Closes the open group and lets arrive what may not be in flight any longer.
 void wait_for_copies(Machine& m, int32_t groups_in_flight);
+
+// Of a multiplication that is asynchronous: an element of c, which may be in the making; of a factor, that the first lanes of
+// all warps read. They say whether the element holds what somebody wrote, and become a part of the product.
+bool watch_sum(Machine& m, const Site& site, const BufferState& buffer, int64_t offset, Product& product);
+bool watch_factor(std::span<Machine* const> lanes, const Site& site, const BufferState& buffer,
+                  int64_t offset, Product& product);
+void watch_result(const BufferState& buffer, int64_t offset, bool is_defined);
+void begin_product(Machine& m, Product product);
+void fence_products(const BufferState& buffer);
+void wait_for_products(std::span<Machine* const> lanes, int32_t groups_in_flight);
 
 // " at i=1, j=2": the loop variables around an access.
 std::string place_of(Machine& m, const Site& site);

@@ -279,25 +279,34 @@ class Parser {
 
   absl::StatusOr<Stmt> matrix_op() {
     TF_ASSIGN_OR_RETURN(const std::string action, reader_.expect_name());
-    for (int a = 0; a <= static_cast<int>(MatrixAction::kMultiply); ++a) {
+    for (int a = 0; a <= static_cast<int>(MatrixAction::kWait); ++a) {
       const auto known = static_cast<MatrixAction>(a);
       if (action != action_name(known)) continue;
       TF_ASSIGN_OR_RETURN(const std::string name, reader_.expect_name());
       const tensor_units::TensorUnit* unit = tensor_units::find_tensor_unit(name);
       if (unit == nullptr) return reader_.error(absl::StrCat("'", name, "' is not a matrix instruction"));
-      std::vector<MatrixTile> tiles(known == MatrixAction::kZero       ? 1
-                                    : known == MatrixAction::kMultiply ? 3
-                                                                       : 2);
+      int64_t groups = 0;
+      if (known == MatrixAction::kWait) {
+        TF_ASSIGN_OR_RETURN(groups, reader_.expect_int());
+        if (groups < 0 || groups > 7) return reader_.error("a wait is for a number of groups from 0 to 7");
+      }
+      std::vector<MatrixTile> tiles(tile_count(known));
       for (MatrixTile& tile : tiles) {
         TF_ASSIGN_OR_RETURN(tile.buffer, known_buffer());
         TF_ASSIGN_OR_RETURN(tile.indices, indices());
         TF_RETURN_IF_ERROR(check_rank(tile.buffer, tile.indices));
         TF_RETURN_IF_ERROR(steps("rows", tile.indices.size(), &tile.row_steps));
         TF_RETURN_IF_ERROR(steps("columns", tile.indices.size(), &tile.column_steps));
+        if (!reader_.accept("blocks")) continue;
+        TF_ASSIGN_OR_RETURN(tile.block_columns, reader_.expect_int());
+        TF_RETURN_IF_ERROR(reader_.expect(","));
+        TF_ASSIGN_OR_RETURN(tile.next_block, reader_.expect_int());
+        if (tile.block_columns < 1) return reader_.error("a block has one column at least");
       }
-      return make_stmt<MatrixOp>(unit, known, std::move(tiles));
+      return make_stmt<MatrixOp>(unit, known, std::move(tiles), static_cast<int>(groups));
     }
-    return reader_.error(absl::StrCat("'", action, "' is not zero, load_a, load_b or multiply"));
+    return reader_.error(
+        absl::StrCat("'", action, "' is not zero, load_a, load_b, multiply, publish, fence or wait"));
   }
 
   absl::StatusOr<Stmt> lane_fold() {

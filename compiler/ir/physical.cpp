@@ -1,18 +1,40 @@
 #include "compiler/ir/physical.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace tf::ir {
 namespace {
 
-// a XOR b in the low `bits` bits, the rest of a unchanged: a sum of bits modulo 2.
-Expr swizzle(const Expr& a, const Expr& b, int bits) {
-  Expr out = tensor::floor_div(a, int64_t{1} << bits) * (int64_t{1} << bits);
-  for (int i = 0; i < bits; ++i) {
-    const int64_t weight = int64_t{1} << i;
-    out = out + tensor::floor_mod(tensor::floor_div(a, weight) + tensor::floor_div(b, weight), 2) * weight;
+// Of a direction of a tile, `extent` elements along one logical axis.
+struct Along {
+  int64_t step = 0, block = 0, next_block = 0;
+};
+
+std::optional<Along> along(const BufferNode& buffer, const std::vector<int64_t>& steps, int extent) {
+  const auto dimension = std::ranges::find(steps, 1);
+  if (dimension == steps.end()) return std::nullopt;
+  const auto logical = static_cast<int>(dimension - steps.begin());
+  const std::vector<PhysicalAxis> axes = physical_axes(buffer);
+  const std::vector<Expr> extents = physical_extents(buffer);
+  std::optional<Along> found;
+  int64_t pitch = 1;
+  for (size_t i = axes.size(); i-- > 0;) {
+    const bool is_inner = axes[i].axis == logical && !found;
+    if (is_inner && axes[i].divisor != 1) return std::nullopt;
+    if (is_inner) found = {.step = pitch, .block = axes[i].modulus};
+    if (axes[i].axis == logical && !is_inner && extent > found->block) {
+      if (found->next_block != 0 || axes[i].divisor != found->block || extent % found->block != 0)
+        return std::nullopt;
+      found->next_block = pitch;
+    }
+    const std::optional<int64_t> length = tensor::as_int(extents[i]);
+    if (!length && i > 0) return std::nullopt;
+    pitch *= length.value_or(0);
   }
-  return out;
+  if (found && found->next_block == 0) found->block = 0;
+  return found;
 }
 
 }  // namespace
@@ -55,6 +77,8 @@ std::vector<Expr> physical_extents(const BufferNode& buffer) {
 Expr physical_elements(const BufferNode& buffer) {
   Expr product = tensor::imm(1);
   for (const Expr& extent : physical_extents(buffer)) product = product * extent;
+  if (const tensor::Swizzle& swizzle = buffer.layout.swizzle)
+    product = tensor::ceil_div(product, tensor::imm(swizzle.block())) * swizzle.block();
   return product;
 }
 
@@ -68,11 +92,20 @@ Expr physical_offset(const BufferNode& buffer, std::span<const Expr> indices) {
     Expr index = tensor::floor_div(indices[static_cast<size_t>(axis.axis)], axis.divisor);
     at.push_back(axis.modulus != 0 ? tensor::floor_mod(index, axis.modulus) : index);
   }
-  if (const int bits = buffer.layout.swizzle_bits; bits > 0 && at.size() >= 2)
-    at.back() = swizzle(at.back(), at[at.size() - 2], bits);
   Expr offset = tensor::imm(0);
   for (size_t i = 0; i < at.size(); ++i) offset = offset * extents[i] + at[i];
   return offset;
+}
+
+std::optional<tensor_units::SharedTile> shared_tile(const MatrixTile& tile, int rows, int columns) {
+  if (tile.buffer->rank() == 1)
+    return tensor_units::SharedTile{tile.row_steps[0], tile.column_steps[0], tile.block_columns,
+                                    tile.next_block, tile.buffer->layout.swizzle};
+  const std::optional<Along> row = along(*tile.buffer, tile.row_steps, rows),
+                             column = along(*tile.buffer, tile.column_steps, columns);
+  if (!row || !column || row->next_block != 0) return std::nullopt;
+  return tensor_units::SharedTile{row->step, column->step, column->block, column->next_block,
+                                  tile.buffer->layout.swizzle};
 }
 
 }  // namespace tf::ir

@@ -99,10 +99,14 @@ class Printer {
 
   void operator()(const MatrixOp& s) {
     absl::StrAppend(&out_, margin(), "matrix ", view(action_name(s.action)), " ", view(s.unit->name));
-    for (const MatrixTile& tile : s.tiles)
+    if (s.action == MatrixAction::kWait) absl::StrAppend(&out_, " ", s.groups_in_flight);
+    for (const MatrixTile& tile : s.tiles) {
       absl::StrAppend(&out_, " ", access(tile.buffer, tile.indices), " rows ",
                       absl::StrJoin(tile.row_steps, ", "), " columns ",
                       absl::StrJoin(tile.column_steps, ", "));
+      if (tile.block_columns > 0)
+        absl::StrAppend(&out_, " blocks ", tile.block_columns, ", ", tile.next_block);
+    }
     absl::StrAppend(&out_, "\n");
   }
 
@@ -156,7 +160,8 @@ std::string_view scope_name(Scope scope) {
 }
 
 std::string_view action_name(MatrixAction action) {
-  static constexpr std::array<std::string_view, 4> kNames = {"zero", "load_a", "load_b", "multiply"};
+  static constexpr std::array<std::string_view, 7> kNames = {"zero",    "load_a", "load_b", "multiply",
+                                                             "publish", "fence",  "wait"};
   return kNames[static_cast<size_t>(action)];
 }
 

@@ -90,7 +90,7 @@ struct Rebuild {
       changed = changed || !same(indices, tile.indices);
       tile.indices = std::move(indices);
     }
-    return changed ? make_stmt<MatrixOp>(s.unit, s.action, std::move(tiles)) : stmt;
+    return changed ? make_stmt<MatrixOp>(s.unit, s.action, std::move(tiles), s.groups_in_flight) : stmt;
   }
 
   Stmt operator()(const LaneFold& s) const {
@@ -206,8 +206,9 @@ namespace {
 // 'a', 'b', 'c', or 'm' for memory.
 char role(const MatrixOp& op, size_t tile) {
   if (op.action == MatrixAction::kMultiply) return tile == 0 ? 'c' : tile == 1 ? 'a' : 'b';
-  if (op.action == MatrixAction::kZero) return 'c';
-  return tile == 1 ? 'm' : op.action == MatrixAction::kLoadA ? 'a' : 'b';
+  if (op.action == MatrixAction::kLoadA || op.action == MatrixAction::kLoadB)
+    return tile == 1 ? 'm' : op.action == MatrixAction::kLoadA ? 'a' : 'b';
+  return 'c';
 }
 
 }  // namespace
@@ -219,7 +220,22 @@ std::string_view fold_name(tensor::Combiner combiner) {
                                               : "prod";
 }
 
+size_t tile_count(MatrixAction action) {
+  switch (action) {
+    case MatrixAction::kMultiply:
+      return 3;
+    case MatrixAction::kLoadA:
+    case MatrixAction::kLoadB:
+      return 2;
+    case MatrixAction::kPublish:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
 const tensor_units::LaneMap* lane_map(const MatrixOp& op, size_t tile) {
+  if (op.unit->reads_shared && tile > 0) return nullptr;
   switch (role(op, tile)) {
     case 'a':
       return &op.unit->a;
@@ -233,6 +249,8 @@ const tensor_units::LaneMap* lane_map(const MatrixOp& op, size_t tile) {
 }
 
 tensor::Element element_of(const MatrixOp& op, size_t tile) {
+  if (op.action == MatrixAction::kMultiply)
+    return tile == 0 ? op.unit->c_element : tile == 1 ? op.unit->a_element : op.unit->b_element;
   const tensor_units::LaneMap* map = lane_map(op, tile);
   if (map == nullptr) map = lane_map(op, 0);
   return map == &op.unit->a   ? op.unit->a_element

@@ -190,26 +190,37 @@ struct MatrixTile {
   Buffer buffer;
   std::vector<Expr> indices;
   std::vector<int64_t> row_steps, column_steps;
+  // Of flat memory: so many columns stand so, the next so many `next_block` elements behind them; 0: all do.
+  int64_t block_columns = 0, next_block = 0;
 };
 
 enum class MatrixAction : uint8_t {
-  kZero,     // c = 0
-  kLoadA,    // a = a tile of memory
-  kLoadB,    // b = a tile of memory
-  kMultiply  // c += a * b
+  kZero,      // c = 0
+  kLoadA,     // a = a tile of memory
+  kLoadB,     // b = a tile of memory
+  kMultiply,  // c += a * b
+  // Of units that read shared memory and multiply asynchronously, whose a and b are tiles of it:
+  kPublish,  // of one thread: what it wrote to shared memory can be a factor, behind a barrier
+  kFence,    // what other statements do with the buffer of c comes before what the next multiplications do
+  kWait      // the multiplications since the last become a group; waits until few enough groups are in flight
 };
 
 // A warp's 32 lanes, the neighbours in thread_x, run it once and together. A buffer of scope fragment belongs to a warp:
 // its tiles are c, a or b of one unit, whose lane maps say which lane holds which element, and other statements touch
 // elements of a c only, each lane its own. A pass gives lanes their parts as buffers of scope register.
+//
+// Of a unit that reads shared memory the 128 lanes of four warps run it, to which fragments belong. It multiplies
+// asynchronously: until a kWait has waited for it, other statements may not touch c nor write to a and b. What others
+// do with c before needs a kFence in between, what threads wrote to a and b a kPublish of theirs and then a barrier.
 struct MatrixOp final : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kMatrixOp;
-  MatrixOp(const tensor_units::TensorUnit* u, MatrixAction a, std::vector<MatrixTile> t)
-      : StmtNode(kKind), unit(u), action(a), tiles(std::move(t)) {}
+  MatrixOp(const tensor_units::TensorUnit* u, MatrixAction a, std::vector<MatrixTile> t, int groups = 0)
+      : StmtNode(kKind), unit(u), action(a), tiles(std::move(t)), groups_in_flight(groups) {}
   const tensor_units::TensorUnit* const unit;  // a row of the table
   const MatrixAction action;
-  const std::vector<MatrixTile>
-      tiles;  // of zero: c; of a load: the fragment, the memory; of multiply: c, a, b
+  // Of zero: c; of a load: the fragment, the memory; of multiply: c, a, b; of a fence and a wait: all of c's buffer.
+  const std::vector<MatrixTile> tiles;
+  const int groups_in_flight;  // of a wait: at most so many, the newest
 };
 
 // buffer[indices], of scope register, becomes in each lane what the combiner makes of it in all `lanes` lanes of the lane's group:
@@ -225,6 +236,9 @@ struct LaneFold final : StmtNode {
 };
 inline constexpr int kWarpLanes = 32;
 std::string_view fold_name(tensor::Combiner combiner);  // "sum", "max", "min"
+
+// How many tiles a statement of that action has.
+size_t tile_count(MatrixAction action);
 
 // The lane map of tile number `tile` of the statement; null for a tile of memory.
 const tensor_units::LaneMap* lane_map(const MatrixOp& op, size_t tile);

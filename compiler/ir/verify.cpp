@@ -78,6 +78,8 @@ class Verifier {
     if (!Layout::parse(buffer->layout.text(), buffer->rank()).ok())
       return error(absl::StrCat("buffer ", buffer->name, " of rank ", buffer->rank(), " has the layout ",
                                 buffer->layout.text()));
+    if (buffer->layout.swizzle && buffer->scope != Scope::kShared)
+      return error(absl::StrCat("buffer ", buffer->name, " is swizzled; only shared memory is"));
     if (promises_.flat && (buffer->rank() != 1 || !buffer->layout.is_row_major()))
       return error(absl::StrCat("buffer ", buffer->name, " is not flat"));
     if (promises_.constant_registers && buffer->scope == Scope::kRegister)
@@ -320,10 +322,12 @@ class Verifier {
   absl::Status check(const MatrixOp& s) {
     if (promises_.for_cpu) return error("a matrix statement is for GPUs");
     if (s.unit == nullptr) return error("a matrix statement has no unit");
-    if (s.tiles.size() != (s.action == MatrixAction::kZero       ? 1u
-                           : s.action == MatrixAction::kMultiply ? 3u
-                                                                 : 2u))
+    if (s.tiles.size() != tile_count(s.action))
       return error("a matrix statement has another number of tiles");
+    const bool loads = s.action == MatrixAction::kLoadA || s.action == MatrixAction::kLoadB;
+    if (s.unit->reads_shared ? loads : s.action > MatrixAction::kMultiply)
+      return error(absl::StrCat(std::string(s.unit->name), s.unit->reads_shared ? " reads" : " does not read",
+                                " shared memory: it has no ", std::string(action_name(s.action))));
     for (size_t i = 0; i < s.tiles.size(); ++i) {
       const MatrixTile& tile = s.tiles[i];
       for (const Expr& index : tile.indices) TF_RETURN_IF_ERROR(scalar_index(index, "index of a tile"));
@@ -334,6 +338,11 @@ class Verifier {
         return error(
             absl::StrCat(tile.buffer->name, " is ", std::string(scope_name(scope)),
                          "; tiles of a, b and c are fragments, those that are loaded lie in memory"));
+      if (s.unit->reads_shared && i > 0 && scope != Scope::kShared)
+        return error(absl::StrCat(std::string(s.unit->name), " reads shared memory; ", tile.buffer->name,
+                                  " is ", std::string(scope_name(scope))));
+      if (tile.block_columns > 0 && tile.indices.size() != 1)
+        return error(absl::StrCat("a tile of ", tile.buffer->name, " has blocks, but no flat place"));
       if (tile.buffer->element != element_of(s, i))
         return error(absl::StrCat(tile.buffer->name, " has other elements than ", std::string(s.unit->name),
                                   " takes there"));

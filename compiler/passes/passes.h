@@ -84,7 +84,7 @@ ir::Function partition_loops(const ir::Function& function);
 ir::Function own_fragments(const ir::Function& function);
 
 // Every buffer becomes one-dimensional, as large as its layout's storage, temporaries as far as loads reach
-// (up to kSlackElements beyond); parameters keep their order.
+// (up to kSlackElements beyond); parameters keep their order, shared buffers their swizzle, which is of the new offsets.
 //
 //   t0: f32[2, 64] layout "0,1,1:16"          t0: f32[128]
 //   t0[n, c] = 0                         →    t0[n*64 + (c//16)*16 + c%16] = 0

@@ -132,7 +132,7 @@ std::string explain_scope(const StateData& data, const Step& step) {
   const auto* at = std::get_if<ComputeAt>(&step);
   if (!at) return "cache_read makes a copy in global memory; compute_at then places it in another scope";
   if (at->scope == tensor::Scope::kFragment)
-    return StrCat("a fragment is held by the 32 lanes of a warp, ", kMaxFragmentBytes,
+    return StrCat("a fragment is held by the 32 lanes of a warp, or the 128 of four, ", kMaxFragmentBytes,
                   " bytes each at most: loop ", at->loop, " of ", at->consumer,
                   " must be a loop of extent 32 that is annotated thread_x, or be inside one");
   const StageState &stage = *data.find_stage(at->stage), &consumer = *data.find_stage(at->consumer);

@@ -101,7 +101,7 @@ struct Loop {
   Annotation annotation = Annotation::kSerial;
 };
 
-// A stage whose three innermost loops are a matrix instruction on fragments: which axes of the buffers are the rows and the
+// A stage whose three innermost loops are a matrix instruction: which axes of the buffers are the rows and the
 // columns of its matrices.
 struct TensorProduct {
   const tensor_units::TensorUnit* unit = nullptr;
@@ -129,8 +129,8 @@ struct StageState {
   tensor::Scope scope = tensor::Scope::kGlobal;
   SymInt unroll_limit = 0;
   std::optional<TensorProduct> tensor;  // after `tensorize`
-  bool is_factor = false;               // likewise, the copy that a factor of such a product is
-  std::string pipelined_loop;           // whose iterations' shared tiles are copied ahead; empty: none
+  bool is_factor = false;      // likewise, the copy, fragment or shared, that a factor of such a product is
+  std::string pipelined_loop;  // whose iterations' shared tiles are copied ahead; empty: none
   SymInt pipeline_stages = 1;
   SymInt raster_group = 1;  // rows of blocks that run together
   bool reshaped = false;    // split, fused or reordered

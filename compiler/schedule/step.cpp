@@ -4,7 +4,7 @@
 
 namespace tf::schedule {
 
-OpenLayout::OpenLayout(const tensor::Layout& layout) : swizzle_bits(layout.swizzle_bits) {
+OpenLayout::OpenLayout(const tensor::Layout& layout) : swizzle(layout.swizzle) {
   for (const tensor::LayoutAxis& axis : layout.axes) axes.push_back({axis.axis, axis.block});
 }
 
@@ -18,7 +18,7 @@ void OpenLayout::push_back(int axis, Size block) {
 
 tensor::Layout OpenLayout::closed() const {
   tensor::Layout layout;
-  layout.swizzle_bits = swizzle_bits;
+  layout.swizzle = swizzle;
   for (const OpenLayoutAxis& axis : axes) layout.axes.push_back({axis.axis, axis.block.value});
   return layout;
 }

@@ -34,7 +34,7 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-// A storage order, as tensor::Layout, whose blocks a sketch may leave open. Empty: row-major.
+// A storage order, as tensor::Layout, whose blocks a sketch may leave open. Without axes: row-major.
 struct OpenLayoutAxis {
   int axis = 0;
   Size block = 0;  // 0: what is left of the axis
@@ -42,7 +42,7 @@ struct OpenLayoutAxis {
 };
 struct OpenLayout {
   std::vector<OpenLayoutAxis> axes;
-  int swizzle_bits = 0;
+  tensor::Swizzle swizzle = {};
   OpenLayout() = default;
   OpenLayout(const tensor::Layout& layout);  // NOLINT(google-explicit-constructor): one with nothing open.
   bool is_open() const;

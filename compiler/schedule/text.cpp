@@ -60,12 +60,14 @@ std::string text(const std::vector<Size>& sizes) {
   return absl::StrJoin(sizes, ",", [](std::string* out, const Size& s) { *out += text(s); });
 }
 std::string text(const OpenLayout& layout) {
-  if (layout.axes.empty()) return "row_major";
-  if (!layout.is_open()) return layout.closed().text();
-  return absl::StrJoin(layout.axes, ",", [](std::string* out, const OpenLayoutAxis& part) {
-    absl::StrAppend(out, part.axis);
-    if (part.block != Size(0)) absl::StrAppend(out, ":", text(part.block));
-  });
+  if (layout == OpenLayout()) return "row_major";
+  const std::string swizzle = tensor::Layout{.axes = {}, .swizzle = layout.swizzle}.text();
+  return absl::StrCat(absl::StrJoin(layout.axes, ",",
+                                    [](std::string* out, const OpenLayoutAxis& part) {
+                                      absl::StrAppend(out, part.axis);
+                                      if (part.block != Size(0)) absl::StrAppend(out, ":", text(part.block));
+                                    }),
+                      swizzle);
 }
 
 struct Printer {
@@ -157,7 +159,7 @@ class LineReader {
     if (absl::StrContains(w, '$')) return open_layout(w);
     // The rank is not known here: it is one more than the largest axis.
     int rank = 1;
-    for (absl::string_view part : absl::StrSplit(w, ',')) {
+    for (absl::string_view part : absl::StrSplit(w.substr(0, w.find('^')), ',')) {
       int axis = 0;
       const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), axis);
       if (error == std::errc() && axis < 16) rank = std::max(rank, axis + 1);
@@ -177,7 +179,13 @@ class LineReader {
   }
   OpenLayout open_layout(const std::string& w) {
     OpenLayout layout;
-    for (absl::string_view part : absl::StrSplit(w, ',')) {
+    const size_t axes = w.find('^');
+    if (axes != std::string::npos) {
+      const absl::StatusOr<tensor::Layout> parsed = tensor::Layout::parse(w.substr(axes), 1);
+      if (!parsed.ok()) fail(parsed.status().message());
+      if (parsed.ok()) layout.swizzle = parsed->swizzle;
+    }
+    for (absl::string_view part : absl::StrSplit(w.substr(0, axes), ',')) {
       const std::pair<absl::string_view, absl::string_view> pieces =
           absl::StrSplit(part, absl::MaxSplits(':', 1));
       OpenLayoutAxis& axis = layout.axes.emplace_back();

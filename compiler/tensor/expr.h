@@ -26,6 +26,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/ref.h"
+#include "compiler/tensor/swizzle.h"
 #include "compiler/tensor/type.h"
 
 namespace tf::tensor {
@@ -208,9 +209,8 @@ struct Call final : ExprNode {
 enum class Scope : uint8_t { kGlobal, kShared, kRegister, kFragment };
 
 // A blocked layout: physical axes, outermost first; the text and the meaning are those of
-// compiler/runtime/layout.h. No axes means row-major. `swizzle_bits` > 0 XORs that many low bits of the
-// second-innermost physical index into the innermost (shared-memory bank swizzle on GPUs); its text form is
-// "^BITS" after the axes, which compiler/runtime does not know because it never leaves a kernel.
+// compiler/runtime/layout.h. No axes means row-major. What the axes give is the offset that the swizzle is of, "^" and its
+// text after the axes. Only shared memory has one, so compiler/runtime does not know it.
 struct LayoutAxis {
   int axis = 0;
   int64_t block = 0;  // 0: what is left of the axis
@@ -219,7 +219,7 @@ struct LayoutAxis {
 
 struct Layout {
   std::vector<LayoutAxis> axes;
-  int swizzle_bits = 0;
+  Swizzle swizzle = {};
   bool is_row_major() const { return axes.empty(); }
   bool operator==(const Layout&) const = default;
   std::string text() const;

@@ -17,6 +17,14 @@ absl::Status bad_layout(absl::string_view text, int rank, absl::string_view reas
                                                  ": ", reason, "; write axes as in '0,1,2,3,1:16'"));
 }
 
+// "BITS:BASE:SHIFT".
+bool parse_swizzle(absl::string_view text, Swizzle* out) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
+  return parts.size() == 3 && absl::SimpleAtoi(parts[0], &out->bits) &&
+         absl::SimpleAtoi(parts[1], &out->base) && absl::SimpleAtoi(parts[2], &out->shift) && *out &&
+         out->is_legal();
+}
+
 // "d" or "d:b".
 bool parse_axis(absl::string_view text, LayoutAxis* out) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
@@ -33,7 +41,7 @@ std::string Layout::text() const {
     absl::StrAppend(&out, out.empty() ? "" : ",", axis.axis);
     if (axis.block > 0) absl::StrAppend(&out, ":", axis.block);
   }
-  if (swizzle_bits > 0) absl::StrAppend(&out, "^", swizzle_bits);
+  if (swizzle) absl::StrAppend(&out, "^", swizzle.bits, ":", swizzle.base, ":", swizzle.shift);
   return out;
 }
 
@@ -43,9 +51,9 @@ absl::StatusOr<Layout> Layout::parse(std::string_view given, int rank) {
   absl::string_view axes = text;
   if (const size_t caret = text.find('^'); caret != absl::string_view::npos) {
     axes = text.substr(0, caret);
-    if (!absl::SimpleAtoi(text.substr(caret + 1), &layout.swizzle_bits) || layout.swizzle_bits < 1 ||
-        layout.swizzle_bits > 16)
-      return bad_layout(text, rank, "^ must be followed by a number of bits from 1 to 16");
+    if (!parse_swizzle(text.substr(caret + 1), &layout.swizzle))
+      return bad_layout(text, rank,
+                        "^ must be followed by BITS:BASE:SHIFT, at most 8 bits, a shift of as many at least");
   }
   if (axes.empty()) return layout;
   if (rank > kMaxRank)

@@ -49,7 +49,8 @@ std::string layout_name(std::string_view text) {
       name += letter;
     }
   }
-  if (layout->swizzle_bits > 0) absl::StrAppend(&name, "^", layout->swizzle_bits);
+  if (const Swizzle& swizzle = layout->swizzle)
+    absl::StrAppend(&name, "^", swizzle.bits, ":", swizzle.base, ":", swizzle.shift);
   return name;
 }
 

@@ -18,12 +18,13 @@ struct Digit {
 };
 
 // Of a tile of rows x columns: lane l's element e lies in the row that the row's digits add up to, and in the column that
-// the column's do. Every element of the tile is held once.
+// the column's do. Every element of the tile is held once. The lanes are those of a warp or, 128, of four of them.
 struct LaneMap {
   int rows = 0, columns = 0;
   std::vector<Digit> row, column;
+  int lanes = kLanes;
 
-  int elements() const { return rows * columns / kLanes; }  // of one lane
+  int elements() const { return rows * columns / lanes; }  // of one lane
   int row_of(int lane, int element) const;
   int column_of(int lane, int element) const;
   int lane_of(int row, int column) const;

@@ -1,6 +1,7 @@
 #include "compiler/tensor_units/tensor_unit.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tf::tensor_units {
 namespace {
@@ -63,9 +64,41 @@ TensorUnit unit(std::string_view name, std::string_view ptx, std::string_view fe
           .c = sums(m)};
 }
 
+// PTX ISA, "Asynchronous warpgroup-level matrix instructions": each of the four warps holds 16 rows of c, as of 16 x 8 tiles
+// side by side.
+TensorUnit group_unit(std::string_view name, std::string_view ptx, int n, int k, Element factor, Element c,
+                      bool tf32 = false) {
+  constexpr int kRows = 64, kGroup = 4 * kLanes;
+  return {.name = name,
+          .ptx = ptx,
+          .feature = "wgmma",
+          .m = kRows,
+          .n = n,
+          .k = k,
+          .a_element = factor,
+          .b_element = factor,
+          .c_element = c,
+          .takes_tf32 = tf32,
+          .a = {kRows, k, {}, {}, kGroup},
+          .b = {k, n, {}, {}, kGroup},
+          .c = {kRows,
+                n,
+                {lane(32, 4, 16), lane(4, 8, 1), element(2, 2, 8)},
+                {lane(1, 4, 2), element(1, 2, 1), element(4, n / 8, 8)},
+                kGroup},
+          .reads_shared = true};
+}
+
 constexpr Element kF16 = Element::kFloat16, kBF16 = Element::kBFloat16, kF32 = Element::kFloat32,
                   kF64 = Element::kFloat64, kI8 = Element::kInt8, kU8 = Element::kUInt8,
                   kI32 = Element::kInt32;
+
+// A row for each width of one type.
+#define TF_GROUP_UNIT(n, k, type, ptx_types, factor, sum, ...)                                             \
+  group_unit("wgmma_m64n" #n "k" #k "_" type, "wgmma.mma_async.sync.aligned.m64n" #n "k" #k "." ptx_types, \
+             n, k, factor, sum __VA_OPT__(, ) __VA_ARGS__)
+#define TF_GROUP_UNITS(...) \
+  TF_GROUP_UNIT(64, __VA_ARGS__), TF_GROUP_UNIT(128, __VA_ARGS__), TF_GROUP_UNIT(256, __VA_ARGS__)
 
 const std::vector<TensorUnit>& all_units() {
   static const std::vector<TensorUnit> kUnits = {
@@ -101,6 +134,10 @@ const std::vector<TensorUnit>& all_units() {
            kU8, kI32),
       unit("mma_m8n8k4_f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "mma_f64", 8, 4, kF64, kF64,
            kF64),
+      TF_GROUP_UNITS(16, "f16", "f32.f16.f16", kF16, kF32),
+      TF_GROUP_UNITS(16, "bf16", "f32.bf16.bf16", kBF16, kF32),
+      TF_GROUP_UNITS(8, "tf32", "f32.tf32.tf32", kF32, kF32, true),
+      TF_GROUP_UNITS(32, "i8", "s32.s8.s8", kI8, kI32),
   };
   return kUnits;
 }
@@ -123,6 +160,36 @@ int elements_in_register(tensor::Element element) {
 Piece piece_of(const LaneMap& map, tensor::Element element, int register_number) {
   const int first = register_number * elements_in_register(element);
   return {map.row_of(0, first), map.column_of(0, first)};
+}
+
+tensor::Swizzle line_swizzle(tensor::Element element, int64_t line_bytes) {
+  const int base = std::countr_zero(16u / static_cast<unsigned>(tensor::element_bytes(element)));
+  return {std::countr_zero(static_cast<uint64_t>(line_bytes) / 16), base, 3};
+}
+
+std::optional<SharedDescriptor> describe(const TensorUnit& unit, bool is_a, const SharedTile& tile) {
+  const Element element = is_a ? unit.a_element : unit.b_element;
+  const int bytes = tensor::element_bytes(element);
+  const int64_t term = is_a ? tile.column_step : tile.row_step,
+                other = is_a ? tile.row_step : tile.column_step;
+  const int64_t line = std::max(term, other), line_bytes = line * bytes;
+  if (std::min(term, other) != 1 || (line_bytes != 32 && line_bytes != 64 && line_bytes != 128) ||
+      tile.swizzle != line_swizzle(element, line_bytes))
+    return std::nullopt;
+  SharedDescriptor found{.has_lines_of_terms = term == 1,
+                         .leading_bytes = 16,
+                         .stride_bytes = 8 * line_bytes,
+                         .swizzle_code = line_bytes == 128  ? 1
+                                         : line_bytes == 64 ? 2
+                                                            : 3};
+  const int64_t in_line = term == 1 ? unit.k : is_a ? unit.m : unit.n;
+  if (term == 1) return tile.block_columns == 0 && in_line <= line ? std::optional(found) : std::nullopt;
+  if (bytes != 2) return std::nullopt;
+  if (in_line > line) {
+    if (is_a || tile.block_columns != line) return std::nullopt;
+    found.leading_bytes = tile.next_block * bytes;
+  }
+  return found;
 }
 
 bool lines_are_columns(const LaneMap& map) {

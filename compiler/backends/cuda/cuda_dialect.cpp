@@ -51,8 +51,8 @@ std::string kernel_head(const std::array<int64_t, 3>& block) {
 }
 
 // Its size is given at the launch: a fixed one may not be larger than 48 KiB.
-std::string shared_array(int64_t) {
-  return "extern __shared__ __align__(16) unsigned char shared_memory[];";
+std::string shared_array(int64_t, int64_t alignment) {
+  return absl::StrCat("extern __shared__ __align__(", alignment, ") unsigned char shared_memory[];");
 }
 
 std::string aligned(int64_t bytes) {

@@ -142,7 +142,7 @@ std::vector<MatrixProbe> matrix_probes(const target::Target& target) {
     for (const int count : {1, 2, 4})
       for (const bool transposed : {false, true}) all.push_back(load_probe(count, transposed));
   for (const TensorUnit& unit : tensor_units::tensor_units())
-    if (target.has(unit.feature)) all.push_back(probe_of(unit));
+    if (!unit.reads_shared && target.has(unit.feature)) all.push_back(probe_of(unit));
   return all;
 }
 

@@ -86,7 +86,8 @@ class Source {
           absl::StrCat("nvrtc: error ", code, ": ", absl::StrReplaceAll(log(), {{"\n", "; "}})));
     CudaCode made{.cubin = text_of(api_.cubin_size, api_.cubin),
                   .ptx = text_of(api_.ptx_size, api_.ptx),
-                  .resources = read_ptxas_log(log())};
+                  .resources = read_ptxas_log(log()),
+                  .serializes_matrices = log().find("instructions are serialized") != std::string::npos};
     if (made.cubin.empty())
       return absl::InternalError("NVRTC compiled the source but produced no machine code");
     while (!made.ptx.empty() && made.ptx.back() == '\0') made.ptx.pop_back();

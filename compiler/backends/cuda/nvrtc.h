@@ -14,6 +14,8 @@ struct CudaCode {
   std::string cubin;                           // machine code of the architecture
   std::string ptx;                             // what a driver compiles for a later one
   std::map<std::string, Resources> resources;  // of each kernel, by name
+  // Whether asynchronous matrix instructions wait for each other, since something touches their registers or these do not do.
+  bool serializes_matrices = false;
 };
 
 // For the target's architecture. No GPU and no driver is needed. NOT_FOUND where libnvrtc is not installed;

@@ -38,8 +38,8 @@ struct GpuDialect {
   const char* doubles;
   // What stands before the name of a kernel that runs with such blocks.
   std::string (*kernel_head)(const std::array<int64_t, 3>& block);
-  // The declaration of an array of so many bytes of shared memory, `shared_memory`, first in a kernel.
-  std::string (*shared_array)(int64_t bytes);
+  // The declaration of an array of so many bytes of shared memory, `shared_memory`, first in a kernel; where it starts.
+  std::string (*shared_array)(int64_t bytes, int64_t alignment);
   // The attribute that aligns a type to so many bytes.
   std::string (*aligned)(int64_t bytes);
 };

@@ -199,7 +199,7 @@ class Lane {
       return loaded_text(e.buffer->element, absl::StrCat(found->second, ".lanes[", lane_, "]"), context_);
     const bool selects =
         e.predicate && e.buffer->scope == tensor::Scope::kShared && context_.dialect.avoids_branches;
-    std::string index = print(e.indices[0]);
+    std::string index = place_text(*e.buffer, print(e.indices[0]), context_);
     if (selects) index = absl::StrCat(print(e.predicate), " ? ", index, " : 0");
     std::string value = absl::StrCat(context_.names.of(e.buffer.get(), e.buffer->name), "[", index, "]");
     if (e.buffer->scope != tensor::Scope::kRegister) value = loaded_text(e.buffer->element, value, context_);
@@ -275,6 +275,11 @@ const char* index_type(const ExprContext& context) {
 
 std::string expr_text(const Expr& expr, int lane, ExprContext& context) {
   return Lane(lane, context).print(expr);
+}
+
+std::string place_text(const tensor::BufferNode& buffer, const std::string& index, ExprContext& context) {
+  const tensor::Swizzle& swizzle = buffer.layout.swizzle;
+  return swizzle ? absl::StrCat(context.helpers.swizzle(swizzle), "(", index, ")") : index;
 }
 
 std::string stored_text(Element element, const std::string& value, ExprContext& context) {

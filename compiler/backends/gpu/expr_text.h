@@ -36,6 +36,9 @@ const char* index_type(const ExprContext& context);
 // The text of that lane of the expression (0: of a scalar), in parentheses where it needs them. f16 and bf16 are floats.
 std::string expr_text(const ir::Expr& expr, int lane, ExprContext& context);
 
+// The index of an element in the buffer's array.
+std::string place_text(const ir::BufferNode& buffer, const std::string& index, ExprContext& context);
+
 // The value as it is stored into a buffer of that element.
 std::string stored_text(tensor::Element element, const std::string& value, ExprContext& context);
 // The value of an element in memory.

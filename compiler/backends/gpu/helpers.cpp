@@ -170,8 +170,16 @@ std::string Helpers::name(Helper helper, Element element) {
   return name_of(helper, element);
 }
 
+std::string Helpers::swizzle(const tensor::Swizzle& swizzle) {
+  const std::string name = absl::StrCat("tf_swizzle_", swizzle.bits, "_", swizzle.base, "_", swizzle.shift);
+  swizzles_[name] = absl::StrCat(dialect_.function, " int ", name, "(int x) { return x ^ (x >> ",
+                                 swizzle.shift, " & ", swizzle.block() - swizzle.run(), "); }\n");
+  return name;
+}
+
 std::string Helpers::text() const {
   std::string all = async_copies_ ? dialect_.async_copies : "";
+  for (const auto& [name, text] : swizzles_) all += text;
   if (used_.contains({Helper::kLoad, Element::kFloat16}) ||
       used_.contains({Helper::kStore, Element::kFloat16}))
     all += dialect_.half_functions;

@@ -2,11 +2,13 @@
 // Owns: the functions that generated kernels call, each written once and printed for the types that a kernel
 // needs. Does not know: kernels.
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "compiler/backends/gpu/dialect.h"
+#include "compiler/tensor/swizzle.h"
 
 namespace tf::backends {
 
@@ -37,11 +39,14 @@ class Helpers {
   void use_doubles() { doubles_ = true; }
   bool doubles() const { return doubles_; }
   void use_async_copies() { async_copies_ = true; }
+  // Of an offset; named as above.
+  std::string swizzle(const tensor::Swizzle& swizzle);
 
  private:
   const GpuDialect& dialect_;
   std::set<std::pair<Helper, tensor::Element>> used_;
   bool doubles_ = false, async_copies_ = false;
+  std::map<std::string, std::string> swizzles_;  // by name: the text
 };
 
 }  // namespace tf::backends

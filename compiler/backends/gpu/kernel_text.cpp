@@ -69,7 +69,8 @@ class KernelEmitter {
     std::array<int64_t, 3> block = {1, 1, 1};
     TF_RETURN_IF_ERROR(set_launch(launch, block));
     std::string text = absl::StrCat(dialect_.kernel_head(block), name_, "(", parameters, ") {\n");
-    if (shared_.bytes > 0) absl::StrAppend(&text, "  ", dialect_.shared_array(shared_.bytes), "\n");
+    if (shared_.bytes > 0)
+      absl::StrAppend(&text, "  ", dialect_.shared_array(shared_.bytes, shared_.alignment), "\n");
     absl::StrAppend(&text, body_, "}\n");
     return KernelText{std::move(text), std::move(launch)};
   }
@@ -185,8 +186,8 @@ class KernelEmitter {
       line(absl::StrCat(type, " lanes;"));
       for (int lane = 0; lane < lanes; ++lane)
         line(absl::StrCat("lanes.lanes[", lane, "] = ", value(s, lane), ";"));
-      line(absl::StrCat("*(", space(*s.buffer), type, "*)(", name_of(*s.buffer), " + ", expr(first),
-                        ") = lanes;"));
+      line(absl::StrCat("*(", space(*s.buffer), type, "*)(", name_of(*s.buffer), " + ",
+                        place(*s.buffer, first), ") = lanes;"));
     } else {
       for (int lane = 0; lane < lanes; ++lane)
         line(absl::StrCat(
@@ -211,7 +212,7 @@ class KernelEmitter {
       const std::string type = unit_.vectors.name(load.buffer->element, lanes);
       const std::string name = absl::StrCat("loaded_", context_.loaded.size());
       const std::string memory = absl::StrCat("*(", space(*load.buffer), "const ", type, "*)(",
-                                              name_of(*load.buffer), " + ", expr(first), ")");
+                                              name_of(*load.buffer), " + ", place(*load.buffer, first), ")");
       line(condition ? absl::StrCat(type, " ", name, " = {{0}}; if (", expr(condition), ") ", name, " = ",
                                     memory, ";")
                      : absl::StrCat("const ", type, " ", name, " = ", memory, ";"));
@@ -228,7 +229,9 @@ class KernelEmitter {
     return s.buffer->scope == ir::Scope::kRegister ? text : stored_text(s.buffer->element, text, context_);
   }
   std::string assignment(const ir::Store& s, int lane, const std::string& value) {
-    return absl::StrCat(name_of(*s.buffer), "[", expr_text(s.indices[0], lane, context_), "] = ", value, ";");
+    return absl::StrCat(name_of(*s.buffer), "[",
+                        place_text(*s.buffer, expr_text(s.indices[0], lane, context_), context_),
+                        "] = ", value, ";");
   }
   std::string guarded(const ir::Store& s, int lane, const std::string& text) {
     return s.predicate ? absl::StrCat("if (", expr_text(s.predicate, lane, context_), ") ", text) : text;
@@ -306,8 +309,9 @@ class KernelEmitter {
       names.push_back(name_of(*tile.buffer));
       indices.push_back(expr(tile.indices[0]));
     }
-    has_warps_ = true;
+    lanes_ = std::max(lanes_, s.unit->c.lanes);
     const MatrixText text = matrix_text(s, next, names, indices, ranges_, dialect_, unit_.matrices);
+    if (text.lines.empty()) fail(absl::StrCat(name, " cannot read its factors as they lie in shared memory"));
     for (const std::string& each : text.lines) line(each);
     return text.takes_next;
   }
@@ -336,7 +340,8 @@ class KernelEmitter {
     const CopyPieces pieces = pieces_of(s, unit_.target, ranges_);
     const std::string holds = s.predicate ? expr(s.predicate) : "";
     for (int64_t first = 0; first < s.elements; first += pieces.elements) {
-      const std::string to = absl::StrCat(name_of(*s.target), " + ", expr(s.target_indices[0] + first));
+      const std::string to =
+          absl::StrCat(name_of(*s.target), " + ", place(*s.target, s.target_indices[0] + first));
       const std::string from = absl::StrCat(name_of(*s.source), " + ", expr(s.source_indices[0] + first));
       if (pieces.asynchronous && dialect_.async_copies != nullptr) {
         unit_.helpers.use_async_copies();
@@ -394,9 +399,9 @@ class KernelEmitter {
       block[static_cast<size_t>(kind) - static_cast<size_t>(ForKind::kThreadX)] = *count;
       threads *= *count;
     }
-    if (has_warps_ && block[0] % tensor_units::kLanes != 0)
-      return absl::FailedPreconditionError(absl::StrCat(
-          "matrix instructions take warps of ", tensor_units::kLanes, " lanes; thread_x has ", block[0]));
+    if (block[0] % lanes_ != 0)
+      return absl::FailedPreconditionError(
+          absl::StrCat("a matrix instruction takes ", lanes_, " lanes of thread_x, which has ", block[0]));
     if (has_folds_ && threads % ir::kWarpLanes != 0)
       return absl::FailedPreconditionError(absl::StrCat("lanes of whole warps fold values; a block has ",
                                                         threads, " threads, which are no multiple of ",
@@ -425,6 +430,9 @@ class KernelEmitter {
     end();
   }
   std::string expr(const ir::Expr& e) { return expr_text(e, 0, context_); }
+  std::string place(const ir::BufferNode& buffer, const ir::Expr& index) {
+    return place_text(buffer, expr(index), context_);
+  }
   std::string name_of(const ir::BufferNode& buffer) { return names_.of(&buffer, buffer.name); }
   std::string in_memory(const ir::BufferNode& buffer) {
     if (buffer.element == tensor::Element::kFloat64) unit_.helpers.use_doubles();
@@ -462,7 +470,7 @@ class KernelEmitter {
   std::set<const ir::BufferNode*> private_;
   std::set<const ir::BufferNode*> factors_;  // of matrix instructions
   bool has_folds_ = false;                   // of lanes
-  bool has_warps_ = false;                   // whose lanes run statements together
+  int lanes_ = 1;                            // of a matrix instruction
 };
 
 }  // namespace

@@ -186,7 +186,34 @@ MatrixText load_text(const ir::MatrixOp& op, const ir::MatrixOp* next, const std
   return {text};
 }
 
+// Of a unit that reads shared memory; nothing if it cannot read its factors.
+std::vector<std::string> group_text(const ir::MatrixOp& op, const std::vector<std::string>& names,
+                                    const std::vector<std::string>& indices, MatrixFunctions& functions) {
+  if (op.action == MatrixAction::kPublish) return {"tf_publish();"};
+  if (op.action == MatrixAction::kFence || op.action == MatrixAction::kWait) {
+    const ir::BufferNode& sums = *op.tiles[0].buffer;
+    const int groups = op.action == MatrixAction::kFence ? -1 : op.groups_in_flight;
+    return {absl::StrCat(functions.meet({sums.element, tensor::as_int(sums.extents[0]).value_or(0), groups}),
+                         "(", names[0], ");")};
+  }
+  const auto a = descriptor_of(op, 1), b = descriptor_of(op, 2);
+  if (!a || !b) return {};
+  return {absl::StrCat(functions.multiply({op.unit, a->has_lines_of_terms, b->has_lines_of_terms}), "(",
+                       names[0], " + ", indices[0], ", ", descriptor_text(op, 1, names[1], indices[1]), ", ",
+                       descriptor_text(op, 2, names[2], indices[2]), ");")};
+}
+
 }  // namespace
+
+std::string MatrixFunctions::multiply(const GroupMultiply& group) {
+  groups_.insert(group);
+  return group.name();
+}
+
+std::string MatrixFunctions::meet(const GroupMeeting& meeting) {
+  meetings_.insert(meeting);
+  return meeting.name();
+}
 
 std::string MatrixFunctions::multiply(const TensorUnit& unit) {
   units_.insert(&unit);
@@ -199,12 +226,15 @@ std::string MatrixFunctions::load(int registers, bool transposed) {
 }
 
 std::string MatrixFunctions::text(const GpuDialect& dialect) const {
-  if (units_.empty() && loads_.empty()) return "";
+  if (units_.empty() && loads_.empty() && groups_.empty() && meetings_.empty()) return "";
   std::string all = "#ifndef TF_HAS_MATRICES\n";
   for (const auto& [registers, transposed] : loads_)
     absl::StrAppend(&all, load_function(registers, transposed, dialect));
   for (const TensorUnit& unit : tensor_units::tensor_units())  // in the table's order
     if (units_.contains(&unit)) absl::StrAppend(&all, multiply_function(unit, dialect));
+  if (!groups_.empty()) all += group_functions(dialect);
+  for (const GroupMultiply& group : groups_) all += group.function(dialect);
+  for (const GroupMeeting& meeting : meetings_) all += meeting.function(dialect);
   return absl::StrCat(all, "#endif\n");
 }
 
@@ -240,6 +270,7 @@ MatrixText matrix_text(const ir::MatrixOp& op, const ir::MatrixOp* next,
       absl::StrAppend(&text, e == 0 ? "" : " ", names[0], "[", indices[0], " + ", e, "] = 0;");
     return {{text}};
   }
+  if (op.unit->reads_shared) return {group_text(op, names, indices, functions)};
   const auto place = [&](size_t tile, Element element) {
     const int packs = tile == 0 ? 1 : tensor_units::elements_in_register(element);
     return absl::StrCat(names[tile], " + ", indices[tile], packs == 1 ? "" : absl::StrCat(" / ", packs));

@@ -8,6 +8,7 @@
 
 #include "compiler/analysis/bounds.h"
 #include "compiler/backends/gpu/dialect.h"
+#include "compiler/backends/gpu/group_text.h"
 #include "compiler/ir/stmt.h"
 
 namespace tf::backends {
@@ -18,11 +19,16 @@ class MatrixFunctions {
   std::string multiply(const tensor_units::TensorUnit& unit);
   // Fills so many registers of each lane from as many times 8 lines of 16 bytes.
   std::string load(int registers, bool transposed);
+  // Of units that read shared memory.
+  std::string multiply(const GroupMultiply& group);
+  std::string meet(const GroupMeeting& meeting);
   std::string text(const GpuDialect& dialect) const;
 
  private:
   std::set<const tensor_units::TensorUnit*> units_;
   std::set<std::pair<int, bool>> loads_;
+  std::set<GroupMultiply> groups_;
+  std::set<GroupMeeting> meetings_;
 };
 
 // The buffers of scope register that hold factors: several elements to a register.

@@ -42,6 +42,9 @@ ir::Expr wide_access(const ir::BufferNode& buffer, const ir::Expr& index, int la
   if (!ramp || tensor::as_int(ramp->stride) != 1 || !std::has_single_bit(static_cast<unsigned>(lanes)) ||
       bytes > kMostBytes || buffer.scope == ir::Scope::kRegister)
     return nullptr;
+  // What a swizzle keeps together.
+  if (const tensor::Swizzle& swizzle = buffer.layout.swizzle)
+    if (bytes > 16 || lanes > swizzle.run()) return nullptr;
   const int64_t aligned = std::min(16, bytes) / tensor::element_bytes(buffer.element);
   return is_multiple(ramp->base, aligned, ranges) ? ramp->base : nullptr;
 }

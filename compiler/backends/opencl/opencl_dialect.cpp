@@ -20,8 +20,9 @@ std::string kernel_head(const std::array<int64_t, 3>& block) {
                       block[2], "))) void ");
 }
 
-std::string shared_array(int64_t bytes) {
-  return absl::StrCat("__local unsigned char shared_memory[", bytes, "] __attribute__((aligned(16)));");
+std::string shared_array(int64_t bytes, int64_t alignment) {
+  return absl::StrCat("__local unsigned char shared_memory[", bytes, "] __attribute__((aligned(", alignment,
+                      ")));");
 }
 
 std::string aligned(int64_t bytes) {

@@ -132,16 +132,31 @@ class LoopBuilder {
   // What a block's threads share is complete before anyone reads it, and read by all before it is made anew.
   Stmt with_attached(const StageState& holder, const Loop& loop, Stmt body) const {
     bool shared = false;
+    std::vector<const StageState*> attached;
+    for (const StageState& stage : data_.stages)
+      if (stage.place == StageState::Place::kAt && stage.consumer == holder.name &&
+          stage.consumer_loop == loop.name)
+        attached.push_back(&stage);
     for (auto it = data_.stages.rbegin(); it != data_.stages.rend(); ++it) {
       if (it->place != StageState::Place::kAt || it->consumer != holder.name ||
           it->consumer_loop != loop.name || !shapes_.is_needed(*it) || shapes_.pipeline_of(*it) != nullptr)
         continue;
       if (it->scope == ir::Scope::kShared && (!shared || is_read_before(*it, holder, loop)))
-        body = ir::seq({ir::make_stmt<ir::Barrier>(), body});
+        body = ir::seq({published(attached), ir::make_stmt<ir::Barrier>(), body});
       shared = shared || it->scope == ir::Scope::kShared;
       body = with_stage(*it, body);
     }
     return shared ? ir::seq({ir::make_stmt<ir::Barrier>(), body}) : body;
+  }
+
+  // Before a barrier: what a thread has written of factors that matrix instructions read by themselves.
+  Stmt published(const std::vector<const StageState*>& stages) const {
+    for (const StageState* stage : stages)
+      for (const StageState* reader : data_.readers(stage->stage.output.get()))
+        if (reader->tensor && reader->tensor->unit->reads_shared)
+          return ir::make_stmt<ir::MatrixOp>(reader->tensor->unit, ir::MatrixAction::kPublish,
+                                             std::vector<ir::MatrixTile>());
+    return ir::seq({});
   }
 
   // Whether other stages at the loop read it, before the loop's body does.
@@ -160,7 +175,8 @@ class LoopBuilder {
                          const std::vector<const StageState*>& copies, Stmt body) const {
     const int64_t stages = stage.pipeline_stages;
     const Expr ahead = stage.loop_vars[pipelined_loop(stage)] + (stages - 1);
-    return ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(stages) - 2), ir::make_stmt<ir::Barrier>(),
+    return ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(stages) - 2), published(copies),
+                    ir::make_stmt<ir::Barrier>(),
                     ir::make_stmt<ir::If>(ahead < loop.extent.expr(), copies_of(stage, copies, ahead)),
                     std::move(body)});
   }
@@ -194,7 +210,7 @@ class LoopBuilder {
   }
 
   Stmt nest(const StageState& stage) const {
-    if (stage.is_factor) return filled_fragment(stage);
+    if (stage.is_factor && stage.scope == ir::Scope::kFragment) return filled_fragment(stage);
     const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
     Stmt body = stage.tensor ? multiply(stage) : folds_lanes(stage) ? fold(stage) : update(stage);
     for (const Expr& guard : guards_of(stage))
@@ -206,6 +222,7 @@ class LoopBuilder {
       if (stage.loops[static_cast<size_t>(i)].reduce && !stage.tensor) first_reduce = i;
     for (int i = count - 1; i >= 0; --i) {
       const auto n = static_cast<size_t>(i);
+      if (i == data_.deepest_held_loop(stage)) body = waited_for(stage, body);
       body = with_attached(stage, stage.loops[n], body);
       for (const Expr& guard : guards_of(stage)) {
         if (parts_threads(stage, guard)) continue;
@@ -221,6 +238,7 @@ class LoopBuilder {
       if (i == first_reduce && !folds_lanes(stage))
         body = ir::seq({initial(stage, first_reduce, annotations), body});
     }
+    if (data_.deepest_held_loop(stage) < 0) body = waited_for(stage, body);
     return stage.tensor ? ir::seq({zeros(stage), body}) : body;
   }
 
@@ -248,7 +266,8 @@ class LoopBuilder {
         if (load && load->buffer.same_as(storage_.at(buffer).buffer)) {
           std::vector<Expr> indices;
           for (const Expr& index : load->indices) indices.push_back(tensor::substitute(index, first));
-          tiles.push_back(tile_at(load->buffer, std::move(indices), row, column));
+          const int ring = load->buffer->rank() - buffer->rank();  // of shared tiles: one axis more
+          tiles.push_back(tile_at(load->buffer, std::move(indices), row + ring, column + ring));
         }
         return true;
       });
@@ -267,6 +286,21 @@ class LoopBuilder {
               std::vector<ir::MatrixTile>{tile_at(storage_.at(stage.stage.output.get()).buffer,
                                                   std::move(indices), product.c_row, product.c_column)});
         });
+  }
+
+  // Multiplications that are asynchronous, such that nobody else meets them.
+  Stmt waited_for(const StageState& stage, Stmt body) const {
+    if (!stage.tensor || !stage.tensor->unit->reads_shared) return body;
+    const schedule::TensorProduct& product = *stage.tensor;
+    const Buffer& sums = storage_.at(stage.stage.output.get()).buffer;
+    const auto all = [&](ir::MatrixAction action) {
+      return ir::make_stmt<ir::MatrixOp>(
+          product.unit, action,
+          std::vector<ir::MatrixTile>{
+              tile_at(sums, std::vector<Expr>(static_cast<size_t>(sums->rank()), tensor::imm(0)),
+                      product.c_row, product.c_column)});
+    };
+    return ir::seq({all(ir::MatrixAction::kFence), std::move(body), all(ir::MatrixAction::kWait)});
   }
 
   // A factor's copy from shared memory.
@@ -289,10 +323,13 @@ class LoopBuilder {
         });
   }
 
-  // Whether fragments are filled from it: then what it has beyond its axes is zeros, which add nothing to sums.
+  // Whether matrix instructions or their fragments read it: then what it has beyond its axes is zeros, which add nothing to
+  // sums.
   bool is_read_by_fragments(const StageState& stage) const {
-    return std::ranges::any_of(data_.readers(stage.stage.output.get()),
-                               [](const StageState* reader) { return reader->is_factor; });
+    return std::ranges::any_of(data_.readers(stage.stage.output.get()), [](const StageState* reader) {
+      return (reader->is_factor && reader->scope == ir::Scope::kFragment) ||
+             (reader->tensor && reader->tensor->unit->reads_shared);
+    });
   }
 
   Expr zero_beyond_axes(const StageState& stage, const Expr& value) const {

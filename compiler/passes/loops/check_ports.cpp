@@ -16,7 +16,7 @@ absl::Status check_ports(const tensor::Workload& workload, const tensor::PortLay
                                                      "s, but ", layouts.size(),
                                                      " layouts are given: give one each or none"));
     for (size_t i = 0; i < layouts.size(); ++i)
-      if (!schedule::is_layout_of(layouts[i], buffers[i]->rank()))
+      if (layouts[i].swizzle || !schedule::is_layout_of(layouts[i], buffers[i]->rank()))
         return absl::InvalidArgumentError(absl::StrCat("'", layouts[i].text(), "' is not a layout of ", what,
                                                        " ", i, " of rank ", buffers[i]->rank()));
     return absl::OkStatus();

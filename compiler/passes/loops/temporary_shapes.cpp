@@ -38,6 +38,7 @@ TemporaryShape TemporaryShapes::of(const StageState& stage) const {
     extents.back() = with_pitch(extents.back(), data_.pitches.at(stage.name));
   else
     shape.layout = vectors_innermost(stage);
+  if (stage.scope != ir::Scope::kShared) shape.layout.swizzle = {};
   if (const StageState* holder = pipeline_of(stage)) {
     if (shape.layout.is_row_major()) reach_no_neighbour(stage, extents);
     const int64_t stages = holder->pipeline_stages;

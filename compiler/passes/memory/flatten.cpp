@@ -87,7 +87,20 @@ class Flattener final : public ir::Rewriter {
  private:
   Stmt flat(const ir::MatrixOp& matrix) {
     std::vector<ir::MatrixTile> tiles;
-    for (const ir::MatrixTile& tile : matrix.tiles) {
+    for (size_t i = 0; i < matrix.tiles.size(); ++i) {
+      const ir::MatrixTile& tile = matrix.tiles[i];
+      if (matrix.unit->reads_shared && i > 0) {
+        const tensor_units::LaneMap& shape = i == 1 ? matrix.unit->a : matrix.unit->b;
+        const auto shared = ir::shared_tile(tile, shape.rows, shape.columns);
+        TF_CHECK(shared) << "a tile of " << tile.buffer->name << " has no constant steps";
+        tiles.push_back({flat(tile.buffer),
+                         {ir::physical_offset(*tile.buffer, tile.indices)},
+                         {shared->row_step},
+                         {shared->column_step},
+                         shared->block_columns,
+                         shared->next_block});
+        continue;
+      }
       const std::vector<int64_t> pitches = constant_pitches(*tile.buffer);
       int64_t row = 0, column = 0;
       for (size_t d = 0; d < pitches.size(); ++d) {
@@ -97,7 +110,7 @@ class Flattener final : public ir::Rewriter {
       tiles.push_back(
           {flat(tile.buffer), {ir::physical_offset(*tile.buffer, tile.indices)}, {row}, {column}});
     }
-    return ir::make_stmt<ir::MatrixOp>(matrix.unit, matrix.action, std::move(tiles));
+    return ir::make_stmt<ir::MatrixOp>(matrix.unit, matrix.action, std::move(tiles), matrix.groups_in_flight);
   }
 
   // By how many elements a step along each axis moves, of a buffer whose layout has no blocks.
@@ -116,7 +129,8 @@ class Flattener final : public ir::Rewriter {
   }
 
   static Buffer one_dimensional(const Buffer& buffer, const Expr& elements) {
-    return tensor::buffer(buffer->name, buffer->element, {elements}, buffer->scope);
+    return tensor::buffer(buffer->name, buffer->element, {elements}, buffer->scope,
+                          {.axes = {}, .swizzle = buffer->layout.swizzle});
   }
 
   Buffer flat(const Buffer& buffer) {

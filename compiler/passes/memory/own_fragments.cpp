@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "compiler/analysis/simplifier.h"
 #include "compiler/analysis/simplify.h"
+#include "compiler/ir/physical.h"
 #include "compiler/passes/passes.h"
 
 namespace tf::passes {
@@ -67,10 +68,11 @@ class TilingFinder final : public ir::Visitor {
     const ir::MatrixTile& tile = op.tiles[i];
     const LaneMap* map = ir::lane_map(op, i);
     if (map == nullptr) {
+      if (op.unit->reads_shared) return;  // the other checker's
       if (std::ranges::any_of(tile.buffer->layout.axes, [](const auto& axis) { return axis.block > 0; }) ||
-          tile.buffer->layout.swizzle_bits > 0)
-        status = absl::FailedPreconditionError(
-            absl::StrCat("tiles of ", tile.buffer->name, " are loaded from a layout with blocks"));
+          tile.buffer->layout.swizzle)
+        status = absl::FailedPreconditionError(absl::StrCat(
+            "tiles of ", tile.buffer->name, " are loaded from a layout with blocks or a swizzle"));
       return;
     }
     if (tile.buffer->scope != ir::Scope::kFragment) return;
@@ -110,6 +112,9 @@ class OwnershipChecker final : public ir::Visitor {
       ranges_[loop->var.get()] = analysis::iterations(*loop, ranges_, {});
       if (loop->for_kind == ir::ForKind::kThreadX) lane_ = loop->var;
     }
+    const auto* op = as<ir::MatrixOp>(stmt);
+    if (op && op->unit->reads_shared && op->action == ir::MatrixAction::kMultiply)
+      for (size_t i = 1; i < op->tiles.size(); ++i) check_factor(*op, i);
     const auto* store = as<ir::Store>(stmt);
     if (store && store->buffer->scope == ir::Scope::kFragment)
       status = refuse(store->buffer, "is stored to; only matrix statements write it");
@@ -126,12 +131,37 @@ class OwnershipChecker final : public ir::Visitor {
   }
 
  private:
+  // Whether the unit can read it, which knows nothing of tiles that start in the midst of a pattern.
+  void check_factor(const ir::MatrixOp& op, size_t i) {
+    const ir::MatrixTile& tile = op.tiles[i];
+    const LaneMap& shape = i == 1 ? op.unit->a : op.unit->b;
+    const auto place = ir::shared_tile(tile, shape.rows, shape.columns);
+    const auto descriptor = place ? tensor_units::describe(*op.unit, i == 1, *place) : std::nullopt;
+    if (!descriptor)
+      status = absl::FailedPreconditionError(
+          absl::StrCat(std::string(op.unit->name), " cannot read tiles of ", tile.buffer->name,
+                       " from the layout '", tile.buffer->layout.text(), "'"));
+    // Lines in groups of eight, pieces of a line as a whole.
+    const bool are_columns = (i == 1) == (descriptor && descriptor->has_lines_of_terms);
+    const int64_t line =
+        descriptor ? descriptor->stride_bytes / 8 / tensor::element_bytes(tile.buffer->element) : 1;
+    for (size_t d = 0; d < tile.indices.size() && status.ok(); ++d) {
+      const bool in_line = (are_columns ? tile.column_steps : tile.row_steps)[d] == 1;
+      if (!in_line && tile.row_steps[d] + tile.column_steps[d] == 0) continue;
+      const int64_t whole = in_line ? std::min<int64_t>(line, are_columns ? shape.columns : shape.rows) : 8;
+      if (tensor::as_int(analysis::simplify(tensor::floor_mod(tile.indices[d], whole), ranges_)) != 0)
+        status = absl::FailedPreconditionError(absl::StrCat("tiles of ", tile.buffer->name, " start within ",
+                                                            whole, " elements that ",
+                                                            std::string(op.unit->name), " reads at once"));
+    }
+  }
+
   // For each lane apart: then all is numbers but the places of tiles.
   void check(const ir::Load& load) {
     const Tiling& tiling = tilings_.at(load.buffer.get());
     if (!tiling.is_sum) status = refuse(load.buffer, "is a factor's; only matrix statements read it");
     const Expr held = holder(tiling, load.indices[tiling.row], load.indices[tiling.column], Digit::kLane);
-    for (int lane = 0; lane < tensor_units::kLanes && status.ok(); ++lane) {
+    for (int lane = 0; lane < tiling.map->lanes && status.ok(); ++lane) {
       const Expr value = lane_ ? tensor::substitute(held, {{lane_.get(), tensor::imm(lane)}}) : held;
       if (tensor::as_int(analysis::simplify(value, ranges_)) != lane)
         status =
@@ -160,7 +190,7 @@ class Owner final : public ir::Rewriter {
     for (ir::MatrixTile& tile : tiles)
       if (tilings_.contains(tile.buffer.get()))
         tile = {own(tile.buffer), {first_register(*tile.buffer, tile.indices)}, {0}, {0}};
-    return ir::make_stmt<ir::MatrixOp>(op->unit, op->action, std::move(tiles));
+    return ir::make_stmt<ir::MatrixOp>(op->unit, op->action, std::move(tiles), op->groups_in_flight);
   }
 
   Expr rewrite(const Expr& expr) override {
@@ -198,7 +228,8 @@ class Owner final : public ir::Rewriter {
     int64_t elements = 1;
     for (const Expr& extent : buffer->extents) elements *= tensor::as_int(extent).value();
     return owned = tensor::buffer(buffer->name, buffer->element,
-                                  {tensor::imm(elements / tensor_units::kLanes)}, ir::Scope::kRegister);
+                                  {tensor::imm(elements / tilings_.at(buffer.get()).map->lanes)},
+                                  ir::Scope::kRegister);
   }
 
   const Tilings& tilings_;

@@ -45,11 +45,12 @@ std::optional<TensorMatrices> tensor_matrices(const tensor::KernelSpec& kernel, 
 
 // A block's part of the matrix in shared memory, of which each warp takes its own in fragments.
 void append_matrix(const std::string& matrix, size_t rank, int64_t element_bytes, int64_t vector,
-                   bool lines_inside, const std::string& sum, const OpenTensorTile& tile, Steps& steps) {
+                   bool lines_inside, const std::string& sum, const TensorUnit& unit,
+                   const OpenTensorTile& tile, Steps& steps) {
   steps.push_back(CacheRead{matrix, sum, {}, tensor::Scope::kGlobal});
   steps.push_back(ComputeAt{matrix + ".pack", sum, "r0.1", tensor::Scope::kFragment});
   steps.push_back(ComputeAt{matrix, sum, "r0.0", tensor::Scope::kShared});
-  append_threads(matrix, append_gather(matrix, rank, vector, lines_inside, steps), tile, steps);
+  append_threads(matrix, append_gather(matrix, rank, vector, lines_inside, steps), unit, tile, steps);
   const int64_t line = kCopyBytes / element_bytes;  // so that eight neighbours lie in different banks
   steps.push_back(StorageAlign{matrix, static_cast<int>(rank) - 2, Size(line), Size(line)});
 }
@@ -82,8 +83,9 @@ Steps matrix_steps(const TensorMatrices& of, const OpenTensorTile& tile, const S
   const std::string first = append_sums(sum, rank, unit, tile, steps);
   const int64_t bytes = tensor::element_bytes(unit.a_element);
   const std::array<int64_t, 2> vectors = matrix_vectors(kernel, structure, form, turns, kCopyBytes / bytes);
-  append_matrix(stages.a(), rank, bytes, vectors[0], !form.a.runs_along_terms, sum, tile, steps);
-  append_matrix(stages.b(), rank, bytes, vectors[1], turns && !form.b.runs_along_terms, sum, tile, steps);
+  append_matrix(stages.a(), rank, bytes, vectors[0], !form.a.runs_along_terms, sum, unit, tile, steps);
+  append_matrix(stages.b(), rank, bytes, vectors[1], turns && !form.b.runs_along_terms, sum, unit, tile,
+                steps);
   steps.push_back(Pipeline{sum, "r0.0", tile.stages});
   steps.push_back(Raster{output, tile.group});
   steps.push_back(Tensorize{sum, first, std::string(unit.name)});
@@ -114,7 +116,7 @@ std::vector<Sketch> tensor_matrix_sketches(const tensor::KernelSpec& kernel, con
       Sketch sketch(absl::StrCat(form->is_convolution ? "tensor convolution" : "tensor product",
                                  in_parts ? ", in parts" : "", method.suffix),
                     kernel);
-      const OpenTensorTile tile = opened(fit, kernel.target, sketch);
+      const OpenTensorTile tile = opened(fit, of->unit, kernel.target, sketch);
       const int64_t part = wish.part.value_or(terms_of_parts(terms, std::max<int64_t>(parts, 2)));
       sketch.steps.steps =
           matrix_steps(*of, tile, in_parts ? sketch.open("part", part_choices(terms), part) : Size(0));

@@ -69,14 +69,14 @@ std::optional<Factor> factor_of(const Workload& workload, const tensor::Stage& a
   return factor;
 }
 
-std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const Structure& structure,
-                                        const TensorMethod& method) {
-  if (!structure.anchor || kernel.target.arch != target::Arch::kCuda) return std::nullopt;
+std::vector<TensorShape> tensor_shapes(const tensor::KernelSpec& kernel, const Structure& structure,
+                                       const TensorMethod& method) {
+  if (!structure.anchor || kernel.target.arch != target::Arch::kCuda) return {};
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
   const auto* product = tensor::as<tensor::Binary>(anchor.body);
   if (anchor.reduce_axes.size() != 1 || anchor.axes.size() < 2 || anchor.combiner != tensor::Combiner::kSum ||
       !product || product->op != tensor::BinaryOp::kMul)
-    return std::nullopt;
+    return {};
   const tensor::Var &m = anchor.axes[anchor.axes.size() - 2].var, &n = anchor.axes.back().var;
   for (const auto& [left, right] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
     const auto a = factor_of(kernel.workload, anchor, left, m, method.narrow),
@@ -84,31 +84,53 @@ std::optional<TensorShape> tensor_shape(const tensor::KernelSpec& kernel, const 
     if (!a || !b || a->load->buffer.same_as(b->load->buffer) ||
         method.narrow.has_value() != (a->is_narrowed() && b->is_narrowed()))
       continue;
-    const TensorUnit* unit =
-        unit_for(kernel.target, a->element, b->element, anchor.output->element, method.tf32);
-    if (unit) return TensorShape{unit, *a, *b};
+    std::vector<TensorShape> shapes;
+    for (const TensorUnit* unit :
+         units_for(kernel.target, a->element, b->element, anchor.output->element, method.tf32))
+      shapes.push_back({unit, *a, *b});
+    if (!shapes.empty()) return shapes;
   }
-  return std::nullopt;
+  return {};
 }
 
-// A factor: a block's copy in shared memory, made by all its threads, and a warp's of that, in fragments. Lines stand such
-// that eight neighbours lie in different banks.
-void append_factor(const Factor& factor, const std::string& reduction, const OpenTensorTile& tile,
-                   Steps& steps) {
-  const std::string copy = factor.name + ".pack";
+// The order in which a factor lies in shared memory, empty: its own. For a unit that reads it there, in lines of 128 bytes.
+OpenLayout shared_layout(const Factor& factor, const TensorUnit& unit, bool transposes) {
   const int last = factor.rank() - 1;
-  const int64_t vector = kCopyBytes / factor.element_bytes();
-  // Lines of memory must run along the terms, unless ldmatrix turns them, as it does with 16 bits.
-  const bool transposes = factor.element_bytes() != 2 && factor.term != last;
   OpenLayout layout;
+  if (unit.reads_shared) {
+    const int along = transposes ? factor.term : last,
+              across = along == factor.term ? factor.line : factor.term;
+    for (int d = 0; d <= last; ++d)
+      if (d != along && d != across) layout.push_back(d, 0);
+    layout.push_back(along, 0);
+    layout.push_back(across, 0);
+    layout.push_back(along, tensor_units::kLineBytes / factor.element_bytes());
+    layout.swizzle = tensor_units::line_swizzle(factor.element);
+    return layout;
+  }
   for (int d = 0; transposes && d <= last; ++d)
     if (d != factor.term) layout.push_back(d, 0);
   if (transposes) layout.push_back(factor.term, 0);
+  return layout;
+}
+
+// A factor: a block's copy in shared memory, made by all its threads, and, unless the unit reads that, a warp's of it in
+// fragments. Lines stand such that eight neighbours lie in different banks.
+void append_factor(const Factor& factor, const TensorUnit& unit, const std::string& reduction,
+                   const OpenTensorTile& tile, Steps& steps) {
+  const std::string copy = factor.name + ".pack";
+  const int last = factor.rank() - 1;
+  const int64_t vector = kCopyBytes / factor.element_bytes();
+  // Lines of memory must run along the terms, unless ldmatrix or the unit turns them, as it does with 16 bits.
+  const bool transposes = factor.element_bytes() != 2 && factor.term != last;
+  const OpenLayout layout = shared_layout(factor, unit, transposes);
   if (factor.is_narrowed() && factor.is_constant) steps.push_back(Narrow{factor.name, factor.element});
   steps.push_back(CacheRead{factor.name, reduction, layout, tensor::Scope::kGlobal});
   if (factor.is_narrowed() && !factor.is_constant) steps.push_back(Narrow{copy, factor.element});
-  steps.push_back(CacheRead{copy, reduction, {}, tensor::Scope::kGlobal});
-  steps.push_back(ComputeAt{copy + ".pack", reduction, "r0.1", tensor::Scope::kFragment});
+  if (!unit.reads_shared) {
+    steps.push_back(CacheRead{copy, reduction, {}, tensor::Scope::kGlobal});
+    steps.push_back(ComputeAt{copy + ".pack", reduction, "r0.1", tensor::Scope::kFragment});
+  }
   steps.push_back(ComputeAt{copy, reduction, "r0.0", tensor::Scope::kShared});
   const std::string axis = axis_name(static_cast<size_t>(last));
   steps.push_back(Split{copy, axis, {Size(vector)}, Tail::kGuard});
@@ -117,9 +139,10 @@ void append_factor(const Factor& factor, const std::string& reduction, const Ope
   loops.push_back(axis + ".0");
   steps.push_back(Fuse{copy, loops});
   const std::string all = absl::StrJoin(loops, "*");
-  append_threads(copy, all, tile, steps);
+  append_threads(copy, all, unit, tile, steps);
   steps.push_back(Annotate{copy, axis + ".1", transposes ? Annotation::kUnroll : Annotation::kVectorize});
-  if (!transposes) steps.push_back(StorageAlign{copy, last - 1, Size(vector), Size(vector)});
+  if (!transposes && !unit.reads_shared)
+    steps.push_back(StorageAlign{copy, last - 1, Size(vector), Size(vector)});
 }
 
 Steps tensor_steps(const Workload& workload, const Structure& structure, const TensorShape& shape,
@@ -138,7 +161,8 @@ Steps tensor_steps(const Workload& workload, const Structure& structure, const T
       append_lanes(output, count, axis_name(rank - 2), axis_name(rank - 1), *shape.unit, tile, steps);
   steps.push_back(ComputeAt{reduction, output, lane, tensor::Scope::kFragment});
   const std::string first = append_sums(reduction, rank, *shape.unit, tile, steps);
-  for (const Factor* factor : {&shape.a, &shape.b}) append_factor(*factor, reduction, tile, steps);
+  for (const Factor* factor : {&shape.a, &shape.b})
+    append_factor(*factor, *shape.unit, reduction, tile, steps);
   append_inlining(structure.producers, steps);
   steps.push_back(Pipeline{reduction, "r0.0", tile.stages});
   steps.push_back(Raster{output, tile.group});
@@ -155,21 +179,53 @@ ProductExtents extents_of(const tensor::Stage& anchor) {
   return extents;
 }
 
+// Of four warps: two of them, 64 rows each, of all columns of the instruction.
+constexpr TensorTile kGroupTile = {
+    .warps_m = 2, .warps_n = 1, .tiles_m = 1, .tiles_n = 1, .steps = kLineSteps, .stages = 4};
+
+// What sketches are made of, the best guess first: the widest instruction of four warps that leaves work for all units; those of
+// one warp last, but for a few rows.
+std::vector<TensorShape> in_order(std::vector<TensorShape> shapes, const ProductExtents& extents) {
+  constexpr int64_t kRowsOfOneWarp = 32;
+  std::erase_if(shapes, [&](const TensorShape& shape) {
+    return shape.unit->reads_shared && shape.unit->n > 64 && shape.unit->n / 2 >= extents.n;
+  });
+  const auto rank = [&](const TensorShape& shape) {
+    const TensorUnit& unit = *shape.unit;
+    if (!unit.reads_shared) return extents.m <= kRowsOfOneWarp ? 0 : 1000;
+    const bool fills = blocks_of(fitted(kGroupTile, unit, extents), unit, extents) >= kEnoughBlocks;
+    return fills ? 256 - unit.n + 1 : 256 + unit.n;
+  };
+  std::ranges::stable_sort(shapes, {}, rank);
+  return shapes;
+}
+
+TensorTile default_tile(const TensorUnit& unit, const ProductExtents& extents) {
+  if (!unit.reads_shared) return spread(fitted({}, unit, extents), unit, extents);
+  TensorTile tile = fitted(kGroupTile, unit, extents);
+  if (blocks_of(tile, unit, extents) < kEnoughBlocks) tile.warps_m = 1;
+  return tile;
+}
+
 // Without a tile, the usual one, as small as the product asks for.
 std::vector<Sketch> tensor_products(const tensor::KernelSpec& kernel,
                                     const std::optional<TensorTile>& tile_given) {
   const Structure structure = structure_of(kernel.workload);
   std::vector<Sketch> sketches;
   const auto add = [&](const TensorMethod& method) {
-    const std::optional<TensorShape> shape = tensor_shape(kernel, structure, method);
-    if (!shape) return;
+    std::vector<TensorShape> shapes = tensor_shapes(kernel, structure, method);
+    if (shapes.empty()) return;
     const ProductExtents extents = extents_of(anchor_of(kernel.workload, structure));
-    TensorTile fit = fitted(tile_given.value_or(TensorTile{}), *shape->unit, extents);
-    if (!tile_given) fit = spread(fit, *shape->unit, extents);
-    Sketch sketch(absl::StrCat("tensor product", method.suffix), kernel);
-    const OpenTensorTile tile = opened(fit, kernel.target, sketch);
-    sketch.steps.steps = tensor_steps(kernel.workload, structure, *shape, tile);
-    sketches.push_back(std::move(sketch));
+    for (const TensorShape& shape : in_order(std::move(shapes), extents)) {
+      const TensorUnit& unit = *shape.unit;
+      const TensorTile fit = tile_given ? fitted(*tile_given, unit, extents) : default_tile(unit, extents);
+      Sketch sketch(absl::StrCat("tensor product", method.suffix,
+                                 unit.reads_shared ? absl::StrCat(", wgmma n", unit.n) : ""),
+                    kernel);
+      const OpenTensorTile tile = opened(fit, unit, kernel.target, sketch);
+      sketch.steps.steps = tensor_steps(kernel.workload, structure, shape, tile);
+      sketches.push_back(std::move(sketch));
+    }
   };
   for (const TensorMethod& method : tensor_methods(kernel)) add(method);
   return sketches;

@@ -1,7 +1,6 @@
 #include "compiler/recipes/gpu/tensor_tile.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -17,29 +16,47 @@ using tensor_units::TensorUnit;
 
 namespace {
 
-// Counts of the digits of one coordinate of c, the largest steps first; the number of the lanes' digit among them.
-std::pair<std::vector<Size>, size_t> digits_of(std::vector<Digit> digits) {
-  std::ranges::sort(digits, std::greater(), &Digit::step);
+// Of a coordinate of c: its digits, the largest steps first, which are loops behind those over blocks, warps and tiles.
+struct Digits {
   std::vector<Size> counts;
-  size_t lanes = 0;
+  std::vector<std::string> lanes, elements;  // loops over the digits of either
+};
+
+Digits digits_of(const std::string& axis, std::vector<Digit> digits) {
+  constexpr size_t kFirst = 3;
+  std::ranges::sort(digits, std::greater(), &Digit::step);
+  Digits all;
   for (size_t i = 0; i < digits.size(); ++i) {
-    counts.emplace_back(digits[i].count);
-    if (digits[i].source == Digit::kLane) lanes = i;
+    all.counts.emplace_back(digits[i].count);
+    (digits[i].source == Digit::kLane ? all.lanes : all.elements)
+        .push_back(absl::StrCat(axis, ".", kFirst + i));
   }
-  return {counts, lanes};
+  return all;
 }
 
 }  // namespace
 
+std::vector<const TensorUnit*> units_for(const target::Target& target, tensor::Element a, tensor::Element b,
+                                         tensor::Element c, bool tf32) {
+  std::vector<const TensorUnit*> all;
+  const TensorUnit* best = nullptr;
+  for (const TensorUnit& unit : tensor_units::tensor_units()) {
+    if (unit.a_element != a || unit.b_element != b || unit.c_element != c || unit.takes_tf32 != tf32 ||
+        tensor::element_bytes(a) > 4 || !target.has(unit.feature))
+      continue;
+    if (unit.reads_shared)
+      all.push_back(&unit);
+    else if (!best || unit.m * unit.k > best->m * best->k)
+      best = &unit;
+  }
+  if (best) all.push_back(best);
+  return all;
+}
+
 const TensorUnit* unit_for(const target::Target& target, tensor::Element a, tensor::Element b,
                            tensor::Element c, bool tf32) {
-  const TensorUnit* best = nullptr;
-  for (const TensorUnit& unit : tensor_units::tensor_units())
-    if (unit.a_element == a && unit.b_element == b && unit.c_element == c && unit.takes_tf32 == tf32 &&
-        tensor::element_bytes(a) <= 4 && target.has(unit.feature) &&
-        (!best || unit.m * unit.k > best->m * best->k))
-      best = &unit;
-  return best;
+  const std::vector<const TensorUnit*> all = units_for(target, a, b, c, tf32);
+  return all.empty() || all.back()->reads_shared ? nullptr : all.back();
 }
 
 std::vector<TensorMethod> tensor_methods(const tensor::KernelSpec& kernel) {
@@ -50,17 +67,24 @@ std::vector<TensorMethod> tensor_methods(const tensor::KernelSpec& kernel) {
   return methods;
 }
 
-OpenTensorTile opened(const TensorTile& by_default, const target::Target& target, Sketch& sketch) {
+OpenTensorTile opened(const TensorTile& by_default, const TensorUnit& unit, const target::Target& target,
+                      Sketch& sketch) {
   OpenTensorTile tile;
-  tile.warps_m = sketch.open("warps_m", {1, 2, 4}, by_default.warps_m);
-  tile.warps_n = sketch.open("warps_n", {1, 2, 4}, by_default.warps_n);
-  tile.tiles_m = sketch.open("tiles_m", {1, 2, 4}, by_default.tiles_m);
-  tile.tiles_n = sketch.open("tiles_n", {1, 2, 4, 8}, by_default.tiles_n);
-  tile.steps = sketch.open("steps", {1, 2, 4}, by_default.steps);
+  using Choices = std::vector<int64_t>;
+  // Sums of four warps fill registers soon, lines have 128 bytes.
+  const bool is_wide = unit.reads_shared;
+  const Choices warps = is_wide ? Choices{1, 2} : Choices{1, 2, 4},
+                few = unit.n < 256 ? Choices{1, 2} : Choices{1};
+  tile.warps_m = sketch.open("warps_m", warps, by_default.warps_m);
+  tile.warps_n = sketch.open("warps_n", is_wide ? few : warps, by_default.warps_n);
+  tile.tiles_m = sketch.open("tiles_m", is_wide ? few : Choices{1, 2, 4}, by_default.tiles_m);
+  tile.tiles_n = sketch.open("tiles_n", is_wide ? Choices{1} : Choices{1, 2, 4, 8}, by_default.tiles_n);
+  tile.steps = sketch.open("steps", is_wide ? Choices{kLineSteps, 2 * kLineSteps} : Choices{1, 2, 4},
+                           by_default.steps);
   // Without asynchronous copies a ring is no faster than one tile.
   const bool copies = target.has("cp_async");
-  tile.stages = sketch.open("stages", copies ? std::vector<int64_t>{1, 2, 3, 4} : std::vector<int64_t>{1},
-                            copies ? by_default.stages : 1);
+  tile.stages =
+      sketch.open("stages", copies ? Choices{1, 2, 3, 4} : Choices{1}, copies ? by_default.stages : 1);
   tile.group = sketch.open("group", {1, 4, 8}, by_default.group);
   return tile;
 }
@@ -72,7 +96,8 @@ TensorTile fitted(TensorTile tile, const TensorUnit& unit, const ProductExtents&
   };
   shrink(tile.warps_m, tile.tiles_m, unit.m, extents.m);
   shrink(tile.warps_n, tile.tiles_n, unit.n, extents.n);
-  while (tile.steps > 1 && tile.steps / 2 * unit.k >= extents.k) tile.steps /= 2;
+  const int64_t least = unit.reads_shared ? kLineSteps : 1;
+  while (tile.steps > least && tile.steps / 2 * unit.k >= extents.k) tile.steps /= 2;
   return tile;
 }
 
@@ -94,33 +119,27 @@ TensorTile spread(TensorTile tile, const TensorUnit& unit, const ProductExtents&
 std::string append_lanes(const std::string& output, const std::string& count, const std::string& m,
                          const std::string& n, const TensorUnit& unit, const OpenTensorTile& tile,
                          Steps& steps) {
-  const auto [rows, lane_rows] = digits_of(unit.c.row);
-  const auto [columns, lane_columns] = digits_of(unit.c.column);
+  const Digits rows = digits_of(m, unit.c.row), columns = digits_of(n, unit.c.column);
   const auto split = [&](const std::string& axis, Size warps, Size tiles, const std::vector<Size>& digits) {
     std::vector<Size> factors = {warps, tiles};
     factors.insert(factors.end(), digits.begin(), digits.end());
     steps.push_back(Split{output, axis, std::move(factors), Tail::kGuard});
   };
-  split(m, tile.warps_m, tile.tiles_m, rows);
-  split(n, tile.warps_n, tile.tiles_n, columns);
-  constexpr size_t kFirstDigit = 3;
-  const auto digit = [&](const std::string& axis, size_t i) {
-    return absl::StrCat(axis, ".", kFirstDigit + i);
-  };
+  split(m, tile.warps_m, tile.tiles_m, rows.counts);
+  split(n, tile.warps_n, tile.tiles_n, columns.counts);
   std::vector<std::string> order;
   if (!count.empty()) {
     order.push_back(count);
     steps.push_back(Annotate{output, count, Annotation::kGridZ});
   }
-  const std::vector<std::string> lanes = {digit(m, lane_rows), digit(n, lane_columns)};
-  for (const std::string& loop :
-       {m + ".0", n + ".0", m + ".1", n + ".1", lanes[0], lanes[1], m + ".2", n + ".2"})
-    order.push_back(loop);
-  const size_t held = order.size() - 2;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (i != lane_rows) order.push_back(digit(m, i));
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (i != lane_columns) order.push_back(digit(n, i));
+  std::vector<std::string> lanes = rows.lanes;
+  lanes.insert(lanes.end(), columns.lanes.begin(), columns.lanes.end());
+  for (const std::string& loop : {m + ".0", n + ".0", m + ".1", n + ".1"}) order.push_back(loop);
+  order.insert(order.end(), lanes.begin(), lanes.end());
+  const size_t held = order.size();
+  for (const std::string& loop : {m + ".2", n + ".2"}) order.push_back(loop);
+  for (const auto* elements : {&rows.elements, &columns.elements})
+    order.insert(order.end(), elements->begin(), elements->end());
   steps.push_back(Reorder{output, order});
   steps.push_back(Fuse{output, lanes});
   std::string lane = absl::StrJoin(lanes, "*");
@@ -151,9 +170,9 @@ std::string append_sums(const std::string& reduction, size_t rank, const TensorU
   return m + ".1";
 }
 
-void append_threads(const std::string& copy, const std::string& all, const OpenTensorTile& tile,
-                    Steps& steps) {
-  steps.push_back(Split{copy, all, {tile.warps_m, tile.warps_n, Size(tensor_units::kLanes)}, Tail::kGuard});
+void append_threads(const std::string& copy, const std::string& all, const TensorUnit& unit,
+                    const OpenTensorTile& tile, Steps& steps) {
+  steps.push_back(Split{copy, all, {tile.warps_m, tile.warps_n, Size(unit.c.lanes)}, Tail::kGuard});
   steps.push_back(Annotate{copy, all + ".1", Annotation::kThreadY});
   steps.push_back(Annotate{copy, all + ".2", Annotation::kThreadZ});
   steps.push_back(Annotate{copy, all + ".3", Annotation::kThreadX});

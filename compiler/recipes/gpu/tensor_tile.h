@@ -16,9 +16,16 @@ namespace tf::recipes {
 
 inline constexpr int64_t kCopyBytes = 16;  // that a thread copies at once
 
-// The instruction of the target with the most terms; null if there is none.
+// Of an instruction that reads shared memory: the terms of a line there.
+inline constexpr int64_t kLineSteps = 4;
+
+// The instruction of the target, of one warp, with the most terms; null if there is none.
 const tensor_units::TensorUnit* unit_for(const target::Target& target, tensor::Element a, tensor::Element b,
                                          tensor::Element c, bool tf32);
+
+// Those of the target, of four warps first.
+std::vector<const tensor_units::TensorUnit*> units_for(const target::Target& target, tensor::Element a,
+                                                       tensor::Element b, tensor::Element c, bool tf32);
 
 // How f32 is multiplied: as it is, which no instruction does; stored in 16 bits; by its upper 19 bits.
 struct TensorMethod {
@@ -33,7 +40,8 @@ std::vector<TensorMethod> tensor_methods(const tensor::KernelSpec& kernel);
 struct OpenTensorTile {
   Size warps_m, warps_n, tiles_m, tiles_n, steps, stages, group;
 };
-OpenTensorTile opened(const TensorTile& by_default, const target::Target& target, Sketch& sketch);
+OpenTensorTile opened(const TensorTile& by_default, const tensor_units::TensorUnit& unit,
+                      const target::Target& target, Sketch& sketch);
 
 // No larger than the product.
 TensorTile fitted(TensorTile tile, const tensor_units::TensorUnit& unit, const ProductExtents& extents);
@@ -54,7 +62,7 @@ std::string append_sums(const std::string& reduction, size_t rank, const tensor_
                         const OpenTensorTile& tile, Steps& steps);
 
 // The loop over `all` elements, or vectors, that the block's threads share.
-void append_threads(const std::string& copy, const std::string& all, const OpenTensorTile& tile,
-                    Steps& steps);
+void append_threads(const std::string& copy, const std::string& all, const tensor_units::TensorUnit& unit,
+                    const OpenTensorTile& tile, Steps& steps);
 
 }  // namespace tf::recipes

@@ -116,8 +116,8 @@ std::optional<Illegal> apply_step(StateData& data, const Pragma& step);
 // parallel, and all its readers are the consumer or computed inside that loop. A register region is at most
 // kMaxRegisterBytes, a shared one kMaxSharedBytes.
 //
-// A region of scope fragment is held by the lanes of a warp, for matrix instructions (tensorize): the loop is one of extent
-// 32 over thread_x, or inside one. It holds what all lanes need; thread loops of y and z stand still.
+// A region of scope fragment is held by the lanes of a warp (or of four), for matrix instructions (tensorize): the loop is
+// one of extent 32 (128) over thread_x, or inside one. It holds what all lanes need; thread loops of y and z stand still.
 //
 // A shared region is one thread block's: it holds what all threads around the loop need. Lowering puts
 // barriers around its computation, in which the threads of the block take part by
@@ -184,8 +184,9 @@ std::optional<Illegal> apply_step(StateData& data, const CacheWrite& step);
 //   layout_rewrite p1 0,1,2,3,1:16,0:16
 //   p1: f32[64, 64, 3, 3]   →   p1: f32[64, 64, 3, 3] stored as [4, 4, 3, 3, 16, 16]
 //
-// Legal for constant inputs and stages that are no output, with a layout of the buffer's rank without
-// swizzle. The layout of a stage computed inside another holds for its region.
+// Legal for constant inputs and stages that are no output, with a layout of the buffer's rank. The layout of a stage computed
+// inside another holds for its region. Only stages can have a swizzle ("1,0,1:64^3:3:3"), which takes effect where the stage
+// lies in shared memory.
 inline constexpr int64_t kMaxLayoutBlock = 4096;
 
 // Row-major, or every axis stands exactly once without a block and literal blocks are at least 1.
@@ -333,6 +334,21 @@ std::optional<Illegal> apply_step(StateData& data, const Offset& step);
 // loops run over rows, columns and terms, of the instruction's extents; regions are whole tiles. Terms beyond the
 // reduction are zeros in the shared copies. Readers of the sums touch, in each lane, what the instruction's lane map gives
 // it; lowering refuses others. The loops of these stages are fixed from then on.
+//
+// An instruction that reads shared memory (wgmma) takes its factors from the shared copies: these have lines of 128 bytes (or
+// 64, or 32), one behind the other, of neighbours along one axis, the first along the other axis, and the swizzle of such lines:
+// "1,0,1:64^3:3:3" of f16. Lines are of terms or, of 16 bits, of rows or columns. The lanes are the 128 of four warps. It runs
+// while the threads go on: lowering fences it, publishes what was copied and waits for it.
+//
+//   tensorize t0.acc i0.1 wgmma_m64n64k16_f16             t0.acc[0:64, 0:64] = 0
+//   for r0.0 in 4                                         for r0.0 in 4
+//     p0.pack[0:64, 0:64] = …                               p0.pack[0:64, 0:64] = …; p1.pack[0:64, 0:64] = …
+//     p1.pack[0:64, 0:64] = …                               publish; barrier; fence
+//     for r0.1 in 4                                  →      for r0.1 in 4
+//       for i0.1 in 64                                        t0.acc[0:64, 0:64] +=
+//         for i1.1 in 64                                          p0.pack[0:64, r0.1*16 +: 16] * p1.pack[r0.1*16 +: 16, 0:64]
+//           for r0.2 in 16                                  wait
+//             t0.acc[…] += …
 std::optional<Illegal> apply_step(StateData& data, const Tensorize& step);
 
 // --- matrices.

@@ -25,8 +25,7 @@ double representable(ir::Element element, double value) {
 
 tf_layout parse(const ir::Layout& layout, size_t rank) {
   tf_layout out;
-  TF_CHECK(layout.swizzle_bits == 0 &&
-           tf_layout_parse(layout.text().c_str(), static_cast<int32_t>(rank), &out) == 0)
+  TF_CHECK(!layout.swizzle && tf_layout_parse(layout.text().c_str(), static_cast<int32_t>(rank), &out) == 0)
       << layout.text();
   return out;
 }

@@ -124,7 +124,8 @@ class LaunchSummary {
     add_accesses(stage, loops, nest);
     if (nest.is_staging) launch.shared_bytes += bytes_kept(stage) * tiles_kept(stage);
     if (stage.scope == Scope::kRegister) nest.accumulators = bytes_kept(stage) / 4;
-    if (stage.scope == Scope::kFragment) nest.accumulators = bytes_kept(stage) / 4 / kWarpLanes;
+    if (stage.scope == Scope::kFragment)
+      nest.accumulators = bytes_kept(stage) / 4 / (stage.tensor ? stage.tensor->unit->c.lanes : kWarpLanes);
     if (stage.tensor) count_instructions(*stage.tensor->unit, nest);
     launch.nests.push_back(std::move(nest));
   }
@@ -137,13 +138,14 @@ class LaunchSummary {
     return is_ahead ? reading_(consumer->pipeline_stages) : Value(1.0);
   }
 
-  // A matrix instruction is one turn of the warp: for each of its lanes as many operations as its share, in the time that
-  // kTensorSpeed fewer take.
+  // A matrix instruction is one turn of its lanes: for each as many operations as its share, in the time that so many fewer
+  // take.
   static void count_instructions(const tensor_units::TensorUnit& unit, GpuNest& nest) {
-    constexpr double kTensorSpeed = 8;  // between GeForce's 2 and A100's 16 for f16
+    // Of a warp's, between GeForce's 2 and A100's 16 for f16; H100 is twice as fast by those of four warps.
+    const double speed = unit.reads_shared ? 16 : 8;
     const double products = static_cast<double>(unit.m) * unit.n * unit.k;
     nest.turns = nest.turns / products;
-    nest.flops_per_turn = 2 * products / kWarpLanes / kTensorSpeed;
+    nest.flops_per_turn = 2 * products / unit.c.lanes / speed;
   }
 
   // Of the memory that one run of the loops around fills.
@@ -308,7 +310,7 @@ class LaunchSummary {
     access.useful_bytes = distinct * access.request_bytes;
     access.sectors = max(sectors, ceil(access.request_bytes / kSectorBytes));
     const Value rows = ceil(access.useful_bytes / kBankRowBytes);
-    const bool swizzled = layout_of(buffer).swizzle_bits > 0;
+    const bool swizzled = static_cast<bool>(layout_of(buffer).swizzle);
     access.passes = access.scope != Scope::kShared ? max(rows, lines)
                     : swizzled                     ? rows
                                                    : max(rows, conflicts);

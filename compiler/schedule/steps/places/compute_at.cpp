@@ -11,11 +11,12 @@ bool any_annotated(const StageState& stage, Annotation annotation) {
   return std::ranges::any_of(stage.loops, [&](const Loop& loop) { return loop.annotation == annotation; });
 }
 
-bool fits(StateData& data, const Region& region, tensor::Element element, tensor::Scope scope) {
+bool fits(StateData& data, const Region& region, tensor::Element element, tensor::Scope scope,
+          int64_t lanes) {
   if (scope == tensor::Scope::kGlobal) return true;
-  // A fragment lies in the registers of 32 lanes.
+  // A fragment lies in the registers of its lanes.
   const int64_t most = scope == tensor::Scope::kRegister   ? kMaxRegisterBytes
-                       : scope == tensor::Scope::kFragment ? 32 * kMaxFragmentBytes
+                       : scope == tensor::Scope::kFragment ? lanes * kMaxFragmentBytes
                                                            : kMaxSharedBytes;
   SymInt bytes = tensor::element_bytes(element);
   for (const SymInt& extent : region.extents) {
@@ -25,15 +26,20 @@ bool fits(StateData& data, const Region& region, tensor::Element element, tensor
   return data.require(tensor::less_equal(bytes, most));
 }
 
-// Whether the loop, or one around it, runs over the lanes of one warp.
-bool has_lanes_around(StateData& data, const StageState& consumer, int loop) {
+// Of a loop, or one around it, over the lanes of a warp or of four: how many there are; 0: it is none.
+int64_t lanes_around(StateData& data, const StageState& consumer, int loop) {
   std::optional<SymInt> lanes;
   for (int i = 0; i <= loop; ++i)
     if (const Loop& at = consumer.loops[static_cast<size_t>(i)]; at.annotation == Annotation::kThreadX)
       lanes = at.extent;
   if (const auto around = data.thread_around(consumer, Annotation::kThreadX); !lanes && around)
     lanes = around->stage->loops[static_cast<size_t>(around->loop)].extent;
-  return lanes && data.require(tensor::equal(lanes->expr(), tensor::imm(tensor_units::kLanes)));
+  for (const int64_t count : {1, 4})
+    if (lanes && (count == 1 || !lanes->is_open()) &&
+        (lanes->is_open() || *lanes == count * tensor_units::kLanes) &&
+        data.require(tensor::equal(lanes->expr(), tensor::imm(count * tensor_units::kLanes))))
+      return count * tensor_units::kLanes;
+  return 0;
 }
 
 }  // namespace
@@ -60,10 +66,10 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
   for (const StageState* reader : readers)
     if (reader != consumer && !data.is_inside(*reader, *consumer, loop)) return Illegal::kNoConsumer;
 
-  if (step.scope == tensor::Scope::kFragment && !has_lanes_around(data, *consumer, loop))
-    return Illegal::kBadScope;
+  const int64_t lanes = step.scope == tensor::Scope::kFragment ? lanes_around(data, *consumer, loop) : 0;
+  if (step.scope == tensor::Scope::kFragment && lanes == 0) return Illegal::kBadScope;
   Region region = needed_region(data, *stage, *consumer, loop, step.scope);
-  if (!fits(data, region, stage->stage.output->element, step.scope)) return Illegal::kBadScope;
+  if (!fits(data, region, stage->stage.output->element, step.scope, lanes)) return Illegal::kBadScope;
   // It joins a pipeline that is there.
   const bool is_copied_ahead = consumer->pipelined_loop == step.loop &&
                                step.scope == tensor::Scope::kShared && !stage->is_reduction() &&

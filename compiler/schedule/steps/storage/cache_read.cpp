@@ -30,7 +30,7 @@ std::optional<Illegal> apply_step(StateData& data, const CacheRead& step) {
       replace_loads(reader->stage.body, source.get(), [&](const tensor::Load& load) -> tensor::Expr {
         return tensor::load(pack.stage.output, load.indices, load.predicate);
       });
-  if (!step.layout.is_row_major()) data.layouts[pack.name] = step.layout;
+  if (step.layout != OpenLayout()) data.layouts[pack.name] = step.layout;
   data.stages.insert(data.stages.begin() + (reader - data.stages.data()), std::move(pack));
   return std::nullopt;
 }

@@ -5,7 +5,7 @@
 namespace tf::schedule {
 
 bool is_layout_of(const OpenLayout& layout, int rank) {
-  if (layout.swizzle_bits != 0) return false;
+  if (!layout.swizzle.is_legal()) return false;
   if (layout.is_row_major()) return true;
   std::vector<int> unblocked(static_cast<size_t>(rank), 0);
   for (const auto& [axis, block] : layout.axes) {
@@ -32,8 +32,9 @@ std::optional<Illegal> apply_step(StateData& data, const LayoutRewrite& step) {
   if (const StageState* stage = data.find_stage(step.buffer)) {
     if (stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
     if (data.is_output(*stage)) return Illegal::kIsOutput;
-  } else if (!data.workload.inputs[static_cast<size_t>(data.find_input(step.buffer))].constant) {
-    return Illegal::kNotConstant;
+  } else if (step.layout.swizzle ||
+             !data.workload.inputs[static_cast<size_t>(data.find_input(step.buffer))].constant) {
+    return step.layout.swizzle ? Illegal::kBadLayout : Illegal::kNotConstant;
   }
   if (auto reason = check_layout(data, step.layout, buffer->rank())) return reason;
   if (data.pitches.contains(step.buffer)) return Illegal::kBadLayout;

@@ -58,8 +58,8 @@ class TensorMatcher {
       if (std::min({found.a_row, found.a_column, found.b_row, found.b_column}) < 0 ||
           dimension_of(*a, column) >= 0 || dimension_of(*b, row) >= 0)
         continue;
-      if (!is_copy(*a, unit_.a, found.a_row, found.a_column, &found.a) ||
-          !is_copy(*b, unit_.b, found.b_row, found.b_column, &found.b) ||
+      if (!is_factor(*a, unit_.a, found.a_row, found.a_column, found.a_column, &found.a) ||
+          !is_factor(*b, unit_.b, found.b_row, found.b_column, found.b_row, &found.b) ||
           !has_tiles(stage_, unit_.c, found.c_row, found.c_column))
         return std::nullopt;
       return found;
@@ -108,6 +108,36 @@ class TensorMatcher {
     return true;
   }
 
+  bool is_factor(const tensor::Load& load, const tensor_units::LaneMap& map, int row, int column, int term,
+                 std::string* name) {
+    return unit_.reads_shared ? is_shared(load, map, row, column, term, name)
+                              : is_copy(load, map, row, column, name);
+  }
+
+  // In shared memory, in lines that the instruction reads.
+  bool is_shared(const tensor::Load& load, const tensor_units::LaneMap& map, int row, int column, int term,
+                 std::string* name) {
+    const auto stage = std::ranges::find_if(
+        data_.stages, [&](const StageState& other) { return other.stage.output.same_as(load.buffer); });
+    if (stage == data_.stages.end() || stage->place != StageState::Place::kAt ||
+        stage->scope != tensor::Scope::kShared || stage->is_reduction() ||
+        data_.readers(load.buffer.get()).size() != 1)
+      return false;
+    const auto found = data_.layouts.find(stage->name);
+    if (found == data_.layouts.end()) return false;
+    const std::vector<OpenLayoutAxis>& axes = found->second.axes;
+    if (axes.size() != static_cast<size_t>(load.buffer->rank()) + 1) return false;
+    const OpenLayoutAxis &line = axes.back(), &across = axes[axes.size() - 2];
+    const int64_t bytes = tensor::element_bytes(load.buffer->element), line_bytes = line.block.value * bytes;
+    *name = stage->name;
+    return !line.block.is_open() && across.block == Size(0) &&
+           (std::pair(line.axis, across.axis) == std::pair(row, column) ||
+            std::pair(line.axis, across.axis) == std::pair(column, row)) &&
+           (line.axis == term || bytes == 2) && (line_bytes == 128 || line_bytes == 64 || line_bytes == 32) &&
+           found->second.swizzle == tensor_units::line_swizzle(load.buffer->element, line_bytes) &&
+           has_tiles(*stage, map, row, column);
+  }
+
   // A copy of a copy in shared memory, element by element.
   bool is_copy(const tensor::Load& load, const tensor_units::LaneMap& map, int row, int column,
                std::string* name) {
@@ -146,6 +176,11 @@ std::optional<Illegal> apply_step(StateData& data, const Tensorize& step) {
   if (!unit || stage->place != StageState::Place::kAt || stage->scope != tensor::Scope::kFragment ||
       stage->stage.combiner != tensor::Combiner::kSum ||
       static_cast<size_t>(loop) + 3 != stage->loops.size() || data.deepest_held_loop(*stage) >= loop)
+    return Illegal::kNotTensor;
+  const auto lanes = data.thread_around(*stage, Annotation::kThreadX);
+  if (!lanes ||
+      !data.require(tensor::equal(lanes->stage->loops[static_cast<size_t>(lanes->loop)].extent.expr(),
+                                  tensor::imm(unit->c.lanes))))
     return Illegal::kNotTensor;
   std::optional<TensorProduct> product = TensorMatcher(data, *stage, *unit).match();
   if (!product) return Illegal::kNotTensor;

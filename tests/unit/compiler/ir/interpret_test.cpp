@@ -159,7 +159,7 @@ TEST(Interpret, FollowsBlockedLayouts) {
 TEST(Interpret, SwizzlesSharedMemoryConsistently) {
   // Row r holds its column c at c ^ r: read back through the physical offsets.
   EXPECT_THAT(
-      run("function f(a: i64[16]) { allocate s: i64[4, 4] shared layout \"0,1^2\" for i = 0 extent 4 { "
+      run("function f(a: i64[16]) { allocate s: i64[4, 4] shared layout \"0,1^2:0:2\" for i = 0 extent 4 { "
           "for j = 0 extent 4 { s[i, j] = i * 10 + j } } for k = 0 extent 16 { a[k] = s[k] } }",
           {std::vector<double>(16)}),
       ElementsAre(0, 1, 2, 3, 11, 10, 13, 12, 22, 23, 20, 21, 33, 32, 31, 30));

@@ -108,7 +108,7 @@ TEST(Expr, StructuralEqualityIdentifiesVariablesByNode) {
 
 TEST(Layout, TextReadsBack) {
   for (const char* text :
-       {"", "0,1,2,3,1:16", "0,1,2,3,1:16,0:32", "3,0,2,1,0:8,0:2", "^3", "0,1,2,3,1:8^2"}) {
+       {"", "0,1,2,3,1:16", "0,1,2,3,1:16,0:32", "3,0,2,1,0:8,0:2", "^3:3:3", "0,1,2,3,1:8^2:0:2"}) {
     auto layout = Layout::parse(text, 4);
     ASSERT_TRUE(layout.ok()) << layout.status();
     EXPECT_EQ(layout->text(), text);
@@ -116,8 +116,9 @@ TEST(Layout, TextReadsBack) {
 }
 
 TEST(Layout, ParseRejectsWhatIsNoLayoutOfTheRank) {
-  for (const char* text : {"0,1,2", "0,1,2,3,4", "0,1,2,3,3", "0,1,2,3,1:0", "0,1,2,3:4", "0,1,2,x",
-                           "0,,1,2,3", "0,1,2,3,1:-4", "0,1,2,3^0", "0,1,2,3,1:2:3"})
+  for (const char* text :
+       {"0,1,2", "0,1,2,3,4", "0,1,2,3,3", "0,1,2,3,1:0", "0,1,2,3:4", "0,1,2,x", "0,,1,2,3", "0,1,2,3,1:-4",
+        "0,1,2,3^0:1:1", "0,1,2,3^3", "0,1,2,3^3:3:2", "0,1,2,3,1:2:3"})
     EXPECT_EQ(Layout::parse(text, 4).status().code(), absl::StatusCode::kInvalidArgument) << text;
 }
 

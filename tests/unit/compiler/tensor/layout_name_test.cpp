@@ -12,7 +12,7 @@ TEST(LayoutName, IsWhatPeopleWrite) {
   EXPECT_EQ(layout_name("0,1,2,1:4"), "NCW4c");
   EXPECT_EQ(layout_name("0,1,2,3,4,1:8"), "NCDHW8c");
   EXPECT_EQ(layout_name("1,0,1:8"), "BA8b");
-  EXPECT_EQ(layout_name("0,1,2,3,1:8^2"), "NCHW8c^2");
+  EXPECT_EQ(layout_name("0,1,2,3,1:8^2:0:3"), "NCHW8c^2:0:3");
 }
 
 TEST(LayoutName, OfNoLayoutIsTheTextItself) {

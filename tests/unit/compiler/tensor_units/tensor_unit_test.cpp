@@ -32,9 +32,9 @@ TEST(TensorUnit, NamesItsShapeInItsInstruction) {
 void expect_bijection(const LaneMap& map, int rows, int columns, std::string_view what) {
   SCOPED_TRACE(what);
   EXPECT_EQ(std::pair(map.rows, map.columns), std::pair(rows, columns));
-  ASSERT_EQ(map.elements() * kLanes, rows * columns);
+  ASSERT_EQ(map.elements() * map.lanes, rows * columns);
   std::set<std::pair<int, int>> seen;
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < map.lanes; ++lane) {
     for (int e = 0; e < map.elements(); ++e) {
       const int row = map.row_of(lane, e), column = map.column_of(lane, e);
       EXPECT_TRUE(row >= 0 && row < rows && column >= 0 && column < columns) << row << ", " << column;
@@ -47,9 +47,10 @@ void expect_bijection(const LaneMap& map, int rows, int columns, std::string_vie
 
 TEST(TensorUnit, HoldsEveryElementOnce) {
   for (const TensorUnit& unit : tensor_units()) {
+    expect_bijection(unit.c, unit.m, unit.n, unit.name);
+    if (unit.reads_shared) continue;
     expect_bijection(unit.a, unit.m, unit.k, unit.name);
     expect_bijection(unit.b, unit.k, unit.n, unit.name);
-    expect_bijection(unit.c, unit.m, unit.n, unit.name);
   }
 }
 
@@ -88,9 +89,61 @@ TEST(TensorUnit, HasThePublishedMaps) {
   }
 }
 
+// PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma: the warps' rows, then as above, eight columns
+// after the other.
+TEST(TensorUnit, HasThePublishedMapOfFourWarps) {
+  int units = 0;
+  for (const TensorUnit& unit : tensor_units()) {
+    if (!unit.reads_shared) continue;
+    ++units;
+    ASSERT_EQ(unit.c.lanes, 128);
+    ASSERT_EQ(unit.c.elements(), unit.n / 2);
+    for (int lane = 0; lane < unit.c.lanes; ++lane)
+      for (int i = 0; i < unit.c.elements(); ++i) {
+        EXPECT_EQ(unit.c.row_of(lane, i), lane / 32 * 16 + lane % 32 / 4 + (i % 4 < 2 ? 0 : 8));
+        EXPECT_EQ(unit.c.column_of(lane, i), i / 4 * 8 + lane % 4 * 2 + (i & 1));
+      }
+  }
+  EXPECT_EQ(units, 12);
+}
+
+// PTX ISA, "Matrix Descriptor Format": 128-byte lines, eight of them every 1024 bytes.
+TEST(TensorUnit, DescribesWhatItReads) {
+  const TensorUnit& half = *find_tensor_unit("wgmma_m64n128k16_f16");
+  const tensor::Swizzle lines = line_swizzle(half.a_element);
+  EXPECT_EQ(lines, (tensor::Swizzle{3, 3, 3}));
+  const auto terms = describe(half, true, {.row_step = 64, .column_step = 1, .swizzle = lines});
+  ASSERT_TRUE(terms);
+  EXPECT_TRUE(terms->has_lines_of_terms);
+  EXPECT_EQ(terms->stride_bytes, 1024);
+  EXPECT_EQ(terms->swizzle_code, 1);
+  // Columns in two blocks of 64, each of 32 terms.
+  const auto columns =
+      describe(half, false,
+               {.row_step = 64, .column_step = 1, .block_columns = 64, .next_block = 2048, .swizzle = lines});
+  ASSERT_TRUE(columns);
+  EXPECT_FALSE(columns->has_lines_of_terms);
+  EXPECT_EQ(columns->leading_bytes, 4096);
+  EXPECT_EQ(columns->stride_bytes, 1024);
+  EXPECT_EQ(
+      describe(half, true, {.row_step = 32, .column_step = 1, .swizzle = line_swizzle(half.a_element, 64)})
+          ->swizzle_code,
+      2);
+  // Without the swizzle, with gaps between lines, in one block beyond the line.
+  EXPECT_FALSE(describe(half, true, {.row_step = 64, .column_step = 1}));
+  EXPECT_FALSE(describe(half, true, {.row_step = 72, .column_step = 1, .swizzle = lines}));
+  EXPECT_FALSE(describe(half, false, {.row_step = 64, .column_step = 1, .swizzle = lines}));
+  // Bytes have lines of terms only.
+  const TensorUnit& bytes = *find_tensor_unit("wgmma_m64n64k32_i8");
+  const tensor::Swizzle of_bytes = line_swizzle(bytes.a_element);
+  EXPECT_TRUE(describe(bytes, true, {.row_step = 128, .column_step = 1, .swizzle = of_bytes}));
+  EXPECT_FALSE(describe(bytes, true, {.row_step = 1, .column_step = 128, .swizzle = of_bytes}));
+}
+
 // a = one hot, b = the identity's rows and so on: what the maps gather is what they scatter.
 TEST(TensorUnit, MultipliesOneHotTiles) {
   for (const TensorUnit& unit : tensor_units()) {
+    if (unit.reads_shared) continue;
     for (int lane = 0; lane < kLanes; ++lane) {
       for (int e = 0; e < unit.a.elements(); ++e) {
         const int i = unit.a.row_of(lane, e), k = unit.a.column_of(lane, e);
@@ -106,7 +159,7 @@ TEST(TensorUnit, MultipliesOneHotTiles) {
 
 TEST(TensorUnit, FillsRegistersFromLinesOf16Bytes) {
   for (const TensorUnit& unit : tensor_units()) {
-    if (tensor::element_bytes(unit.a_element) > 4) continue;
+    if (tensor::element_bytes(unit.a_element) > 4 || unit.reads_shared) continue;
     for (const auto& [map, element] :
          {std::pair(&unit.a, unit.a_element), std::pair(&unit.b, unit.b_element)}) {
       const int packed = elements_in_register(element);

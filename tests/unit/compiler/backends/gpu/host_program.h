@@ -22,7 +22,7 @@ struct Host {
 inline std::string host_program(const std::vector<Host>& all, const std::string& prelude) {
   std::string text = prelude;
   for (size_t i = 0; i < all.size(); ++i) {
-    absl::StrAppend(&text, "namespace n", i, " {\nalignas(16) unsigned char shared_memory[1 << 16];\n",
+    absl::StrAppend(&text, "namespace n", i, " {\nalignas(1 << 18) unsigned char shared_memory[1 << 18];\n",
                     all[i].source.text, "}\n");
     for (const Launch& launch : all[i].source.launches)
       absl::StrAppend(&text, "extern \"C\" void launch_", launch.entry,
