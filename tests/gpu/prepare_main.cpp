@@ -17,6 +17,7 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "compiler/backends/cuda/cuda_dialect.h"
+#include "compiler/backends/cuda/group_probes.h"
 #include "compiler/backends/cuda/matrix_probes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/matmul.h"
@@ -129,7 +130,9 @@ std::string bytes_of(Element element, const std::vector<double>& values) {
 
 // What each matrix instruction does with each element that each lane holds.
 void add_matrix_probes(Folder& folder, const target::Target& target) {
-  for (const backends::MatrixProbe& probe : backends::matrix_probes(target)) {
+  std::vector<backends::MatrixProbe> probes = backends::matrix_probes(target);
+  for (backends::MatrixProbe& probe : backends::group_probes(target)) probes.push_back(std::move(probe));
+  for (const backends::MatrixProbe& probe : probes) {
     const absl::StatusOr<backends::CudaCode> code = backends::compile_cuda(probe.source, target);
     if (!code.ok()) {
       std::fprintf(stderr, "prepare: %s: %s\n", probe.name.c_str(),
@@ -138,8 +141,10 @@ void add_matrix_probes(Folder& folder, const target::Target& target) {
     }
     gpu_test::KernelCode kernel;
     kernel.code = *code;
-    kernel.source.launches.push_back(
-        {.entry = probe.entry, .grid = {"1", "1", "1"}, .block = {"32", "1", "1"}, .shared_bytes = "0"});
+    kernel.source.launches.push_back({.entry = probe.entry,
+                                      .grid = {"1", "1", "1"},
+                                      .block = {absl::StrCat(probe.threads), "1", "1"},
+                                      .shared_bytes = "0"});
     const std::string after = bytes_of(probe.element, probe.expected);
     folder.add("check", probe.entry, kernel,
                {absl::StrCat("file ", type_name(probe.element), " ", after.size(), " ",

@@ -35,7 +35,6 @@ const char* bits_of(Element element) {
 }
 
 constexpr char kUnitProbe[] = R"(
-__device__ inline unsigned probe_bits(unsigned x) { $BITS }
 extern "C" __global__ void __launch_bounds__(32) probe_$NAME($C* out) {
   const int lane = threadIdx.x;
   for (int pass = 0; pass < $PASSES; ++pass)
@@ -74,9 +73,8 @@ MatrixProbe probe_of(const TensorUnit& unit) {
   MatrixProbe probe{.name = std::string(unit.name), .entry = absl::StrCat("probe_", std::string(unit.name))};
   probe.element = unit.c_element;
   probe.source = absl::StrCat(
-      functions.text(dialect),
-      absl::StrReplaceAll(kUnitProbe, {{"$BITS", bits_of(unit.a_element)},
-                                       {"$NAME", std::string(unit.name)},
+      functions.text(dialect), probe_bits_text(unit.a_element),
+      absl::StrReplaceAll(kUnitProbe, {{"$NAME", std::string(unit.name)},
                                        {"$C_COUNT", absl::StrCat(unit.c.elements())},
                                        {"$C", value_type(dialect, unit.c_element)},
                                        {"$PASSES", absl::StrCat(kPasses)},
@@ -135,6 +133,10 @@ MatrixProbe load_probe(int count, bool transposed) {
 }
 
 }  // namespace
+
+std::string probe_bits_text(Element element) {
+  return absl::StrCat("__device__ inline unsigned probe_bits(unsigned x) { ", bits_of(element), " }\n");
+}
 
 std::vector<MatrixProbe> matrix_probes(const target::Target& target) {
   std::vector<MatrixProbe> all;

@@ -11,18 +11,22 @@
 
 namespace tf::backends {
 
-// One warp, one parameter: the results, as many as are expected, of 4 bytes each (f64: 8), equal to the last bit.
+// One block, one parameter: the results, as many as are expected, of 4 bytes each (f64: 8), equal to the last bit.
 struct MatrixProbe {
   std::string name;    // of the unit, or ldmatrix
   std::string source;  // CUDA C
-  std::string entry;   // its kernel, for one block of 32 threads and no dynamic shared memory
+  std::string entry;   // its kernel, for one block and no dynamic shared memory
+  int threads = 32;    // along x
   tensor::Element element = tensor::Element::kFloat32;
   std::vector<double> expected;
 };
 
-// Of each instruction of the target. A probe of a unit multiplies, for each element of a that a lane can hold, the tile a that is 1
+// Of each instruction of the target that a warp executes. A probe of a unit multiplies, for each element of a that a lane can hold, the tile a that is 1
 // there and 0 elsewhere by a tile b whose elements are numbered, and gives what all lanes then hold of c. A probe of ldmatrix
 // loads numbered halves.
 std::vector<MatrixProbe> matrix_probes(const target::Target& target);
+
+// unsigned probe_bits(unsigned): the bits of a small whole number as an element.
+std::string probe_bits_text(tensor::Element element);
 
 }  // namespace tf::backends

@@ -78,15 +78,19 @@ std::optional<SharedDescriptor> descriptor_of(const ir::MatrixOp& op, size_t i) 
   return tile ? tensor_units::describe(*op.unit, i == 1, *tile) : std::nullopt;
 }
 
-std::string descriptor_text(const ir::MatrixOp& op, size_t i, const std::string& name,
+std::string descriptor_text(const SharedDescriptor& how, Element element, const std::string& name,
                             const std::string& index) {
-  const SharedDescriptor how = *descriptor_of(op, i);
   const uint64_t bits = static_cast<uint64_t>(how.leading_bytes / kUnit) << 16 |
                         static_cast<uint64_t>(how.stride_bytes / kUnit) << 32 |
                         static_cast<uint64_t>(how.swizzle_code) << 62;
-  const auto elements = static_cast<uint64_t>(kUnit / tensor::element_bytes(op.tiles[i].buffer->element));
+  const auto elements = static_cast<uint64_t>(kUnit / tensor::element_bytes(element));
   return absl::StrCat("tf_shared_tile(", name, ", 0x", absl::Hex(bits), "ull) + ((unsigned)(", index, ") >> ",
                       std::countr_zero(elements), ")");
+}
+
+std::string descriptor_text(const ir::MatrixOp& op, size_t i, const std::string& name,
+                            const std::string& index) {
+  return descriptor_text(*descriptor_of(op, i), op.tiles[i].buffer->element, name, index);
 }
 
 }  // namespace tf::backends

@@ -36,6 +36,9 @@ std::string group_functions(const GpuDialect& dialect);
 
 // How the flat tile number `i` of a multiplication lies, as the unit is told; nothing if it cannot be.
 std::optional<tensor_units::SharedDescriptor> descriptor_of(const ir::MatrixOp& op, size_t i);
+// A tile that starts at that place of the buffer's elements.
+std::string descriptor_text(const tensor_units::SharedDescriptor& how, tensor::Element element,
+                            const std::string& name, const std::string& index);
 // Of the tile: tf_shared_tile of its buffer, moved by its place in it.
 std::string descriptor_text(const ir::MatrixOp& op, size_t i, const std::string& name,
                             const std::string& index);

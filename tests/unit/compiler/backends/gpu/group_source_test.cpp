@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "compiler/backends/cuda/cuda_dialect.h"
-#include "compiler/backends/cuda/matrix_probes.h"
+#include "compiler/backends/cuda/group_probes.h"
 #include "compiler/backends/cuda/nvrtc.h"
 #include "compiler/backends/gpu/group_text.h"
 #include "compiler/recipes/gpu/tensor_product.h"
@@ -159,12 +159,48 @@ TEST(GroupSource, RefusesWhatTheTargetDoesNotHave) {
               HasSubstr("wgmma_m64n64k16_f16 needs wgmma, which cuda:arch=sm_90 does not have"));
 }
 
+// The table's own maps and descriptors, on host threads that follow them: what the probes ask a GPU.
+TEST(GroupSource, ProbesShowTheTable) {
+  const std::vector<MatrixProbe> probes = group_probes(hopper());
+  EXPECT_EQ(probes.size(), 18u);
+  std::string text = host_groups();
+  for (const MatrixProbe& probe : probes)
+    absl::StrAppend(
+        &text, "namespace n_", probe.entry,
+        " {\n#define __shared__ static\n#undef __align__\n#define __align__(bytes) alignas(1 << 18)\n",
+        probe.source, "#undef __shared__\n#define __shared__\n}\nextern \"C\" void launch_", probe.entry,
+        "(void** b, const long long* grid, const long long* block) { tf_launch(n_", probe.entry,
+        "::", probe.entry, ", b, grid, block); }\n");
+  void* library = test::host_library(text);
+  ASSERT_NE(library, nullptr);
+  for (const MatrixProbe& probe : probes) {
+    SCOPED_TRACE(probe.name);
+    test::Bytes out(probe.expected.size() * sizeof(float), 0xff);
+    test::start_on_host(library, probe.entry, {out.data()}, {1, 1, 1}, {probe.threads, 1, 1});
+    for (size_t i = 0; i < probe.expected.size(); ++i) {
+      const double got = probe.element == Element::kInt32 ? reinterpret_cast<const int32_t*>(out.data())[i]
+                                                          : test::value_at(out, probe.element, i);
+      ASSERT_EQ(got, probe.expected[i]) << i;
+    }
+  }
+  dlclose(library);
+}
+
 // --- NVRTC.
 
 int64_t times_in(const std::string& text, const std::string& part) {
   int64_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
   return count;
+}
+
+TEST(GroupSource, ProbesCompile) {
+  if (const absl::Status found = find_nvrtc(); !found.ok()) GTEST_SKIP() << found.message();
+  for (const MatrixProbe& probe : group_probes(hopper())) {
+    const absl::StatusOr<CudaCode> code = compile_cuda(probe.source, hopper());
+    ASSERT_TRUE(code.ok()) << probe.name << ": " << code.status() << probe.source;
+    EXPECT_EQ(times_in(code->ptx, "wgmma.mma_async"), 1) << probe.name;
+  }
 }
 
 TEST(GroupSource, CompilesWithoutSpills) {
