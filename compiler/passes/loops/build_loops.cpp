@@ -169,13 +169,26 @@ class LoopBuilder {
     });
   }
 
-  // In iteration k of a pipeline: what is read in it has arrived, for all threads; its neighbour behind, which was read in
-  // iteration k - 1, is overwritten.
+  // Whether the multiplications of an iteration of a pipeline run on in the next one, which then begins with their tile still
+  // being read.
+  bool multiplies_on(const StageState& stage) const {
+    return stage.tensor && stage.tensor->unit->reads_shared && !(stage.pipeline_stages < 3) &&
+           stage.find_loop(stage.pipelined_loop) >= 0 &&
+           stage.find_loop(stage.pipelined_loop) == data_.deepest_held_loop(stage);
+  }
+
+  // How many iterations ahead a pipeline copies: all tiles but that which is read, or those which are.
+  int64_t distance_of(const StageState& stage) const {
+    return stage.pipeline_stages - (multiplies_on(stage) ? 2 : 1);
+  }
+
+  // In iteration k of a pipeline: what is read in it has arrived, for all threads; the tile is overwritten that was read in
+  // iteration k - 1, or k - 2 where multiplications run on.
   Stmt with_copies_ahead(const StageState& stage, const Loop& loop,
                          const std::vector<const StageState*>& copies, Stmt body) const {
-    const int64_t stages = stage.pipeline_stages;
-    const Expr ahead = stage.loop_vars[pipelined_loop(stage)] + (stages - 1);
-    return ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(stages) - 2), published(copies),
+    const int64_t distance = distance_of(stage);
+    const Expr ahead = stage.loop_vars[pipelined_loop(stage)] + distance;
+    return ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance) - 1), published(copies),
                     ir::make_stmt<ir::Barrier>(),
                     ir::make_stmt<ir::If>(ahead < loop.extent.expr(), copies_of(stage, copies, ahead)),
                     std::move(body)});
@@ -184,14 +197,15 @@ class LoopBuilder {
   // The rings, and the copies for the first iterations, a group each; the last group ends in the loop.
   Stmt with_rings(const StageState& stage, const Loop& loop, const std::vector<const StageState*>& copies,
                   Stmt pipeline) const {
-    const int64_t stages = stage.pipeline_stages;
+    const int64_t distance = distance_of(stage);
     std::vector<Stmt> all = {ir::make_stmt<ir::Barrier>()};
-    for (int64_t k = 0; k + 1 < stages; ++k) {
-      if (k > 0) all.push_back(ir::make_stmt<ir::AsyncWait>(static_cast<int>(stages) - 1));
+    for (int64_t k = 0; k < distance; ++k) {
+      if (k > 0) all.push_back(ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance)));
       const Expr first = tensor::imm(k);
       all.push_back(ir::make_stmt<ir::If>(first < loop.extent.expr(), copies_of(stage, copies, first)));
     }
     all.push_back(std::move(pipeline));
+    if (multiplies_on(stage)) all.push_back(meeting(stage, ir::MatrixAction::kWait, 0));
     Stmt body = ir::seq(std::move(all));
     for (const StageState* copy : copies)
       body = ir::make_stmt<ir::Allocate>(storage_.at(copy->stage.output.get()).buffer, body);
@@ -288,19 +302,22 @@ class LoopBuilder {
         });
   }
 
+  // A fence or a wait of all sums.
+  Stmt meeting(const StageState& stage, ir::MatrixAction action, int groups) const {
+    const schedule::TensorProduct& product = *stage.tensor;
+    const Buffer& sums = storage_.at(stage.stage.output.get()).buffer;
+    std::vector<Expr> first(static_cast<size_t>(sums->rank()), tensor::imm(0));
+    return ir::make_stmt<ir::MatrixOp>(
+        product.unit, action,
+        std::vector<ir::MatrixTile>{tile_at(sums, std::move(first), product.c_row, product.c_column)},
+        groups);
+  }
+
   // Multiplications that are asynchronous, such that nobody else meets them.
   Stmt waited_for(const StageState& stage, Stmt body) const {
     if (!stage.tensor || !stage.tensor->unit->reads_shared) return body;
-    const schedule::TensorProduct& product = *stage.tensor;
-    const Buffer& sums = storage_.at(stage.stage.output.get()).buffer;
-    const auto all = [&](ir::MatrixAction action) {
-      return ir::make_stmt<ir::MatrixOp>(
-          product.unit, action,
-          std::vector<ir::MatrixTile>{
-              tile_at(sums, std::vector<Expr>(static_cast<size_t>(sums->rank()), tensor::imm(0)),
-                      product.c_row, product.c_column)});
-    };
-    return ir::seq({all(ir::MatrixAction::kFence), std::move(body), all(ir::MatrixAction::kWait)});
+    return ir::seq({meeting(stage, ir::MatrixAction::kFence, 0), std::move(body),
+                    meeting(stage, ir::MatrixAction::kWait, multiplies_on(stage) ? 1 : 0)});
   }
 
   // A factor's copy from shared memory.
