@@ -23,8 +23,8 @@ constexpr int kShifts[] = {0, 3, 6, 13};
 constexpr char kGroupProbe[] = R"(
 typedef $ELEMENT probe_element;
 extern "C" __global__ void __launch_bounds__(128) $ENTRY($C* out) {
-  __shared__ __align__(1024) probe_element a[$A_ELEMENTS];
-  __shared__ __align__(1024) probe_element b[$B_ELEMENTS];
+  __shared__ __align__(1024) probe_element a[$A_ELEMENTS + $B_ELEMENTS];  // b starts 1024 bytes or more behind
+  probe_element* b = a + $A_ELEMENTS;
   const int lane = threadIdx.x;
   const int shifts[] = {$SHIFTS};
   for (int turn = 0; turn < $TURNS; ++turn) {
@@ -53,6 +53,11 @@ extern "C" __global__ void __launch_bounds__(128) $ENTRY($C* out) {
   }
 }
 )";
+
+const char* bits_type(tensor::Element element) {
+  const int bytes = tensor::element_bytes(element);
+  return bytes == 1 ? "unsigned char" : bytes == 2 ? "unsigned short" : "unsigned";
+}
 
 // A factor of so many lines (rows of a, columns of b) that holds two steps of terms.
 struct ProbeFactor {
@@ -101,7 +106,7 @@ MatrixProbe group_probe(const TensorUnit& unit, bool lines_of_terms) {
   std::string shifts;
   for (const int shift : kShifts) absl::StrAppend(&shifts, shifts.empty() ? "" : ", ", shift);
   const std::string body = absl::StrReplaceAll(
-      kGroupProbe, {{"$ELEMENT", memory_type(dialect, unit.a_element)},
+      kGroupProbe, {{"$ELEMENT", bits_type(unit.a_element)},
                     {"$ENTRY", probe.entry},
                     {"$COUNT", absl::StrCat(count)},
                     {"$C", value_type(dialect, unit.c_element)},

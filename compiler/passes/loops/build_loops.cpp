@@ -188,10 +188,13 @@ class LoopBuilder {
                          const std::vector<const StageState*>& copies, Stmt body) const {
     const int64_t distance = distance_of(stage);
     const Expr ahead = stage.loop_vars[pipelined_loop(stage)] + distance;
-    return ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance) - 1), published(copies),
-                    ir::make_stmt<ir::Barrier>(),
-                    ir::make_stmt<ir::If>(ahead < loop.extent.expr(), copies_of(stage, copies, ahead)),
-                    std::move(body)});
+    const Stmt begin = ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance) - 1),
+                                published(copies), ir::make_stmt<ir::Barrier>()});
+    const Stmt copied = ir::make_stmt<ir::If>(ahead < loop.extent.expr(), copies_of(stage, copies, ahead));
+    // Copies between multiplications and their wait: elsewhere ptxas would have the multiplications wait for each other.
+    return multiplies_on(stage)
+               ? ir::seq({begin, std::move(body), copied, meeting(stage, ir::MatrixAction::kWait, 1)})
+               : ir::seq({begin, copied, std::move(body)});
   }
 
   // The rings, and the copies for the first iterations, a group each; the last group ends in the loop.
@@ -316,8 +319,8 @@ class LoopBuilder {
   // Multiplications that are asynchronous, such that nobody else meets them.
   Stmt waited_for(const StageState& stage, Stmt body) const {
     if (!stage.tensor || !stage.tensor->unit->reads_shared) return body;
-    return ir::seq({meeting(stage, ir::MatrixAction::kFence, 0), std::move(body),
-                    meeting(stage, ir::MatrixAction::kWait, multiplies_on(stage) ? 1 : 0)});
+    Stmt fenced = ir::seq({meeting(stage, ir::MatrixAction::kFence, 0), std::move(body)});
+    return multiplies_on(stage) ? fenced : ir::seq({fenced, meeting(stage, ir::MatrixAction::kWait, 0)});
   }
 
   // A factor's copy from shared memory.

@@ -165,12 +165,12 @@ TEST(GroupSource, ProbesShowTheTable) {
   EXPECT_EQ(probes.size(), 18u);
   std::string text = host_groups();
   for (const MatrixProbe& probe : probes)
-    absl::StrAppend(
-        &text, "namespace n_", probe.entry,
-        " {\n#define __shared__ static\n#undef __align__\n#define __align__(bytes) alignas(1 << 18)\n",
-        probe.source, "#undef __shared__\n#define __shared__\n}\nextern \"C\" void launch_", probe.entry,
-        "(void** b, const long long* grid, const long long* block) { tf_launch(n_", probe.entry,
-        "::", probe.entry, ", b, grid, block); }\n");
+    absl::StrAppend(&text, "namespace n_", probe.entry,
+                    " {\n#define __shared__ static\n#undef __align__\n#define __align__(bytes) "
+                    "__attribute__((aligned(1 << 18)))\n",
+                    probe.source, "#undef __shared__\n#define __shared__\n}\nextern \"C\" void launch_",
+                    probe.entry, "(void** b, const long long* grid, const long long* block) { tf_launch(n_",
+                    probe.entry, "::", probe.entry, ", b, grid, block); }\n");
   void* library = test::host_library(text);
   ASSERT_NE(library, nullptr);
   for (const MatrixProbe& probe : probes) {
