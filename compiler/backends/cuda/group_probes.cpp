@@ -78,7 +78,7 @@ ProbeFactor probe_factor(const TensorUnit& unit, bool is_a, bool lines_of_terms)
     factor.elements = count * width;
     factor.place = absl::StrCat("line * ", width, " + term");
   } else {
-    const int64_t block = 2 * unit.k * width;
+    const int64_t block = 2 * width * unit.k;
     factor.elements = (count + width - 1) / width * block;
     factor.place = absl::StrCat("line / ", width, " * ", block, " + term * ", width, " + line % ", width);
     if (count > width) {

@@ -10,7 +10,6 @@ namespace {
 
 using tensor::Element;
 using tensor_units::SharedDescriptor;
-using tensor_units::TensorUnit;
 
 constexpr int64_t kUnit = 16;  // bytes that descriptors count in
 

@@ -2,9 +2,9 @@
 // Owns: matrix instructions of four warps that read shared memory, as inline PTX: functions and descriptors. Does not know:
 // kernels, other matrix instructions.
 
-#include <compare>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "compiler/backends/gpu/dialect.h"
 #include "compiler/ir/stmt.h"
@@ -15,7 +15,9 @@ namespace tf::backends {
 struct GroupMultiply {
   const tensor_units::TensorUnit* unit = nullptr;
   bool a_terms = true, b_terms = true;
-  auto operator<=>(const GroupMultiply&) const = default;
+  bool operator<(const GroupMultiply& other) const {
+    return std::tie(unit, a_terms, b_terms) < std::tie(other.unit, other.a_terms, other.b_terms);
+  }
   std::string name() const;
   std::string function(const GpuDialect& dialect) const;
 };
@@ -26,7 +28,9 @@ struct GroupMeeting {
   tensor::Element element = tensor::Element::kFloat32;
   int64_t registers = 0;
   int groups = -1;  // that may be in flight; -1: a fence
-  auto operator<=>(const GroupMeeting&) const = default;
+  bool operator<(const GroupMeeting& other) const {
+    return std::tie(element, registers, groups) < std::tie(other.element, other.registers, other.groups);
+  }
   std::string name() const;
   std::string function(const GpuDialect& dialect) const;
 };

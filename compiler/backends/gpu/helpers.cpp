@@ -171,7 +171,7 @@ std::string Helpers::name(Helper helper, Element element) {
 }
 
 std::string Helpers::swizzle(const tensor::Swizzle& swizzle) {
-  const std::string name = absl::StrCat("tf_swizzle_", swizzle.bits, "_", swizzle.base, "_", swizzle.shift);
+  std::string name = absl::StrCat("tf_swizzle_", swizzle.bits, "_", swizzle.base, "_", swizzle.shift);
   swizzles_[name] = absl::StrCat(dialect_.function, " int ", name, "(int x) { return x ^ (x >> ",
                                  swizzle.shift, " & ", swizzle.block() - swizzle.run(), "); }\n");
   return name;
