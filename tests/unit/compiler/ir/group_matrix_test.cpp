@@ -1,5 +1,8 @@
 // Matrix instructions of four warps, which read shared memory and run asynchronously: what they compute, and what goes wrong
 // without their fences and waits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "compiler/ir/parse.h"
@@ -71,7 +74,9 @@ void check_group_product(const Function& function, const TensorUnit& u) {
     for (int j = 0; j < u.n; ++j) {
       double want = 0;
       for (int k = 0; k < terms; ++k) want += factor_at(i, k) * factor_at(k, j);
-      ASSERT_EQ((*values)[2][static_cast<size_t>(i * u.n + j)], want) << i << ", " << j;
+      ASSERT_EQ((*values)[2][static_cast<size_t>(i) * static_cast<size_t>(u.n) + static_cast<size_t>(j)],
+                want)
+          << i << ", " << j;
     }
   }
 }
@@ -97,7 +102,7 @@ absl::Status run_group(const std::string& text) {
   if (!function.ok()) return function.status();
   if (absl::Status legal = verify(*function); !legal.ok()) return legal;
   return tf::test::interpret_values(*function,
-                                    {factor_of(64, 64), factor_of(64, 64), std::vector<double>(64 * 64)})
+                                    {factor_of(64, 64), factor_of(64, 64), std::vector<double>(4096)})
       .status();
 }
 

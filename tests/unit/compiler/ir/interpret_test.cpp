@@ -1,5 +1,8 @@
 #include "compiler/ir/interpret.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,7 @@
 // Statements of matrix instructions: text, what is legal, what they compute.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/equal.h"
 #include "compiler/ir/hash.h"

@@ -1,5 +1,8 @@
 // Products by matrix instructions of four warps, lowered and interpreted, against the workload's definition.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <random>
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,8 @@
 #include "compiler/tensor/expr.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 

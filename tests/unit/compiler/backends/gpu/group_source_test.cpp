@@ -1,6 +1,9 @@
 // Matrix instructions of four warps in CUDA C: on host threads, which read shared memory by the descriptors, against the
 // interpreter; and compiled by NVRTC.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 #include "compiler/backends/cuda/cuda_dialect.h"
@@ -124,7 +127,7 @@ std::string host_groups() {
                         sum, ", ", unit.n, ", ", unit.k, ">(c, a, b, ", a, ", ", b, "); }\n");
     for (const int tiles : {1, 2})
       for (const int groups : {-1, 0, 1}) {
-        const GroupMeeting meeting{unit.c_element, tiles * unit.c.elements(), groups};
+        const GroupMeeting meeting{unit.c_element, int64_t{tiles} * unit.c.elements(), groups};
         absl::StrAppend(&text, "#ifndef ", meeting.name(), "\n#define ", meeting.name(), "(c)\n#endif\n");
       }
   }

@@ -1,5 +1,8 @@
 // Matrix instructions in CUDA C: on host threads against the interpreter, and compiled by NVRTC for each architecture.
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 
 #include "compiler/backends/cuda/cuda_dialect.h"
@@ -226,8 +229,8 @@ TEST(TensorSource, CompilesForEachArchitecture) {
       const TensorUnit& unit = *tensor_units::find_tensor_unit(
           target.has("mma_k16") ? (bytes ? "mma_m16n8k32_i8" : "mma_m16n8k16_f16")
                                 : (bytes ? "mma_m8n8k16_i8" : "mma_m16n8k8_f16"));
-      const auto loads = [&](const LaneMap& map, int tiles) {
-        return map.elements() / tensor_units::elements_in_register(element) == 4 ? tiles : tiles / 2;
+      const auto loads = [type = element](const LaneMap& map, int tiles) {
+        return map.elements() / tensor_units::elements_in_register(type) == 4 ? tiles : tiles / 2;
       };
       EXPECT_EQ(count_of(code->ptx, "mma.sync.aligned"), 2 * 4 * 8);
       EXPECT_EQ(count_of(code->ptx, "ldmatrix.sync.aligned"), 2 * (loads(unit.a, 4) + loads(unit.b, 8)));
