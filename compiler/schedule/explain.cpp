@@ -129,6 +129,10 @@ class Explainer {
                       " is not a sum of products of two elements of which one has all the rows (i…) that are "
                       "named and the other none; all reduce loops (r…) are named, once each: ",
                       loops_text(*stage_));
+      case Illegal::kOwnCopies:
+        return StrCat(
+            place_text(*stage_), ", in ", stage_->scope == tensor::Scope::kGlobal ? "memory" : "registers",
+            " of which each thread has its own copy; threads fill together what is computed in scope shared");
       case Illegal::kOneStores:
         return StrCat(
             "the iterations of ", names_.loops[0],
@@ -232,9 +236,12 @@ class Explainer {
   std::string nested_parallel() const {
     if (std::holds_alternative<ComputeAt>(step_))
       return StrCat("a loop of ", names_.stage,
-                    " is parallel; inside another stage it cannot be: place the "
+                    " is parallel, of the grid or of threads; inside another stage it cannot be: place the "
                     "stage first, or leave the loop serial");
     const Annotation annotation = std::get<Annotate>(step_).annotation;
+    const auto same = std::ranges::find(stage_->loops, annotation, &Loop::annotation);
+    if (is_thread(annotation) && same != stage_->loops.end())
+      return StrCat(place_text(*stage_), ", and its loop ", same->name, " runs over those threads already");
     if (is_thread(annotation))
       return StrCat(place_text(*stage_),
                     ", which no loop of the same thread axis surrounds; annotate one there "

@@ -75,6 +75,7 @@ enum class Illegal : uint8_t {
   kNotCross,     // the stage is not at root, or has threads of that axis, or it is none of threads
   kNotMatrices,  // no sum of products whose axes are rows, columns and terms
   kOneStores,    // the loop's iterations share an element, which one of them stores
+  kOwnCopies,    // each thread has a region of its own, which no other fills
   kFixedThreads  // the loop is over threads, which a region for one of them counts on
 };
 struct StepError {

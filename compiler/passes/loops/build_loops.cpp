@@ -10,6 +10,7 @@
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/fresh_variables.h"
+#include "compiler/passes/loops/check_launch_loops.h"
 #include "compiler/passes/loops/check_ports.h"
 #include "compiler/passes/loops/lane_folds.h"
 #include "compiler/passes/loops/matrix_tiles.h"
@@ -108,8 +109,49 @@ class LoopBuilder {
     std::vector<Expr> guards;
     if (stage.tensor || folds_lanes(stage)) return guards;  // terms beyond the last are zeros; of stores
     for (const Expr& guard : stage.guards)
-      if (!reaches_over || !analysis::uses(guard, stage.loop_vars.back().get())) guards.push_back(guard);
+      if (!reaches_over || !is_of_last_lanes(stage, guard)) guards.push_back(guard);
+    for (size_t n = 0; n < stage.loops.size(); ++n)
+      if (const Loop* threads = threads_of(stage, n);
+          threads && !tensor::same(threads->extent, stage.loops[n].extent))
+        guards.push_back(stage.loop_vars[n] < stage.loops[n].extent.expr());
     return guards;
+  }
+
+  // Whether the guard only keeps lanes of a vector from what lies behind the region, not from what another thread computes.
+  bool is_of_last_lanes(const StageState& stage, const Expr& guard) const {
+    if (!analysis::uses(guard, stage.loop_vars.back().get())) return false;
+    const Expr& along = stage.axis_values[static_cast<size_t>(shapes_.vectorized_axis(stage))];
+    for (size_t n = 0; n < stage.loops.size(); ++n)
+      if (const tensor::VarNode* var = stage.loop_vars[n].get();
+          schedule::is_thread(stage.loops[n].annotation) && analysis::uses(along, var) &&
+          !analysis::uses(guard, var))
+        return false;
+    return true;
+  }
+
+  // Of a thread loop inside another stage: the loop over all threads of that axis, which it runs over.
+  const Loop* threads_of(const StageState& stage, size_t n) const {
+    if (!schedule::is_thread(stage.loops[n].annotation)) return nullptr;
+    const Loop* threads = nullptr;
+    const StageState* at = &stage;
+    while (const auto around = data_.thread_around(*at, stage.loops[n].annotation)) {
+      threads = &around->stage->loops[static_cast<size_t>(around->loop)];
+      at = around->stage;
+    }
+    return threads;
+  }
+
+  // Which threads compute what a block shares: of those around that none of the stage's loops runs over, the first. Null: all.
+  Expr first_threads(const StageState& stage) const {
+    Expr first;
+    if (stage.place != StageState::Place::kAt || stage.scope != ir::Scope::kShared) return first;
+    for (const Annotation axis : {Annotation::kThreadX, Annotation::kThreadY, Annotation::kThreadZ}) {
+      const auto around = data_.thread_around(stage, axis);
+      if (!around || std::ranges::count(stage.loops, axis, &Loop::annotation) != 0) continue;
+      const Expr is_first = around->stage->loop_vars[static_cast<size_t>(around->loop)] < tensor::imm(1);
+      first = first ? tensor::logical_and(first, is_first) : is_first;
+    }
+    return first;
   }
 
   // Registers are a worker's own: a region that a parallel loop inside reads lives in memory.
@@ -229,9 +271,11 @@ class LoopBuilder {
   Stmt nest(const StageState& stage) const {
     if (stage.is_factor && stage.scope == ir::Scope::kFragment) return filled_fragment(stage);
     const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
-    Stmt body = stage.tensor ? multiply(stage) : folds_lanes(stage) ? fold(stage) : update(stage);
-    for (const Expr& guard : guards_of(stage))
-      if (parts_threads(stage, guard)) body = ir::make_stmt<ir::If>(guard, body);
+    const Expr first = folds_lanes(stage) ? Expr() : first_threads(stage);  // of a fold, only stores
+    Stmt body = within_parting_guards(stage, first, false,
+                                      stage.tensor         ? multiply(stage)
+                                      : folds_lanes(stage) ? fold(stage)
+                                                           : update(stage));
     // A matrix instruction stands for the three innermost loops.
     const int count = static_cast<int>(stage.loops.size()) - (stage.tensor ? 3 : 0);
     int first_reduce = count;
@@ -251,10 +295,12 @@ class LoopBuilder {
       const std::vector<const StageState*> copies = shapes_.copies_ahead(stage, stage.loops[n]);
       if (!copies.empty()) body = with_copies_ahead(stage, stage.loops[n], copies, body);
       body = loop_over(stage, n, annotations[n], body);
+      if (i == count - 1) body = within_parting_guards(stage, first, true, body);
       if (!copies.empty()) body = with_rings(stage, stage.loops[n], copies, body);
       if (i == first_reduce && !folds_lanes(stage))
         body = ir::seq({initial(stage, first_reduce, annotations), body});
     }
+    if (first && !meets_threads(stage)) body = ir::make_stmt<ir::If>(first, body);
     if (data_.deepest_held_loop(stage) < 0) body = waited_for(stage, body);
     return stage.tensor ? ir::seq({zeros(stage), body}) : body;
   }
@@ -262,7 +308,21 @@ class LoopBuilder {
   Stmt fold(const StageState& stage) const {
     const Storage& storage = storage_.at(stage.stage.output.get());
     return folded_over_lanes(stage, with_storage(at_axes(stage, stage.stage.body)), storage.buffer,
-                             storage.at(local_indices(stage)));
+                             storage.at(local_indices(stage)), first_threads(stage));
+  }
+
+  // Within the guards that part threads, and `first` if it does: those of whole vectors, around them; or else the others, at
+  // the update.
+  Stmt within_parting_guards(const StageState& stage, const Expr& first, bool around_lanes, Stmt body) const {
+    const bool has_lanes =
+        !stage.loops.empty() && !stage.tensor && stage.loops.back().annotation == Annotation::kVectorize;
+    const auto stands_here = [&](const Expr& guard) {
+      return (has_lanes && !analysis::uses(guard, stage.loop_vars.back().get())) == around_lanes;
+    };
+    for (const Expr& guard : guards_of(stage))
+      if (parts_threads(stage, guard) && stands_here(guard)) body = ir::make_stmt<ir::If>(guard, body);
+    if (first && meets_threads(stage) && stands_here(first)) body = ir::make_stmt<ir::If>(first, body);
+    return body;
   }
 
   // --- Matrix instructions.
@@ -360,7 +420,7 @@ class LoopBuilder {
     return tensor::select(inside, value, tensor::imm(value->type(), 0));
   }
 
-  // A thread loop inside another stage runs over the threads around it, as many of them as it has iterations.
+  // A thread loop inside another stage runs over the threads around it; a guard says how many of them.
   Stmt loop_over(const StageState& stage, size_t n, Annotation annotation, const Stmt& body) const {
     const Expr extent = stage.loops[n].extent.expr();
     const auto around =
@@ -370,19 +430,21 @@ class LoopBuilder {
                           for_kind(annotation, stage.loops[n].reduce),
                           is_inner_of_raster(stage, n) ? in_raster_order(stage, body) : body);
     const auto outer = static_cast<size_t>(around->loop);
-    const Expr thread = around->stage->loop_vars[outer];
-    Stmt taken = ir::substitute(body, {{stage.loop_vars[n].get(), thread}});
-    if (tensor::same(around->stage->loops[outer].extent, stage.loops[n].extent)) return taken;
-    return ir::make_stmt<ir::If>(thread < extent, std::move(taken));
+    return ir::substitute(body, {{stage.loop_vars[n].get(), around->stage->loop_vars[outer]}});
+  }
+
+  // Whether threads meet at barriers inside it.
+  bool meets_threads(const StageState& stage) const {
+    return std::ranges::any_of(data_.stages, [&](const StageState& other) {
+      return (other.scope == ir::Scope::kShared || folds_lanes(other)) &&
+             other.place == StageState::Place::kAt && data_.is_inside(other, stage, 0);
+    });
   }
 
   // Whether the guard may differ between threads that meet at barriers inside it: it then stands at the
   // update.
   bool parts_threads(const StageState& stage, const Expr& guard) const {
-    const bool meets = std::ranges::any_of(data_.stages, [&](const StageState& other) {
-      return (other.scope == ir::Scope::kShared || folds_lanes(other)) &&
-             other.place == StageState::Place::kAt && data_.is_inside(other, stage, 0);
-    });
+    const bool meets = meets_threads(stage);
     for (size_t i = 0; meets && i < stage.loops.size(); ++i)
       if (schedule::is_thread(stage.loops[i].annotation) && analysis::uses(guard, stage.loop_vars[i].get()))
         return true;
@@ -500,13 +562,19 @@ class LoopBuilder {
     for (const Expr& guard : guards_of(stage))
       if (parts_threads(stage, guard) && deepest_loop(stage, guard) < first_reduce)
         body = ir::make_stmt<ir::If>(guard, body);
+    if (const Expr first = first_threads(stage); first && meets_threads(stage))
+      body = ir::make_stmt<ir::If>(first, body);
     for (size_t i = stage.loops.size(); i-- > static_cast<size_t>(first_reduce);) {
       if (!vars[i]) continue;
       for (const Expr& guard : guards_of(stage))
         if (deepest_loop(stage, guard) == static_cast<int>(i))
           body = ir::make_stmt<ir::If>(tensor::substitute(guard, fresh), body);
-      body = ir::make_for(vars[i], tensor::imm(0), stage.loops[i].extent.expr(),
-                          for_kind(annotations[i], false), body);
+      const auto around = threads_of(stage, i) ? data_.thread_around(stage, annotations[i]) : std::nullopt;
+      body = around
+                 ? ir::substitute(
+                       body, {{vars[i].get(), around->stage->loop_vars[static_cast<size_t>(around->loop)]}})
+                 : ir::make_for(vars[i], tensor::imm(0), stage.loops[i].extent.expr(),
+                                for_kind(annotations[i], false), body);
     }
     return body;
   }
@@ -548,6 +616,7 @@ absl::StatusOr<ir::Function> build_loops(const schedule::State& state, const ten
                       &function);
   }
   function.body = builder.roots();
+  if (absl::Status status = check_launch_loops(function); !status.ok()) return status;
   if (absl::Status status = check_fragments(function); !status.ok()) return status;
   function.in_place = schedule::in_place_inputs(state.data(), ports);
   return function;

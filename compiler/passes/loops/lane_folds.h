@@ -9,8 +9,8 @@
 namespace tf::passes {
 
 // Each lane puts `value`, its term, into a register; after the fold all have the result, which each stores, into memory of a block
-// the first. The stage's guards are of stores: all lanes take part.
+// the first. The stage's guards are of stores, and so is `stores`, if it is not null: all lanes take part.
 ir::Stmt folded_over_lanes(const schedule::StageState& stage, const ir::Expr& value, const ir::Buffer& target,
-                           std::vector<ir::Expr> indices);
+                           std::vector<ir::Expr> indices, const ir::Expr& stores);
 
 }  // namespace tf::passes

@@ -75,7 +75,8 @@ std::optional<Illegal> apply_step(StateData& data, const Reorder& step);
 // of a product, of extent at most kMaxVectorLanes, with no stage computed in it; unroll, up to
 // kMaxUnrollExtent; grid loops, on spatial loops of a stage at root; thread loops, on spatial loops with no
 // stage computed in them. Inside another stage a thread loop runs over the threads around it, which must be
-// enough. There thread_x may be the last loop of a stage, its reduction: a term a lane, which shuffles combine, so that
+// enough; the stage is then in scope shared. Along an axis of threads that none of its loops runs over, the first thread
+// computes it. There thread_x may be the last loop of a stage, its reduction: a term a lane, which shuffles combine, so that
 // all lanes have the result. That takes as many lanes as the loop around has threads, up to a warp's 32, and whole warps, of
 // which no thread stays away.
 //
@@ -113,7 +114,7 @@ std::optional<Illegal> apply_step(StateData& data, const Pragma& step);
 //       t1[i0, i1] = t0[i0, i1]          t1[i0, i1] = t0[i1]
 //
 // Legal if the stage is at root, no output, not split, fused or reordered, holds no other stage, is not
-// parallel, and all its readers are the consumer or computed inside that loop. A register region is at most
+// parallel, of the grid or of threads, and all its readers are the consumer or computed inside that loop. A register region is at most
 // kMaxRegisterBytes, a shared one kMaxSharedBytes.
 //
 // A region of scope fragment is held by the lanes of a warp (or of four), for matrix instructions (tensorize): the loop is

@@ -71,6 +71,11 @@ void expect_telling(const Reference& reference) {
   }
 }
 
+// Of the largest value. Between its layers a network of f16 keeps 11 bits, and the two round at other places.
+double allowed_error(tensor::Element element) {
+  return element == tensor::Element::kFloat16 ? 1e-2 : 1e-4;
+}
+
 void expect_close(const HostTensor& got, const HostTensor& wanted, const std::string& what) {
   const std::vector<double> a = values_of(got), b = values_of(wanted);
   double worst = 0;
@@ -78,7 +83,7 @@ void expect_close(const HostTensor& got, const HostTensor& wanted, const std::st
     ASSERT_TRUE(std::isfinite(a[k])) << what << ": element " << k;
     worst = std::max(worst, std::fabs(a[k] - b[k]));
   }
-  EXPECT_LE(worst, 1e-4 * largest(b)) << what << ": of " << largest(b) << " at most";
+  EXPECT_LE(worst, allowed_error(got.element) * largest(b)) << what << ": of " << largest(b) << " at most";
 }
 
 // The places of the largest probabilities: of those that are nearly as large, either is right.
@@ -259,6 +264,21 @@ TEST_P(OnADevice, AnUntunedNetworkAgrees) {
   check({}, 1, "default schedules");
 }
 
+class HalvesAgainstOnnxRuntime : public AgainstOnnxRuntime {};
+
+TEST_P(HalvesAgainstOnnxRuntime, AnUntunedNetworkAgrees) {
+  ASSERT_NO_FATAL_FAILURE(prepare({.halves = true}, {}));
+  ASSERT_EQ(reference_.outputs[0].element, tensor::Element::kFloat16);
+  check({}, 1, "default schedules");
+}
+
+class HalvesOnADevice : public OnADevice {};
+
+TEST_P(HalvesOnADevice, AnUntunedNetworkAgrees) {
+  ASSERT_NO_FATAL_FAILURE(prepare({.halves = true}, {}));
+  check({}, 1, "default schedules");
+}
+
 TEST_P(AgainstOnnxRuntime, NamedDimensionsOnTwoThreadsAgree) {
   if (is_a_larger_other()) GTEST_SKIP() << "another network has such kernels";
   tensor::Binding dims = {{"batch", 2}};
@@ -305,6 +325,13 @@ INSTANTIATE_TEST_SUITE_P(Zoo, AgainstOnnxRuntime, testing::ValuesIn(cases()), te
 INSTANTIATE_TEST_SUITE_P(Zoo, OnADevice,
                          testing::Values(ZooCase{"squeezenet", "opencl"}, ZooCase{"mobilenet_v2", "opencl"},
                                          ZooCase{"bert_mini", "opencl"}, ZooCase{"lstm_tagger", "opencl"}),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Zoo, HalvesAgainstOnnxRuntime,
+                         testing::Values(ZooCase{"resnet50", "host"}, ZooCase{"bert_mini", "host"},
+                                         ZooCase{"vit_small", "host"}),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Zoo, HalvesOnADevice,
+                         testing::Values(ZooCase{"squeezenet", "opencl"}, ZooCase{"bert_mini", "opencl"}),
                          test_name);
 
 }  // namespace

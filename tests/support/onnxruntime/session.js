@@ -49,6 +49,14 @@ function generator(seed) {
   };
 }
 
+// The bits of the number as float16, to nearest; of less than 2^-14, those of 0.
+function halfBits(value) {
+  const [bits] = new Uint32Array(new Float32Array([value]).buffer);
+  const sign = (bits >>> 16) & 0x8000;
+  const exponent = ((bits >>> 23) & 255) - 112;
+  return exponent <= 0 ? sign : sign | (((exponent << 10) | ((bits >>> 13) & 0x3ff)) + ((bits >>> 12) & 1));
+}
+
 // Element i of N: uniform in [-1, 1), or i / N ("ramp"); whole numbers below 100 for wide integers, any
 // for bytes.
 function values(type, count, fill, random) {
@@ -57,7 +65,10 @@ function values(type, count, fill, random) {
     if (type === 'int64') data[i] = BigInt(Math.floor(random() * 100));
     else if (type === 'uint8' || type === 'int8') data[i] = Math.floor(random() * 256);
     else if (type === 'int32') data[i] = Math.floor(random() * 100);
-    else data[i] = fill === 'ramp' ? i / count : 2 * random() - 1;
+    else {
+      const value = fill === 'ramp' ? i / count : 2 * random() - 1;
+      data[i] = type === 'float16' ? halfBits(value) : value;
+    }
   }
   return data;
 }

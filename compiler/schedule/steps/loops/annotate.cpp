@@ -65,6 +65,9 @@ std::optional<Illegal> check_thread(StateData& data, const StageState& stage, in
   if (stage.place != StageState::Place::kAt) return std::nullopt;
   const auto around = data.thread_around(stage, annotation);
   if (!around) return Illegal::kNestedParallel;
+  if (stage.scope != tensor::Scope::kShared) return Illegal::kOwnCopies;
+  if (loop.annotation != annotation && std::ranges::count(stage.loops, annotation, &Loop::annotation) != 0)
+    return Illegal::kNestedParallel;
   const SymInt threads = around->stage->loops[static_cast<size_t>(around->loop)].extent;
   return data.require(tensor::less_equal(loop.extent, threads)) ? std::nullopt
                                                                 : std::optional(Illegal::kBadFactor);

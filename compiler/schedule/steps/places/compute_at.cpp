@@ -7,8 +7,10 @@
 namespace tf::schedule {
 namespace {
 
-bool any_annotated(const StageState& stage, Annotation annotation) {
-  return std::ranges::any_of(stage.loops, [&](const Loop& loop) { return loop.annotation == annotation; });
+bool has_workers(const StageState& stage) {
+  return std::ranges::any_of(stage.loops, [](const Loop& loop) {
+    return loop.annotation == Annotation::kParallel || is_grid(loop.annotation) || is_thread(loop.annotation);
+  });
 }
 
 bool fits(StateData& data, const Region& region, tensor::Element element, tensor::Scope scope,
@@ -59,7 +61,7 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
   const bool has_raster = consumer->raster_group.is_open() || consumer->raster_group != 1;
   if (has_raster && is_between_grid_loops(*consumer, loop)) return Illegal::kInRaster;
   if (data.deepest_held_loop(*stage) >= 0) return Illegal::kHoldsStages;
-  if (any_annotated(*stage, Annotation::kParallel)) return Illegal::kNestedParallel;
+  if (has_workers(*stage)) return Illegal::kNestedParallel;
 
   const std::vector<const StageState*> readers = data.readers(stage->stage.output.get());
   if (readers.empty()) return Illegal::kNoConsumer;

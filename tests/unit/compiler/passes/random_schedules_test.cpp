@@ -1,10 +1,12 @@
 // Random schedules of every operator, against the workload's definition in double precision.
 
 #include <cstdlib>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/recipes/emit/winograd.h"
 #include "compiler/recipes/recipes.h"
+#include "tests/support/schedule/random_gpu_schedule.h"
 #include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
@@ -108,6 +110,52 @@ TEST_P(EveryOperator, AgreesWithItsDefinitionUnderRandomSchedules) {
   for (uint64_t seed = begin; seed < end && !::testing::Test::HasFatalFailure(); ++seed)
     check_schedule(workload, random_schedule(workload, seed), random_ports(workload, seed), seed,
                    absl::StrCat("seed ", seed));
+}
+
+uint64_t number_of(const char* variable, uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+void check_gpu_schedules(const tensor::Workload& workload, const char* target, uint64_t count,
+                         std::map<std::string, int>* having) {
+  const uint64_t begin = number_of("TF_RANDOM_SEED", 0),
+                 end = begin + number_of("TF_RANDOM_SCHEDULES", count);
+  for (uint64_t seed = begin; seed < end && !::testing::Test::HasFatalFailure(); ++seed) {
+    const schedule::Schedule schedule = random_gpu_schedule(workload, *target::parse_target(target), seed);
+    // Loops of the grid inside those of blocks and the like are refused.
+    const absl::Status lowered =
+        passes::lower(workload, schedule, {}, {.pipeline = passes::gpu_pipeline()}).status();
+    if (absl::IsFailedPrecondition(lowered)) continue;
+    for (const std::string& word : words_of(schedule)) ++(*having)[word];
+    check_schedule(workload, schedule, {}, seed, absl::StrCat(target, ", seed ", seed),
+                   passes::gpu_pipeline());
+  }
+}
+
+TEST_P(EveryOperator, AgreesWithItsDefinitionUnderRandomSchedulesOfGpus) {
+  std::map<std::string, int> having;
+  check_gpu_schedules(build_small(GetParam()), "opencl", 25, &having);
+}
+
+// By instructions that take f16, and f32 as f16, bf16 and tf32.
+TEST(RandomGpuSchedules, OfMatrixInstructionsAgreeWithTheDefinition) {
+  std::map<std::string, int> having;
+  const tensor::Type sum{tensor::Element::kFloat32, 1};
+  for (const tensor::Element element : {tensor::Element::kFloat16, tensor::Element::kFloat32}) {
+    ops::Builder b;
+    const tensor::Expr m = tensor::imm(37), n = tensor::imm(24), k = tensor::imm(40);
+    const tensor::Buffer x = b.input("x", element, {m, k}), w = b.input("w", element, {k, n});
+    const tensor::Buffer y = b.reduce("product", sum.element, {m, n}, {k}, tensor::Combiner::kSum,
+                                      [&](ops::Indices i, ops::Indices r) {
+                                        return tensor::cast(sum, tensor::load(x, {i[0], r[0]})) *
+                                               tensor::cast(sum, tensor::load(w, {r[0], i[1]}));
+                                      });
+    const tensor::Workload workload = *b.finish({ops::relu(b, y)});
+    for (const char* target : {"cuda:arch=sm_75", "cuda:arch=sm_80"})
+      check_gpu_schedules(workload, target, 25, &having);
+  }
+  for (const char* word : {"tensorize", "pipeline", "raster"}) EXPECT_GE(having[word], 10) << word;
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, EveryOperator, ::testing::ValuesIn(small_workloads()),

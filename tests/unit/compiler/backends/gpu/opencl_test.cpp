@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <map>
 
 #include "compiler/backends/opencl/opencl_dialect.h"
 #include "compiler/recipes/recipes.h"
+#include "tests/support/schedule/random_gpu_schedule.h"
 #include "tests/unit/compiler/backends/gpu/opencl_program.h"
 
 namespace tf::backends {
@@ -85,19 +87,24 @@ TEST_P(PartOfOpenCl, ComputesTheSameByRandomSchedules) {
   for (const tf::test::SmallWorkload& small : tf::test::small_workloads())
     workloads.push_back(tf::test::build_small(small));
   std::mt19937_64 random(static_cast<uint64_t>(7 + GetParam()));
+  std::map<std::string, int> having;  // of the schedules
   int computed = 0;
   for (int i = 0; computed < wanted && i < 4 * wanted; ++i) {
     const tensor::Workload& workload = workloads[random() % workloads.size()];
     const std::vector<recipes::Sketch> sketches =
         recipes::sketches_of({.workload = workload, .target = kOpenClTarget});
     const recipes::Sketch& sketch = sketches[random() % sketches.size()];
+    const schedule::Schedule schedule = recipes::instantiate(sketch, random_point(sketch, random));
     bool compared = false;
-    ASSERT_NO_FATAL_FAILURE(compare(device, workload,
-                                    recipes::instantiate(sketch, random_point(sketch, random)),
-                                    absl::StrCat("random_", i), &compared));
-    computed += compared ? 1 : 0;
+    ASSERT_NO_FATAL_FAILURE(compare(device, workload, schedule, absl::StrCat("random_", i), &compared));
+    if (!compared) continue;
+    ++computed;
+    for (const std::string& word : tf::test::words_of(schedule)) ++having[word];
   }
   EXPECT_EQ(computed, wanted);
+  for (const auto& [word, count] : having) RecordProperty(word, count);
+  if (wanted < 50) return;
+  for (const char* word : {"raster", "pipeline", "rfactor"}) EXPECT_GE(having[word], 1) << word;
 }
 
 // By its default schedule, and by one point of each of its sketches.

@@ -1,0 +1,76 @@
+#include "compiler/passes/loops/check_launch_loops.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ir/print.h"
+
+namespace tf::passes {
+namespace {
+
+using ir::ForKind;
+
+class LaunchLoops final : public ir::Visitor {
+ public:
+  absl::Status status;
+
+  // What is done one after the other is a launch each.
+  void check(const ir::Stmt& body) {
+    if (const auto* allocate = ir::as<ir::Allocate>(body)) return check(allocate->body);
+    if (const auto* seq = ir::as<ir::Seq>(body)) {
+      for (const ir::Stmt& part : seq->stmts) check(part);
+      return;
+    }
+    kinds_.clear();
+    stores_.clear();
+    (*this)(body);
+    for (const std::set<ForKind>& entered : stores_)
+      if (entered.size() < kinds_.size() && status.ok())
+        status = absl::FailedPreconditionError(
+            "a store is outside the grid and thread loops, where every block and thread would repeat it");
+  }
+
+ protected:
+  bool enter(const ir::Expr&) override { return false; }
+  bool enter(const ir::Stmt& stmt) override {
+    if (const auto* store = ir::as<ir::Store>(stmt)) add(*store->buffer);
+    if (const auto* copy = ir::as<ir::AsyncCopy>(stmt)) add(*copy->target);
+    const auto* loop = ir::as<ir::For>(stmt);
+    if (!loop || loop->for_kind < ForKind::kGridX) return status.ok();
+    for (const ir::For* outer : around_)
+      if (outer->for_kind == loop->for_kind ||
+          (outer->for_kind >= ForKind::kThreadX && loop->for_kind < ForKind::kThreadX))
+        status = absl::FailedPreconditionError(absl::StrCat(
+            "loop ", loop->var->name, ", ", std::string(ir::kind_name(loop->for_kind)), ", is inside loop ",
+            outer->var->name, ", ", std::string(ir::kind_name(outer->for_kind)),
+            ": blocks stand outside of their threads, and each axis has one loop"));
+    kinds_.insert(loop->for_kind);
+    around_.push_back(loop);
+    if (status.ok()) (*this)(loop->body);
+    around_.pop_back();
+    return false;
+  }
+
+ private:
+  void add(const ir::BufferNode& buffer) {
+    if (buffer.scope != ir::Scope::kGlobal && buffer.scope != ir::Scope::kShared) return;
+    std::set<ForKind>& entered = stores_.emplace_back();
+    for (const ir::For* loop : around_) entered.insert(loop->for_kind);
+  }
+
+  std::vector<const ir::For*> around_;
+  std::set<ForKind> kinds_;
+  std::vector<std::set<ForKind>> stores_;  // the loops around each
+};
+
+}  // namespace
+
+absl::Status check_launch_loops(const ir::Function& function) {
+  LaunchLoops loops;
+  loops.check(function.body);
+  return loops.status;
+}
+
+}  // namespace tf::passes
