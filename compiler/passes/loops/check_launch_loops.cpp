@@ -38,15 +38,9 @@ class LaunchLoops final : public ir::Visitor {
     if (const auto* store = ir::as<ir::Store>(stmt)) add(*store->buffer);
     if (const auto* copy = ir::as<ir::AsyncCopy>(stmt)) add(*copy->target);
     const auto* loop = ir::as<ir::For>(stmt);
-    if (!loop || loop->for_kind < ForKind::kGridX) return status.ok();
-    for (const ir::For* outer : around_)
-      if (outer->for_kind == loop->for_kind ||
-          (outer->for_kind >= ForKind::kThreadX && loop->for_kind < ForKind::kThreadX))
-        status = absl::FailedPreconditionError(absl::StrCat(
-            "loop ", loop->var->name, ", ", std::string(ir::kind_name(loop->for_kind)), ", is inside loop ",
-            outer->var->name, ", ", std::string(ir::kind_name(outer->for_kind)),
-            ": blocks stand outside of their threads, and each axis has one loop"));
-    kinds_.insert(loop->for_kind);
+    if (!loop || !status.ok()) return status.ok();
+    if (loop->for_kind >= ForKind::kGridX) check_place(*loop);
+    if (loop->for_kind >= ForKind::kGridX) kinds_.insert(loop->for_kind);
     around_.push_back(loop);
     if (status.ok()) (*this)(loop->body);
     around_.pop_back();
@@ -54,10 +48,28 @@ class LaunchLoops final : public ir::Visitor {
   }
 
  private:
+  // Blocks stand outside of everything, and each axis has one loop.
+  void check_place(const ir::For& loop) {
+    const bool of_blocks = loop.for_kind < ForKind::kThreadX;
+    for (const ir::For* outer : around_) {
+      if (outer->for_kind != loop.for_kind && !(of_blocks && repeats_launches(*outer))) continue;
+      status = absl::FailedPreconditionError(absl::StrCat(
+          "loop ", loop.var->name, ", ", std::string(ir::kind_name(loop.for_kind)), ", is inside loop ",
+          outer->var->name, ", ", std::string(ir::kind_name(outer->for_kind)),
+          ": blocks have no order, so that no other loop is around them, and each axis has one loop"));
+    }
+  }
+  // Not if it is of one iteration, or unrolled: its iterations are then launches, one after the other.
+  static bool repeats_launches(const ir::For& loop) {
+    if (loop.for_kind >= ForKind::kGridX) return loop.for_kind >= ForKind::kThreadX;
+    return loop.for_kind != ForKind::kUnrolled && tensor::as_int(loop.extent) != 1;
+  }
+
   void add(const ir::BufferNode& buffer) {
     if (buffer.scope != ir::Scope::kGlobal && buffer.scope != ir::Scope::kShared) return;
     std::set<ForKind>& entered = stores_.emplace_back();
-    for (const ir::For* loop : around_) entered.insert(loop->for_kind);
+    for (const ir::For* loop : around_)
+      if (loop->for_kind >= ForKind::kGridX) entered.insert(loop->for_kind);
   }
 
   std::vector<const ir::For*> around_;
