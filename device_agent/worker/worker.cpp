@@ -166,7 +166,7 @@ class ZygoteWorker final : public Worker {
   }
 
   size_t trials_at_once() const override {
-    const size_t helpers = std::max(zygotes_.all.size(), gpus_.all.size());
+    const size_t helpers = (is_cpu(options_.device) ? zygotes_ : gpus_).all.size();
     return helpers > 1 ? helpers + 1 : 1;
   }
 

@@ -207,6 +207,7 @@ class KernelEmitter {
     for (const auto& [expr_of_load, condition] : wide_loads(value)) {
       const auto& load = *ir::as<ir::Load>(expr_of_load);
       const int lanes = load.type().lanes;
+      if (condition && load.buffer->scope == ir::Scope::kShared && dialect_.avoids_branches) continue;
       const ir::Expr first = wide(*load.buffer, load.indices[0], lanes);
       if (!first) continue;
       const std::string type = unit_.vectors.name(load.buffer->element, lanes);

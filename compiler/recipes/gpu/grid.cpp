@@ -85,6 +85,7 @@ std::optional<Sketch> launched_on(const target::Target& target, Sketch sketch) {
       schedule::apply(*sketch.workload, instantiate(sketch, sketch.default_point()));
   if (!state.ok()) return std::nullopt;
   const int64_t most = target.gpu.grid_yz_blocks;
+  bool swapped = false;
   for (const StageState& stage : state->stages()) {
     if (stage.place != StageState::Place::kRoot) continue;
     if (threads_of(stage) > target.gpu.block_threads ||
@@ -96,7 +97,11 @@ std::optional<Sketch> launched_on(const target::Target& target, Sketch sketch) {
     std::swap(blocks[0], blocks[axis]);
     if (std::max(blocks[1], blocks[2]) > most) return std::nullopt;
     swap_with_x(stage.name, kGridAxes[axis], sketch.steps.steps);
+    swapped = true;
   }
+  // With other axes another step may be illegal, such as a raster with stages between its loops.
+  if (swapped && !schedule::apply(*sketch.workload, instantiate(sketch, sketch.default_point())).ok())
+    return std::nullopt;
   return sketch;
 }
 

@@ -15,8 +15,7 @@ void __attribute__((overloadable)) __attribute__((convergent)) barrier(cl_mem_fe
   T TF_PURE exp(T); T TF_PURE expm1(T); T TF_PURE log(T); T TF_PURE log1p(T); T TF_PURE sqrt(T);         \
   T TF_PURE rsqrt(T); T TF_PURE tanh(T); T TF_PURE erf(T); T TF_PURE pow(T, T); T TF_PURE floor(T);      \
   T TF_PURE ceil(T); T TF_PURE rint(T); T TF_PURE sin(T); T TF_PURE cos(T); T TF_PURE atan(T);           \
-  T TF_PURE fmod(T, T); T TF_PURE fma(T, T, T); T TF_PURE copysign(T, T); T TF_PURE fabs(T);             \
-  T TF_PURE fmin(T, T); T TF_PURE fmax(T, T);
+  T TF_PURE fmod(T, T); T TF_PURE fma(T, T, T); T TF_PURE copysign(T, T); T TF_PURE fabs(T);
 TF_FUNCTIONS(float)
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
