@@ -281,7 +281,13 @@ TEST_F(PlainWeb, AThousandSlowCallersStopNeitherHttpNorTheTuner) {
   }
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(client().get("/api/v1/Tuner/ListJobs?inPages=true").status, 200);
+    // All of them call from one address, which may call 100 times a second: who is told so tries again.
+    int status = 429;
+    while (status == 429 && std::chrono::steady_clock::now() - began < std::chrono::seconds(60)) {
+      status = client().get("/api/v1/Tuner/ListJobs?inPages=true").status;
+      if (status == 429) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    EXPECT_EQ(status, 200);
     const auto jobs = (*service::make_job_client(served_.daemon().endpoint().text()))->list();
     ASSERT_TRUE(jobs.ok()) << jobs.status();
     EXPECT_EQ(jobs->size(), 1u);
