@@ -79,7 +79,9 @@ llvm::Value* Emitter::rounded_to_odd(llvm::Value* v) {
 llvm::Value* Emitter::half_bits_to_float(llvm::Value* bits) {
   llvm::Type* f32 = with_lanes_of(b_.getFloatTy(), bits);
   if (has_half_conversions(target_)) {
-    return b_.CreateFPExt(b_.CreateBitCast(bits, with_lanes_of(b_.getHalfTy(), bits)), f32);
+    llvm::Value* wide = b_.CreateFPExt(b_.CreateBitCast(bits, with_lanes_of(b_.getHalfTy(), bits)), f32);
+    // Without it, LLVM compares and takes maxima in f16, which it then does lane by lane.
+    return b_.CreateArithmeticFence(wide, f32);
   }
   llvm::Type* i32 = with_lanes_of(b_.getInt32Ty(), bits);
   auto constant = [&](uint64_t v) { return llvm::ConstantInt::get(i32, v); };
