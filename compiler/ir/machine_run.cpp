@@ -154,7 +154,7 @@ void allocate_together(const Node& node, const Threads& threads) {
   std::vector<Allocation> memory(threads.size());
   std::vector<size_t> owners;
   for (size_t i = 0; i < threads.size(); ++i) {
-    const size_t owner = scope == Scope::kShared || scope == Scope::kGlobal ? 0
+    const size_t owner = scope == Scope::kShared     ? 0
                          : scope == Scope::kFragment ? i / node.fragment_lanes * node.fragment_lanes
                                                      : i;
     if (owner == i && !memory[i].make(*threads[i], node)) return;

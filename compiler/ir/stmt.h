@@ -2,11 +2,11 @@
 // Owns: the loop IR's statements and functions. Expressions are compiler/tensor/expr.h's. Nodes are
 // immutable. Does not know: schedules, targets, back ends.
 //
-// A function runs its body once. Loops run their variable over [min, min + extent), by default in order. A
-// parallel loop's iterations may run in any order on several threads and must not race. A vectorized loop
-// means the same as a serial one and is gone after the vectorize pass, as is a folded one, a reduction whose
-// iterations may be combined in any order; an unrolled one is gone after the unroll pass.
-// Grid and thread loops map to a GPU's launch. An allocation exists while its body runs and starts undefined.
+// A function runs its body once. Loops run their variable over [min, min + extent), by default in order. A parallel loop's
+// iterations may run in any order on several threads and must not race. A vectorized loop means the same as a serial one, as
+// does a folded one, whose iterations may be combined in any order; both are gone after the pass vectorize, unrolled ones after
+// unroll. Grid and thread loops map to a GPU's launch. An allocation exists while its body runs and starts undefined. Inside a
+// launch, of scope shared it is the block's, of scope fragment the warp's, else, also of scope global, the thread's own.
 
 #include <cstdint>
 #include <string>

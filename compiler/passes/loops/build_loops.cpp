@@ -464,11 +464,26 @@ class LoopBuilder {
     const int held = data_.deepest_held_loop(stage);
     if (held >= deepest_loop(stage, guard)) return -1;
     for (int i = held; i >= 0; --i)
-      if (analysis::uses(guard, stage.loop_vars[static_cast<size_t>(i)].get())) return i;
+      if (analysis::uses(guard, stage.loop_vars[static_cast<size_t>(i)].get()))
+        return grows_inside(stage, guard, i) ? i : -1;
     return -1;
   }
 
-  // Whether any iteration of the loops inside of `loop` counts: guards bound sums that grow with every loop.
+  // Whether what the guard bounds grows with each of the loops inside of `loop`: all sums do, but for the remainders of loops
+  // that were fused.
+  static bool grows_inside(const StageState& stage, const Expr& guard, int loop) {
+    bool grows = true;
+    tensor::for_each(guard, [&](const Expr& e) {
+      const auto* operation = ir::as<ir::Binary>(e);
+      if (operation && operation->op == ir::BinaryOp::kFloorMod)
+        for (size_t i = static_cast<size_t>(loop) + 1; i < stage.loop_vars.size(); ++i)
+          grows = grows && !analysis::uses(e, stage.loop_vars[i].get());
+      return grows;
+    });
+    return grows;
+  }
+
+  // Whether any iteration of the loops inside of `loop` counts, of a guard that grows there.
   static Expr at_first_iterations(const StageState& stage, const Expr& guard, int loop) {
     tensor::Substitution first;
     for (size_t i = static_cast<size_t>(loop) + 1; i < stage.loop_vars.size(); ++i)

@@ -1,7 +1,9 @@
 #include "compiler/passes/loops/check_launch_loops.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +27,14 @@ class LaunchLoops final : public ir::Visitor {
     }
     kinds_.clear();
     stores_.clear();
+    arrays_.clear();
     (*this)(body);
+    for (const auto& [array, entered] : arrays_)
+      if (entered.size() < kinds_.size() && status.ok())
+        status = absl::FailedPreconditionError(absl::StrCat(
+            "buffer ", array->name,
+            ", of scope global, is made inside a launch, where each thread has its own, but grid or thread "
+            "loops are inside of it; what a block shares is of scope shared"));
     for (const std::set<ForKind>& entered : stores_)
       if (entered.size() < kinds_.size() && status.ok())
         status = absl::FailedPreconditionError(
@@ -37,6 +46,9 @@ class LaunchLoops final : public ir::Visitor {
   bool enter(const ir::Stmt& stmt) override {
     if (const auto* store = ir::as<ir::Store>(stmt)) add(*store->buffer);
     if (const auto* copy = ir::as<ir::AsyncCopy>(stmt)) add(*copy->target);
+    if (const auto* array = ir::as<ir::Allocate>(stmt);
+        array && array->buffer->scope == ir::Scope::kGlobal && std::ranges::any_of(around_, is_of_launch))
+      arrays_.emplace_back(array->buffer.get(), entered());
     const auto* loop = ir::as<ir::For>(stmt);
     if (!loop || !status.ok()) return status.ok();
     if (loop->for_kind >= ForKind::kGridX) check_place(*loop);
@@ -65,16 +77,27 @@ class LaunchLoops final : public ir::Visitor {
     return loop.for_kind != ForKind::kUnrolled && tensor::as_int(loop.extent) != 1;
   }
 
+  // Likewise.
+  static bool is_of_launch(const ir::For* loop) {
+    return loop->for_kind != ForKind::kUnrolled &&
+           (loop->for_kind >= ForKind::kGridX || tensor::as_int(loop->extent) != 1);
+  }
+
   void add(const ir::BufferNode& buffer) {
-    if (buffer.scope != ir::Scope::kGlobal && buffer.scope != ir::Scope::kShared) return;
-    std::set<ForKind>& entered = stores_.emplace_back();
+    if (buffer.scope == ir::Scope::kGlobal || buffer.scope == ir::Scope::kShared)
+      stores_.push_back(entered());
+  }
+  std::set<ForKind> entered() const {
+    std::set<ForKind> kinds;
     for (const ir::For* loop : around_)
-      if (loop->for_kind >= ForKind::kGridX) entered.insert(loop->for_kind);
+      if (loop->for_kind >= ForKind::kGridX) kinds.insert(loop->for_kind);
+    return kinds;
   }
 
   std::vector<const ir::For*> around_;
   std::set<ForKind> kinds_;
   std::vector<std::set<ForKind>> stores_;  // the loops around each
+  std::vector<std::pair<const ir::BufferNode*, std::set<ForKind>>> arrays_;
 };
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 namespace tf::passes {
 
-// FAILED_PRECONDITION in three cases: a loop over an axis of the grid or of a block is inside another of that axis; a loop over
+// FAILED_PRECONDITION in four cases: a loop over an axis of the grid or of a block is inside another of that axis; a loop over
 // the grid is inside a loop of another kind; in a launch, a store that others may see is outside of some of its loops, so that
-// all the blocks and threads would repeat it.
+// all the blocks and threads would repeat it; so is an array of scope global, which would be each thread's own (compiler/ir/stmt.h).
 absl::Status check_launch_loops(const ir::Function& function);
 
 }  // namespace tf::passes

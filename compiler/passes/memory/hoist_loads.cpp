@@ -38,8 +38,6 @@ class LoadHoister final : public NamingRewriter {
     }
     std::vector<Expr> operands = tensor::operands(expr);
     for (Expr& operand : operands) operand = hoist(operand);
-    // A scalar load whose conditions differ between lanes has become a vector itself.
-    if (as<ir::Broadcast>(expr) && operands[0]->type().is_vector()) return operands[0];
     Expr out = tensor::with_operands(expr, operands);
     const auto* load = as<ir::Load>(out);
     return load && !path_.empty() ? named_once(safe(*load, out)) : out;
@@ -51,16 +49,25 @@ class LoadHoister final : public NamingRewriter {
     return tensor::rewrite(expr, [&](const Expr& e) { return as<ir::Load>(e) ? known(e, e) : e; });
   }
 
-  // A load that is not known to be inside keeps the conditions that it stood under.
+  // A load that is not known to be inside keeps the conditions that it stood under. One of a scalar cannot keep those that
+  // differ between lanes: it is not performed outside instead, where no lane counts.
   Expr safe(const ir::Load& load, const Expr& expr) {
-    const analysis::Interval range = simplifier_.values(load.indices[0]);
-    if (range.min >= 0 && range.max < tensor::as_int(load.buffer->extents[0]).value_or(0)) return expr;
+    const Expr &index = load.indices[0], &extent = load.buffer->extents[0];
+    const analysis::Interval range = simplifier_.values(index);
+    const bool is_below = range.max < tensor::as_int(extent).value_or(0);
+    if (range.min >= 0 && is_below) return expr;
     Expr predicate = load.predicate;
+    bool in_some_lanes = false;
     for (const Expr& condition : path_) {
       const auto* same = as<ir::Broadcast>(condition);
       const Expr narrow = same ? same->value : condition;
-      predicate = predicate ? tensor::logical_and(predicate, narrow) : narrow;
+      if (narrow->type().is_vector() && !load.type().is_vector())
+        in_some_lanes = true;
+      else
+        predicate = tensor::both(predicate, narrow);
     }
+    if (in_some_lanes && range.min < 0) predicate = tensor::both(predicate, tensor::imm(0) <= index);
+    if (in_some_lanes && !is_below) predicate = tensor::both(predicate, index < extent);
     return tensor::load(load.buffer, load.indices, predicate);
   }
 

@@ -64,6 +64,11 @@ std::vector<double> answer(const std::string& text) {
   return outcome.last;
 }
 
+TEST(Threads, HaveArraysOfScopeGlobalForThemselves) {
+  EXPECT_THAT(answer(in_a_block("allocate own: i64[2] own[0] = t own[1] = 7 barrier b[t] = own[0]")),
+              ElementsAre(0, 1, 2, 3, 0, 0, 0, 0));
+}
+
 TEST(Threads, RaceWhereNoBarrierParts) {
   EXPECT_THAT(
       fault(in_a_block("s[t] = t b[t] = s[t // 2]")),

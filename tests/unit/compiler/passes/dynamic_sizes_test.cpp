@@ -1,5 +1,6 @@
 // Kernels whose named dimensions have no value when they are lowered, against the definition at every value.
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -120,23 +121,26 @@ tensor::Workload build(const Dynamic& dynamic) {
   return ops::fold_transposes(*workload);
 }
 
-class EverySize : public ::testing::TestWithParam<Dynamic> {
- protected:
-  // False if the schedule is not legal for all sizes.
-  static bool check(const tensor::Workload& workload, const schedule::Schedule& schedule,
-                    const tensor::PortLayouts& ports, uint64_t seed) {
-    SCOPED_TRACE(tensor::to_string(workload) + to_string(schedule));
-    const auto lowered = passes::lower(workload, schedule, ports, {.verify_each = true});
-    if (absl::IsFailedPrecondition(lowered.status())) return false;
-    EXPECT_TRUE(lowered.ok()) << lowered.status();
-    if (!lowered.ok()) return false;
-    check_round_trip(lowered->function, passes::cpu_pipeline().promises);
-    for (const int64_t n : {1, 2, 3, 7, 8, 17, 40})
-      if (!HasFailure()) check_run(workload, *lowered, schedule, {{"n", n}}, seed);
-    if (HasFailure()) ADD_FAILURE() << ir::to_string(lowered->function);
-    return true;
-  }
-};
+bool has_failure() {
+  return ::testing::Test::HasFailure();
+}
+
+// False if the schedule is not legal for all sizes.
+bool check(const tensor::Workload& workload, const schedule::Schedule& schedule,
+           const tensor::PortLayouts& ports, uint64_t seed) {
+  SCOPED_TRACE(tensor::to_string(workload) + to_string(schedule));
+  const auto lowered = passes::lower(workload, schedule, ports, {.verify_each = true});
+  if (absl::IsFailedPrecondition(lowered.status())) return false;
+  EXPECT_TRUE(lowered.ok()) << lowered.status();
+  if (!lowered.ok()) return false;
+  check_round_trip(lowered->function, passes::cpu_pipeline().promises);
+  for (const int64_t n : {1, 2, 3, 7, 8, 17, 40})
+    if (!has_failure()) check_run(workload, *lowered, schedule, {{"n", n}}, seed);
+  if (has_failure()) ADD_FAILURE() << ir::to_string(lowered->function);
+  return true;
+}
+
+class EverySize : public ::testing::TestWithParam<Dynamic> {};
 
 TEST_P(EverySize, AgreesWithoutASchedule) {
   EXPECT_TRUE(check(build(GetParam()), {}, {}, 1));
@@ -163,9 +167,30 @@ TEST_P(EverySize, AgreesUnderRandomSchedules) {
   const tensor::Workload workload = build(GetParam());
   const tensor::Workload bound = tensor::bind(workload, {{"n", 37}}).value();
   int legal = 0;
-  for (uint64_t seed = 0; seed < 12 && !HasFailure(); ++seed)
+  const uint64_t begin = number_of("TF_RANDOM_SEED", 0), end = begin + number_of("TF_RANDOM_SCHEDULES", 12);
+  for (uint64_t seed = begin; seed < end && !HasFailure(); ++seed)
     legal += check(workload, random_schedule(bound, seed), random_ports(bound, seed), seed);
   EXPECT_GT(legal, 1);
+}
+
+// What random schedules have found.
+bool check_gathered_rows(const char* schedule, const tensor::PortLayouts& ports) {
+  const auto gather = std::ranges::find(dynamic_workloads(), "gather_rows", &Dynamic::name);
+  return check(build(*gather), *schedule::parse_schedule(schedule), ports, 1);
+}
+
+// The row's number is a scalar under conditions that differ between lanes, those of runs of neighbours.
+TEST(GatheredRows, AreReadInBlocks) {
+  const tensor::PortLayouts ports{.inputs = {{}, {{{1, 0}, {0, 0}, {1, 8}}}}, .outputs = {{}}};
+  EXPECT_TRUE(check_gathered_rows("schedule v1\nannotate t0 i1 vectorize\n", ports));
+}
+
+// Of loops that were fused a later iteration may count where an earlier one does not.
+TEST(GatheredRows, AreCopiedForWhicheverIterationCounts) {
+  EXPECT_TRUE(check_gathered_rows(
+      "schedule v1\nsplit t0 i1 5 guard\nfuse t0 i0,i1.0,i1.1\nsplit t0 i0*i1.0*i1.1 3 guard\n"
+      "cache_read p1 t0 row_major global\ncompute_at p1.pack t0 i0*i1.0*i1.1.0 global\n",
+      {}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Dynamic, EverySize, ::testing::ValuesIn(dynamic_workloads()),

@@ -168,5 +168,24 @@ TEST(GpuSchedule, RefusesThreadsAfterRegionsWereFixed) {
               HasSubstr("a fragment is held by the 32 lanes of a warp"));
 }
 
+// Of scope global inside a launch each thread has its own, so that no thread loops are inside of it.
+TEST(GpuSchedule, RefusesArraysOfScopeGlobalAroundThreads) {
+  ops::Builder b;
+  const tensor::Buffer x = ops::relu(b, f32_input(b, {6, 8}));
+  const tensor::Workload workload = *b.finish({ops::matmul(b, x, f32_constant(b, {8, 8}))});
+  const auto at = [&](const char* loop) {
+    return *schedule::parse_schedule(
+        absl::StrCat("schedule v1\nsplit t1 i0 3 guard\nannotate t1 i0.0 grid_x\nannotate t1 i0.1 thread_x\n"
+                     "compute_at t0 t1 ",
+                     loop, " global\n"));
+  };
+  EXPECT_THAT(
+      std::string(
+          passes::lower(workload, at("i0.0"), {}, {.pipeline = passes::gpu_pipeline()}).status().message()),
+      HasSubstr("buffer t0, of scope global, is made inside a launch, where each thread has its own"));
+  EXPECT_THAT(ir_of(workload, at("i0.1")), HasSubstr("allocate t0: f32[8]\n"));
+  check_on_gpu(workload, at("i0.1"), 1, "own arrays");
+}
+
 }  // namespace
 }  // namespace tf::test

@@ -1,6 +1,7 @@
 #include "tests/unit/compiler/passes/lowered_run.h"
 
 #include <cmath>
+#include <cstdlib>
 
 #include "compiler/ir/print.h"
 #include "compiler/schedule/numerics.h"
@@ -96,6 +97,11 @@ void check_run(const tensor::Workload& unbound, const passes::Lowered& kernel,
           << "output " << k << " element " << i << " is " << got[i] << ", not " << (*expected)[k][i] << "\n"
           << ir::to_string(lowered->function);
   }
+}
+
+uint64_t number_of(const char* variable, uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 }  // namespace tf::test

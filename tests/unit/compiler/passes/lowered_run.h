@@ -1,6 +1,7 @@
 #pragma once
 // Runs a lowered workload in the interpreter and compares it with the workload's definition.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,8 @@ void check_schedule(const tensor::Workload& workload, const schedule::Schedule& 
 // Runs what lowering made of the workload for those values of its named dimensions, and compares as above.
 void check_run(const tensor::Workload& workload, const passes::Lowered& lowered,
                const schedule::Schedule& schedule, const tensor::Binding& binding, uint64_t seed);
+
+// Of an environment variable.
+uint64_t number_of(const char* variable, uint64_t otherwise);
 
 }  // namespace tf::test

@@ -1,6 +1,5 @@
 // Random schedules of every operator, against the workload's definition in double precision.
 
-#include <cstdlib>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -103,18 +102,11 @@ TEST(Winograd, AgreesWithItsDefinition) {
 TEST_P(EveryOperator, AgreesWithItsDefinitionUnderRandomSchedules) {
   const tensor::Workload workload = build_small(GetParam());
   // TF_RANDOM_SCHEDULES=N runs N an operator instead, from TF_RANDOM_SEED.
-  const char* count = std::getenv("TF_RANDOM_SCHEDULES");
-  const char* first = std::getenv("TF_RANDOM_SEED");
-  const uint64_t begin = first ? std::strtoull(first, nullptr, 10) : 0;
-  const uint64_t end = begin + (count ? std::strtoull(count, nullptr, 10) : 50);
+  const uint64_t begin = number_of("TF_RANDOM_SEED", 0);
+  const uint64_t end = begin + number_of("TF_RANDOM_SCHEDULES", 50);
   for (uint64_t seed = begin; seed < end && !::testing::Test::HasFatalFailure(); ++seed)
     check_schedule(workload, random_schedule(workload, seed), random_ports(workload, seed), seed,
                    absl::StrCat("seed ", seed));
-}
-
-uint64_t number_of(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 void check_gpu_schedules(const tensor::Workload& workload, const char* target, uint64_t count,
