@@ -4,6 +4,7 @@
 #include "absl/strings/str_replace.h"
 #include "compiler/ir/interpret.h"
 #include "compiler/ir/parse.h"
+#include "gmock/gmock.h"
 #include "tests/support/ir/host_memory.h"
 
 namespace tf::ir {

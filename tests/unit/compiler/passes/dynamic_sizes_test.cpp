@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/print.h"
 #include "compiler/recipes/recipes.h"
+#include "gtest/gtest.h"
 #include "tests/support/ir/ir_checks.h"
 #include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/lowered_run.h"

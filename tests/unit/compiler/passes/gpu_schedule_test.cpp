@@ -7,6 +7,7 @@
 #include "compiler/ir/print.h"
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/recipes.h"
+#include "gmock/gmock.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 

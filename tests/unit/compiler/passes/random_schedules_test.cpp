@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/recipes/emit/winograd.h"
 #include "compiler/recipes/recipes.h"
+#include "gtest/gtest.h"
 #include "tests/support/schedule/random_gpu_schedule.h"
 #include "tests/support/schedule/random_schedule.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
