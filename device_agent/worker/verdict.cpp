@@ -123,8 +123,8 @@ absl::Status judge_end(const ChildRun& run, const sandbox::Job& job, farm::Trial
   if (run.reply.timed_out) {
     const bool was_ready = run.cpu_before_loading_ns.has_value();
     set(result, farm::OUTCOME_TIMED_OUT,
-        absl::StrCat(was_ready ? "it did not end within " : "its buffers were not made within ",
-                     job.timeout_ns / 1'000'000, " ms"));
+        absl::StrCat(was_ready ? "it did not end within " : "it was not ready to run within ",
+                     (was_ready ? job.timeout_ns : run.ready_timeout_ns) / 1'000'000, " ms"));
     return absl::OkStatus();
   }
   if (WIFSIGNALED(run.reply.wait_status)) {

@@ -136,16 +136,24 @@ class ZygoteWorker final : public Worker {
     farm::TrialResult result;
     TF_RETURN_IF_ERROR(rest_until_steady(end));
     const uint64_t printed_bytes = std::min(trial.limits().output_bytes(), kMostPrintedBytes);
-    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, printed_bytes, end));
+    std::unique_lock device(device_mutex_, std::defer_lock);
+    TF_ASSIGN_OR_RETURN(ChildRun run, run_child(loaded, printed_bytes, end, device));
     // Others had its processor; if they have it again, so be it.
-    if (run.result.disturbed != 0 || was_held_up(run, loaded.job)) {
-      TF_ASSIGN_OR_RETURN(run, run_child(loaded, printed_bytes, end));
+    if (device.owns_lock() && (run.result.disturbed != 0 || was_held_up(run, loaded.job))) {
+      device.unlock();
+      TF_ASSIGN_OR_RETURN(run, run_child(loaded, printed_bytes, end, device));
+    }
+    // What is left to do for this one would take from the next one's time where that runs on the same CPUs.
+    if (device.owns_lock() && !others_stand_still()) {
+      device.unlock();
+      std::this_thread::yield();  // to whose turn it is
     }
     if (std::lock_guard lock(gpu_facts_mutex_); gpu_facts_) note_gpu_state(run.result.gpu);
     TF_RETURN_IF_ERROR(judge_end(run, loaded.job, &result));
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
       if (right) judge_answers(run, loaded, *right, &result);
       if (result.outcome() == farm::OUTCOME_UNSPECIFIED) judge_samples(run, loaded.job, &result);
+      if (device.owns_lock()) device.unlock();
       if (result.outcome() == farm::OUTCOME_UNSPECIFIED) TF_RETURN_IF_ERROR(check_roofline(loaded, &result));
     }
     if (result.outcome() == farm::OUTCOME_UNSPECIFIED) {
@@ -256,15 +264,23 @@ class ZygoteWorker final : public Worker {
                         ZygoteClient::start(helper, on_gpu ? without_sandbox() : without_, &missing));
     std::lock_guard lock(zygote_mutex_);
     zygote = std::move(fresh);
+    if (on_gpu && timed_ != nullptr && timed_ != &zygote) zygote->pause(true);
     return absl::OkStatus();
   }
 
   absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes,
                                      const std::stop_token& end) {
+    std::unique_lock device(device_mutex_, std::defer_lock);
+    return run_child(loaded, output_bytes, end, device);
+  }
+
+  // `device` is locked if it came to that.
+  absl::StatusOr<ChildRun> run_child(const LoadedArtifact& loaded, uint64_t output_bytes,
+                                     const std::stop_token& end, std::unique_lock<std::mutex>& device) {
     if (std::optional<ChildRun> none = does_not_fit(loaded)) return *std::move(none);
     Helpers& helpers = is_cpu(loaded.job.device) ? zygotes_ : gpus_;
     Zygote& zygote = take(helpers);
-    absl::StatusOr<ChildRun> run = run_child(zygote, loaded, output_bytes, end);
+    absl::StatusOr<ChildRun> run = run_child(zygote, helpers.all.size(), loaded, output_bytes, end, device);
     if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
     // The last word of a zygote that is killed may be that its child was: it counts for nothing.
     const bool ended = end.stop_requested();
@@ -277,23 +293,25 @@ class ZygoteWorker final : public Worker {
   }
 
   // What is made ready beside a running trial stays small, so as not to disturb it.
-  absl::StatusOr<ChildRun> run_child(Zygote& owned, const LoadedArtifact& loaded, uint64_t output_bytes,
-                                     const std::stop_token& end) {
+  absl::StatusOr<ChildRun> run_child(Zygote& owned, size_t at_once, const LoadedArtifact& loaded,
+                                     uint64_t output_bytes, const std::stop_token& end,
+                                     std::unique_lock<std::mutex>& device) {
     ZygoteClient& zygote = *owned;
-    std::unique_lock device(device_mutex_, std::defer_lock);
-    const bool still = !is_cpu(loaded.job.device) && others_stand_still();
+    const bool on_gpu = !is_cpu(loaded.job.device), still = on_gpu && others_stand_still();
     const bool ahead = buffer_bytes(loaded) <= (still ? kStillAheadBytes : kReadyAheadBytes) &&
                        !zygote.must_fill(loaded.job);
     if (!ahead) device.lock();
     if (cancelled_ || end.stop_requested()) return absl::CancelledError("");
     const std::stop_callback kill(end, [&zygote] { zygote.kill(); });
-    TF_RETURN_IF_ERROR(zygote.prepare(loaded.job, loaded.blobs, loaded.result_bytes));
+    TF_RETURN_IF_ERROR(zygote.prepare(loaded.job, loaded.blobs, loaded.result_bytes, on_gpu ? at_once : 1));
+    if (on_gpu) {
+      TF_ASSIGN_OR_RETURN(const bool is_ready, zygote.wait_until_ready(output_bytes));
+      if (!is_ready) return zygote.run(cpus_, output_bytes);
+    }
     if (ahead) device.lock();
     if (still) pause_others(owned, true);
     absl::StatusOr<ChildRun> run = zygote.run(cpus_, output_bytes);
     if (still) pause_others(owned, false);
-    device.unlock();
-    std::this_thread::yield();  // whose turn it is goes before what is left to do for this one
     return run;
   }
 
@@ -305,6 +323,7 @@ class ZygoteWorker final : public Worker {
 
   void pause_others(const Zygote& measured, bool on) {
     std::lock_guard lock(zygote_mutex_);
+    timed_ = on ? &measured : nullptr;
     for (const Zygote& zygote : gpus_.all)
       if (&zygote != &measured) zygote->pause(on);
   }
@@ -476,6 +495,7 @@ class ZygoteWorker final : public Worker {
   std::mutex reference_mutex_, peak_mutex_, renewing_mutex_;
   std::mutex device_mutex_;  // one child at a time computes
   std::mutex zygote_mutex_;  // replacing one of the helpers against cancel()
+  const Zygote* timed_ = nullptr;  // while the others stand still
   Helpers zygotes_;
   Helpers gpus_;  // none: candidates run on CPUs
   mutable std::mutex gpu_facts_mutex_;

@@ -23,8 +23,11 @@
 namespace tf::worker {
 namespace {
 
-// The zygote keeps the deadlines, for making ready and for running; this long after them we take it for dead.
+// The zygote keeps the deadlines, for making ready and for running; this long after them we take it for dead. One for GPUs may
+// have to open its device first, and to end a process that a driver holds.
 constexpr int64_t kGraceNs = 5'000'000'000;
+constexpr int64_t kOpenNs = 90'000'000'000;
+constexpr int kPauseTimeoutMs = 1000;  // beyond which it is busy ending such a process, or dead
 constexpr int kStartTimeoutMs = 10'000;
 
 std::string program_of(const Helper& helper) {
@@ -47,13 +50,25 @@ absl::StatusOr<Pipe> make_pipe() {
   return Pipe{OwnedFd(ends[0]), OwnedFd(ends[1])};
 }
 
+absl::Status make_socket_pair(OwnedFd* one, OwnedFd* other) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot make a socket pair: ", std::strerror(errno)));
+  }
+  *one = OwnedFd(ends[0]);
+  *other = OwnedFd(ends[1]);
+  return absl::OkStatus();
+}
+
 // posix_spawn and not fork: the process that starts us may have threads and fork handlers (gRPC's) of its
 // own.
-absl::StatusOr<pid_t> spawn(const std::string& program, int socket, bool has_driver) {
+absl::StatusOr<pid_t> spawn(const std::string& program, int socket, int pauses) {
+  const bool has_driver = pauses >= 0;
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+  if (has_driver) posix_spawn_file_actions_adddup2(&actions, pauses, STDOUT_FILENO);
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
@@ -115,13 +130,11 @@ absl::StatusOr<std::unique_ptr<ZygoteClient>> ZygoteClient::start(const Helper& 
     if (const absl::Status bound = cgroup.bound(controller); !bound.ok())
       missing->push_back(missing_capability(capability, std::string(bound.message())));
   }
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return absl::ResourceExhaustedError(absl::StrCat("cannot make a socket pair: ", std::strerror(errno)));
-  }
-  OwnedFd ours(ends[0]), theirs(ends[1]);
-  TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.get(), helper.has_driver));
-  theirs.reset();
+  Ends ours, theirs;
+  TF_RETURN_IF_ERROR(make_socket_pair(&ours.requests, &theirs.requests));
+  if (helper.has_driver) TF_RETURN_IF_ERROR(make_socket_pair(&ours.pauses, &theirs.pauses));
+  TF_ASSIGN_OR_RETURN(const pid_t pid, spawn(program, theirs.requests.get(), theirs.pauses.get()));
+  theirs = {};
   std::unique_ptr<ZygoteClient> client(new ZygoteClient(helper, std::move(ours), pid, std::move(cgroup)));
   TF_RETURN_IF_ERROR(client->enter_sandbox(without, missing));
   return client;
@@ -159,8 +172,24 @@ void ZygoteClient::bound(const sandbox::Job& job) {
 }
 
 void ZygoteClient::pause(bool on) {
-  const sandbox::Pause pause = {on ? uint64_t{1} : 0};
-  ::send(socket_.get(), &pause, sizeof pause, MSG_NOSIGNAL);  // who has gone needs none
+  const int64_t now_ns = tf_monotonic_ns();
+  if (on) {
+    paused_since_ns_ = now_ns;
+  } else if (const int64_t since_ns = paused_since_ns_.exchange(0); since_ns != 0) {
+    paused_before_ns_ += now_ns - since_ns;
+  }
+  sandbox::Pause pause = {on ? uint64_t{1} : 0};
+  // Who has gone needs none.
+  if (::send(pauses_.get(), &pause, sizeof pause, MSG_NOSIGNAL) != sizeof pause || !on) return;
+  pollfd polled = {pauses_.get(), POLLIN, 0};
+  while (::poll(&polled, 1, kPauseTimeoutMs) < 0 && errno == EINTR) {
+  }
+  if (polled.revents != 0) ::recv(pauses_.get(), &pause, sizeof pause, MSG_DONTWAIT);
+}
+
+int64_t ZygoteClient::paused_ns() const {
+  const int64_t since_ns = paused_since_ns_;
+  return paused_before_ns_ + (since_ns == 0 ? 0 : tf_monotonic_ns() - since_ns);
 }
 
 void ZygoteClient::kill() {
@@ -191,19 +220,23 @@ absl::Status ZygoteClient::send(const sandbox::Request& request, std::span<const
   return absl::OkStatus();
 }
 
-absl::Status ZygoteClient::collect(Prepared& prepared, uint64_t output_bytes) {
-  auto& [request, run, print, status] = prepared;
-  const int64_t give_up_ns = run.sent_ns + 2 * request.timeout_ns + kGraceNs;
+// Until it says that it is ready, or how it has ended.
+absl::Status ZygoteClient::collect(Prepared& prepared, uint64_t output_bytes, int64_t limit_ns) {
+  auto& [request, run, print, status, has_ended] = prepared;
+  const int64_t give_up_ns = tf_monotonic_ns() + limit_ns - paused_ns();
   for (;;) {
     pollfd polled[] = {{socket_.get(), POLLIN, 0}, {print.get(), POLLIN, 0}, {status.get(), POLLIN, 0}};
-    const int64_t left_ns = give_up_ns - tf_monotonic_ns();
+    const int64_t left_ns = give_up_ns + paused_ns() - tf_monotonic_ns();
     if (left_ns <= 0) return gone();
     if (::poll(polled, 3, static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000))) < 0)
       continue;
     if (polled[2].revents & POLLIN) read_marks(status.get(), &run);
     if (polled[1].revents & POLLIN) drain(print.get(), output_bytes, &run.printed);
     if (polled[0].revents != 0) {
-      if (::recv(socket_.get(), &run.reply, sizeof run.reply, 0) != sizeof run.reply) return gone();
+      const ssize_t length = ::recv(socket_.get(), &run.reply, sizeof run.reply, 0);
+      if (length == sizeof(sandbox::Ready)) return absl::OkStatus();
+      if (length != sizeof run.reply) return gone();
+      has_ended = true;
       drain(print.get(), output_bytes, &run.printed);  // nobody writes any more
       read_marks(status.get(), &run);
       return absl::OkStatus();
@@ -215,7 +248,7 @@ absl::Status ZygoteClient::collect(Prepared& prepared, uint64_t output_bytes) {
 }
 
 absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs,
-                                   uint64_t result_bytes) {
+                                   uint64_t result_bytes, size_t at_once) {
   prepared_ = {};
   TF_ASSIGN_OR_RETURN(prepared_.run.memory, SharedMemory::create(result_bytes));
   TF_ASSIGN_OR_RETURN(OwnedFd job_file,
@@ -224,7 +257,8 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   TF_ASSIGN_OR_RETURN(Pipe status, make_pipe());
   std::vector<int> fds = {job_file.get(), prepared_.run.memory.fd(), print.write.get(), status.write.get()};
   for (const OwnedFd& blob : blobs) fds.push_back(blob.get());
-  prepared_.request = {next_id_++, job.timeout_ns, job.reuse_distance_bytes};
+  prepared_.run.ready_timeout_ns = job.timeout_ns * static_cast<int64_t>(at_once);
+  prepared_.request = {next_id_++, prepared_.run.ready_timeout_ns, job.timeout_ns, job.reuse_distance_bytes};
   flush_bytes_ = std::max(flush_bytes_, job.reuse_distance_bytes);
   bound(job);
   prepared_.print = std::move(print.read);
@@ -232,13 +266,22 @@ absl::Status ZygoteClient::prepare(const sandbox::Job& job, std::span<const Owne
   return send(prepared_.request, fds);
 }
 
+absl::StatusOr<bool> ZygoteClient::wait_until_ready(uint64_t output_bytes) {
+  TF_RETURN_IF_ERROR(
+      collect(prepared_, output_bytes, prepared_.request.ready_timeout_ns + kOpenNs + kGraceNs));
+  return !prepared_.has_ended;
+}
+
 absl::StatusOr<ChildRun> ZygoteClient::run(const sandbox::CpuSet& cpus, uint64_t output_bytes) {
   Prepared prepared = std::exchange(prepared_, {});
   ChildRun& run = prepared.run;
   run.sent_ns = tf_monotonic_ns();
-  const sandbox::Go go = {prepared.request.id, cpus};
-  if (::send(socket_.get(), &go, sizeof go, MSG_NOSIGNAL) != sizeof go) return gone();
-  TF_RETURN_IF_ERROR(collect(prepared, output_bytes));
+  if (!prepared.has_ended) {
+    const sandbox::Go go = {prepared.request.id, cpus};
+    if (::send(socket_.get(), &go, sizeof go, MSG_NOSIGNAL) != sizeof go) return gone();
+    const auto& [id, ready_timeout_ns, timeout_ns, flush_bytes] = prepared.request;
+    TF_RETURN_IF_ERROR(collect(prepared, output_bytes, ready_timeout_ns + timeout_ns + kGraceNs));
+  }
   if (run.reply.id != prepared.request.id) return gone();
   if (run.reply.fork_error != 0) {
     return absl::ResourceExhaustedError(

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,7 @@ struct ChildRun {
   sandbox::Result result;  // a copy: the child may still have changed the memory while we looked
   SharedMemory memory;     // the answers lie at their ports' result_offset; nobody writes to it any more
   std::string printed;
+  int64_t ready_timeout_ns = 0;  // what it had to be ready
   // This process's clock: told to go, and the arrival of the child's marks around its timed samples (0:
   // none).
   int64_t sent_ns = 0;
@@ -54,9 +56,14 @@ class ZygoteClient {
   ~ZygoteClient();
 
   // Has a child make ready what the job needs, without waiting for it. `result_bytes` is the size of the
-  // result memory, which is a part of the job's. UNAVAILABLE, here and below: the zygote is gone, make a new
-  // one.
-  absl::Status prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs, uint64_t result_bytes);
+  // result memory, which is a part of the job's; `at_once` is how many zygotes may do so at once, which gives each so many
+  // times the job's time limit for it. UNAVAILABLE, here and below: the zygote is gone, make a new one.
+  absl::Status prepare(const sandbox::Job& job, std::span<const OwnedFd> blobs, uint64_t result_bytes,
+                       size_t at_once = 1);
+
+  // Of one for GPUs, whose jobs take their time: waits until the prepared one is ready. False: it has ended before its turn, and
+  // run() tells how at once.
+  absl::StatusOr<bool> wait_until_ready(uint64_t output_bytes);
 
   // Whether the zygote has to fill memory for the job first, which is work of its own
   // (sandbox/flush_buffer.h).
@@ -66,34 +73,45 @@ class ZygoteClient {
   // prints are kept.
   absl::StatusOr<ChildRun> run(const sandbox::CpuSet& cpus, uint64_t output_bytes);
 
-  // Of one for GPUs, before run(): has its processes stop where they are, or go on. In pairs. Thread-safe.
+  // Of one for GPUs, while no job has its turn: has its processes stop where they are, or go on. Returns once they have. In
+  // pairs. Thread-safe.
   void pause(bool on);
 
   // Kills the zygote and with it its child: a running run() returns UNAVAILABLE. Thread-safe.
   void kill();
 
  private:
-  ZygoteClient(const Helper& helper, OwnedFd socket, pid_t pid, Cgroup cgroup)
-      : helper_(helper), cgroup_(std::move(cgroup)), socket_(std::move(socket)), pid_(pid) {}
+  struct Ends {
+    OwnedFd requests, pauses;
+  };
+  ZygoteClient(const Helper& helper, Ends ends, pid_t pid, Cgroup cgroup)
+      : helper_(helper),
+        cgroup_(std::move(cgroup)),
+        socket_(std::move(ends.requests)),
+        pauses_(std::move(ends.pauses)),
+        pid_(pid) {}
   struct Prepared {
     sandbox::Request request = {};
     ChildRun run;
     OwnedFd print, status;
+    bool has_ended = false;
   };
 
   absl::Status enter_sandbox(CapabilitySet without, std::vector<CapabilityState>* missing);
   void bound(const sandbox::Job& job);
   absl::Status send(const sandbox::Request& request, std::span<const int> fds);
-  absl::Status collect(Prepared& prepared, uint64_t output_bytes);
+  int64_t paused_ns() const;
+  absl::Status collect(Prepared& prepared, uint64_t output_bytes, int64_t limit_ns);
   absl::Status gone();
 
   const Helper helper_;
   Cgroup cgroup_;  // outlives what is in it
-  OwnedFd socket_;
+  OwnedFd socket_, pauses_;
   std::mutex pid_mutex_;
   pid_t pid_;  // 0 once reaped
   uint64_t next_id_ = 1;
   uint64_t flush_bytes_ = 0;  // the most that it was asked for
+  std::atomic<int64_t> paused_before_ns_ = 0, paused_since_ns_ = 0;  // the latter 0: it is not paused
   Prepared prepared_;
 };
 

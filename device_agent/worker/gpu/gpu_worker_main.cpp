@@ -1,5 +1,5 @@
-// The helper process of device_agent/worker for GPUs: a supervisor, started by a Worker with a socket as its standard input;
-// and its runners, which are this program again.
+// The helper process of device_agent/worker for GPUs: a supervisor, started by a Worker with a socket as its standard input and
+// another one as its standard output; and its runners, which are this program again.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -33,12 +33,13 @@ int run(const char* device) {
 
 int supervise() {
   const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 4);
+  const int pauses = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 4);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (socket < 0 || null < 0) return 1;
+  if (socket < 0 || pauses < 0 || null < 0) return 1;
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (dup2(null, fd) < 0) return 1;
   // By this name it is found whoever it is then, wherever it lies.
-  return gpu_worker::supervise(socket, "/proc/self/exe");
+  return gpu_worker::supervise(socket, pauses, "/proc/self/exe");
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], gpu_worker::kRunnerFlag) == 0 &&
       is_our_socket(gpu_worker::kRunnerSocket))
     return run(argv[2]);
-  if (argc == 1 && is_our_socket(STDIN_FILENO)) return supervise();
+  if (argc == 1 && is_our_socket(STDIN_FILENO) && is_our_socket(STDOUT_FILENO)) return supervise();
   std::fprintf(stderr, "gpu_worker: internal program of device_agent and tuner; do not run it directly\n");
   return 2;
 }

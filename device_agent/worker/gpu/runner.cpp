@@ -82,7 +82,7 @@ class Runner {
     dup2(STDIN_FILENO, STDOUT_FILENO);  // the print pipe is to end with the job
     dup2(STDIN_FILENO, STDERR_FILENO);
     const bool is_lost = open_.driver->is_lost(open_.device);
-    return here && tell(socket_, NoteKind::kDone, is_lost) && (is_lost || turn_.wait());
+    return here && tell(socket_, NoteKind::kDone, is_lost);
   }
 
  private:

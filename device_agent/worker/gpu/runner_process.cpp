@@ -1,10 +1,10 @@
 #include "device_agent/worker/gpu/runner_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,18 +69,14 @@ int RunnerProcess::start(const char* program, const char* device, const sandbox:
   return 0;
 }
 
-bool RunnerProcess::read(Note* note, int timeout_ms) {
-  pollfd polled = {socket_, POLLIN, 0};
-  int ready = 0;
-  do ready = poll(&polled, 1, timeout_ms);
-  while (ready < 0 && errno == EINTR);
-  return ready == 1 && recv(socket_, note, sizeof *note, MSG_DONTWAIT) == sizeof *note;
+bool RunnerProcess::read(Note* note) const {
+  return recv(socket_, note, sizeof *note, MSG_DONTWAIT) == sizeof *note;
 }
 
-bool RunnerProcess::wait_until_open(char* detail) {
+bool RunnerProcess::hear_open(char* detail) {
   if (is_open_) return true;
   Note note = {};
-  if (read(&note, kOpenTimeoutMs) && note.kind == NoteKind::kOpen) {
+  if (read(&note) && note.kind == NoteKind::kOpen) {
     is_open_ = true;
     return true;
   }
@@ -93,7 +89,10 @@ bool RunnerProcess::wait_until_open(char* detail) {
 }
 
 void RunnerProcess::pause(bool on) const {
-  if (pid_ > 0) kill(-pid_, on ? SIGSTOP : SIGCONT);
+  if (pid_ <= 0 || kill(-pid_, on ? SIGSTOP : SIGCONT) != 0 || !on) return;
+  siginfo_t info;  // it may have ended, which stop() is to hear
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
 }
 
 int RunnerProcess::stop() {

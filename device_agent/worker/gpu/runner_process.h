@@ -24,11 +24,12 @@ class RunnerProcess {
   bool is_running() const { return pid_ > 0; }
   bool is_open() const { return is_open_; }  // known to be
   int socket() const { return socket_; }
-  // The next note, waiting for it at most so long; false: none came, or it has ended.
-  bool read(Note* note, int timeout_ms);
-  // Waits until the device is open; false: `detail` says why it is not, and the process is gone.
-  bool wait_until_open(char* detail);
-  // Stops it where it is, with all that it has started, or has it go on.
+  // The next note, if it has come; false: none has, or it has ended.
+  bool read(Note* note) const;
+  // Its first note, which has had kOpenTimeoutMs to come, if it has not been read. False: the device is not open, `detail` says
+  // why, and the process is gone.
+  bool hear_open(char* detail);
+  // Stops it where it is, with all that it has started, or has it go on. Returns once it stands still.
   void pause(bool on) const;
   // Kills it with all that it has started; its wait status.
   int stop();

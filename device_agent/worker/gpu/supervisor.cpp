@@ -29,7 +29,8 @@ constexpr int64_t kNever = INT64_MAX;
 
 class Supervisor {
  public:
-  Supervisor(int socket, const char* program) : socket_(socket), program_(program) {}
+  Supervisor(int socket, int pauses, const char* program)
+      : socket_(socket), pauses_(pauses), program_(program) {}
 
   // Serves one request. False if the parent has gone meanwhile.
   bool serve(const Received& received, Reply* reply) {
@@ -38,7 +39,7 @@ class Supervisor {
     char detail[sandbox::kDetailChars] = "";
     if (!ready_runner(detail)) {
       say_cannot_measure(received, detail);
-      return hear_go(received);
+      return true;
     }
     if (!sandbox::pass_on(current_.socket(), received)) return fail(reply);
     return watch(received, reply);
@@ -49,12 +50,12 @@ class Supervisor {
     if (!spare_.is_running() && has_run_) start(spare_);
   }
 
-  // Takes what comes before the next request. False: that is next, or the end.
-  bool hear_other() {
-    sandbox::Go stale;  // of a job that ended before its turn
-    if (hear_pause(0)) return true;
-    return recv(socket_, &stale, sizeof stale, MSG_PEEK | MSG_TRUNC) == sizeof stale &&
-           recv(socket_, &stale, sizeof stale, 0) == sizeof stale;
+  // Until the next request comes, or the parent goes.
+  void wait_for_request() {
+    pollfd polled[] = {{socket_, POLLIN, 0}, {pauses_, POLLIN, 0}};
+    deadline_ns_ = kNever;
+    do wait(polled, 2);
+    while (polled[0].revents == 0);
   }
 
  private:
@@ -75,8 +76,13 @@ class Supervisor {
         return false;
       }
     }
-    hear_until_open();
-    return current_.wait_until_open(detail);
+    if (!current_.is_open()) {
+      pollfd polled[] = {{current_.socket(), POLLIN, 0}, {pauses_, POLLIN, 0}};
+      deadline_ns_ = tf_monotonic_ns() + int64_t{RunnerProcess::kOpenTimeoutMs} * 1'000'000;
+      while (wait(polled, 2) && polled[0].revents == 0) {
+      }
+    }
+    return current_.hear_open(detail);
   }
 
   int start(RunnerProcess& runner) {
@@ -85,29 +91,33 @@ class Supervisor {
     return error;
   }
 
-  // Until it is, or fails; or it is this job's turn.
-  void hear_until_open() {
-    pollfd polled[] = {{current_.socket(), POLLIN, 0}, {socket_, POLLIN, 0}};
-    while (!current_.is_open()) {
-      const int ready = poll(polled, 2, paused_since_ns_ != 0 ? -1 : RunnerProcess::kOpenTimeoutMs);
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready <= 0 || polled[0].revents != 0 || !hear_pause(MSG_DONTWAIT)) return;
+  // Until one of them has something, the last of which are the pauses, which it hears. False: the deadline is over, which is not
+  // while runners stand still.
+  bool wait(pollfd* polled, nfds_t count) {
+    const int64_t left_ns = paused_since_ns_ != 0 ? kNever : deadline_ns_ - tf_monotonic_ns();
+    if (left_ns <= 0) return false;
+    const auto timeout_ms = static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
+    if (poll(polled, count, timeout_ms) < 0) {
+      for (nfds_t i = 0; i < count; ++i) polled[i].revents = 0;
     }
+    if (polled[count - 1].revents != 0) hear_pause();
+    return true;
   }
 
-  // Takes a Pause if that is next. What it stops gets as much more time.
-  bool hear_pause(int flags) {
+  // What it stops gets as much more time.
+  void hear_pause() {
     sandbox::Pause pause;
-    if (recv(socket_, &pause, sizeof pause, MSG_PEEK | MSG_TRUNC | flags) != sizeof pause ||
-        recv(socket_, &pause, sizeof pause, 0) != sizeof pause)
-      return false;
+    if (recv(pauses_, &pause, sizeof pause, MSG_DONTWAIT) != sizeof pause) {
+      pauses_ = -1;  // the parent has gone, which the other socket tells, too
+      return;
+    }
     const int64_t now_ns = tf_monotonic_ns();
     if (pause.on == 0 && paused_since_ns_ != 0 && deadline_ns_ != kNever)
       deadline_ns_ += now_ns - paused_since_ns_;
     paused_since_ns_ = pause.on != 0 ? now_ns : 0;
     current_.pause(pause.on != 0);
     spare_.pause(pause.on != 0);
-    return true;
+    if (pause.on != 0) send(pauses_, &pause, sizeof pause, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
   static void say_cannot_measure(const Received& received, const char* detail) {
@@ -119,68 +129,56 @@ class Supervisor {
     munmap(mapped, sandbox::file_bytes(received.fds[sandbox::kResultFd]));
   }
 
-  // The parent says go all the same.
-  bool hear_go(const Received& received) {
-    while (hear_pause(0)) {
-    }
-    sandbox::Go go;
-    return recv(socket_, &go, sizeof go, 0) == sizeof go && go.id == received.request.id;
-  }
-  bool give_turn() { return send(current_.socket(), "", 1, MSG_NOSIGNAL) == 1; }
-
   // It has ended before the job: as a job that died.
   bool fail(Reply* reply) {
     reply->wait_status = current_.stop();
     return true;
   }
 
-  // The time limit counts twice, for making ready and from its turn on; who is ready may wait. The runner hears of its
-  // turn at once, even while it still makes ready.
+  bool say_ready(const Received& received) const {
+    const sandbox::Ready ready = {received.request.id};
+    return send(socket_, &ready, sizeof ready, MSG_NOSIGNAL) == sizeof ready;
+  }
+  // To the runner, too.
+  bool hear_go(const Received& received) const {
+    sandbox::Go go;
+    return recv(socket_, &go, sizeof go, MSG_DONTWAIT) == sizeof go && go.id == received.request.id &&
+           send(current_.socket(), "", 1, MSG_NOSIGNAL) == 1;
+  }
+
+  // One time limit for making ready, one from its turn on; who is ready may wait.
   bool watch(const Received& received, Reply* reply) {
     has_run_ = true;
     bool is_ready = false, has_turn = false;
-    const auto start_clock = [&received] { return tf_monotonic_ns() + received.request.timeout_ns; };
-    deadline_ns_ = start_clock();
+    deadline_ns_ = tf_monotonic_ns() + received.request.ready_timeout_ns;
     for (;;) {
-      const int64_t left_ns = paused_since_ns_ != 0 ? kNever : deadline_ns_ - tf_monotonic_ns();
-      if (left_ns <= 0) {
+      pollfd polled[] = {{current_.socket(), POLLIN, 0}, {socket_, POLLIN, 0}, {pauses_, POLLIN, 0}};
+      if (!wait(polled, 3)) {
         reply->timed_out = 1;
         return fail(reply);
       }
-      pollfd polled[] = {{current_.socket(), POLLIN, 0}, {socket_, POLLIN, 0}};
-      const auto timeout_ms = static_cast<int>(std::min<int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
-      if (poll(polled, 2, timeout_ms) < 0) continue;
       if (polled[0].revents != 0) {
         Note note = {};
-        if (!current_.read(&note, 0)) return fail(reply);
-        if (note.kind == NoteKind::kDone) return finish(has_turn, received, note);
+        if (!current_.read(&note)) return fail(reply);
+        if (note.kind == NoteKind::kDone) {
+          if (note.is_lost != 0) current_.stop();
+          return true;
+        }
+        deadline_ns_ = kNever;
+        if (is_ready || !say_ready(received)) break;
         is_ready = true;
-        deadline_ns_ = has_turn ? start_clock() : kNever;
-        continue;
+      } else if (polled[1].revents != 0) {
+        if (!is_ready || has_turn || !hear_go(received)) break;
+        has_turn = true;
+        deadline_ns_ = tf_monotonic_ns() + received.request.timeout_ns;
       }
-      if (polled[1].revents == 0 || hear_pause(MSG_DONTWAIT)) continue;
-      if (has_turn || !hear_go(received)) {  // the parent has gone
-        current_.stop();
-        return false;
-      }
-      has_turn = true;
-      if (is_ready) deadline_ns_ = start_clock();
-      if (!give_turn()) return fail(reply);
     }
-  }
-
-  // A job may end before it is its turn, which comes all the same.
-  bool finish(bool has_turn, const Received& received, const Note& note) {
-    const bool here = has_turn || hear_go(received);
-    if (note.is_lost != 0) {
-      current_.stop();
-    } else if (!has_turn && here) {
-      give_turn();
-    }
-    return here;
+    current_.stop();  // the parent has gone
+    return false;
   }
 
   const int socket_;
+  int pauses_;
   const char* const program_;
   char device_[sandbox::kMaxDeviceChars] = "";
   sandbox::CpuSet cpus_ = {};
@@ -202,25 +200,21 @@ bool enter_sandbox(int socket) {
 
 }  // namespace
 
-int supervise(int socket, const char* program) {
+int supervise(int socket, int pauses, const char* program) {
   if (!enter_sandbox(socket)) return 1;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   signal(SIGPIPE, SIG_IGN);
-  Supervisor supervisor(socket, program);
+  Supervisor supervisor(socket, pauses, program);
   Received received;
-  const auto next = [&] {
-    while (supervisor.hear_other()) {
-    }
-    return sandbox::receive(socket, &received);
-  };
-  while (next()) {
+  for (;;) {
+    supervisor.wait_for_request();
+    if (!sandbox::receive(socket, &received)) return 0;
     Reply reply;
     const bool here = supervisor.serve(received, &reply);
     sandbox::close_all(received);
     if (!here || send(socket, &reply, sizeof reply, MSG_NOSIGNAL) < 0) return 0;
     supervisor.keep_spare();
   }
-  return 0;
 }
 
 }  // namespace tf::worker::gpu_worker

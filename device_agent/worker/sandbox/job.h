@@ -159,7 +159,8 @@ struct Loading {
 // Has a child make ready what a job needs: limits, buffers, inputs; nothing of the candidate.
 struct Request {
   uint64_t id;
-  int64_t timeout_ns;    // to be ready, and again to run, from its turn on
+  int64_t ready_timeout_ns;  // to be ready
+  int64_t timeout_ns;        // to run, from its turn on
   uint64_t flush_bytes;  // that the child may read (flush_buffer.h)
 };
 
@@ -169,13 +170,18 @@ struct Go {
   uint64_t id;
   CpuSet cpus;  // none: anywhere
 };
-// To a supervisor of GPU runners, before the Go of its job: all of them stop where they are, or go on. Only whole pairs come.
+static_assert(sizeof(Go) != sizeof(Request), "a zygote tells them apart by their sizes");
+
+// From a supervisor of GPU runners: that job waits for its turn. One that ends before has its Reply at once, and no turn.
+struct Ready {
+  uint64_t id;
+};
+
+// To such a supervisor, on a socket of its own and not while its job has its turn: its runners stop where they are, which it
+// acknowledges by a Pause, or go on. Only whole pairs come.
 struct Pause {
   uint64_t on;
 };
-static_assert(sizeof(Go) != sizeof(Request) && sizeof(Pause) != sizeof(Request) &&
-                  sizeof(Pause) != sizeof(Go),
-              "a zygote tells them apart by their sizes");
 
 struct Reply {
   uint64_t id;
@@ -185,5 +191,6 @@ struct Reply {
   int64_t max_resident_bytes;  // beside the flush buffer, which it inherits
   int64_t cpu_ns;              // that the child and its threads worked, by the system's account
 };
+static_assert(sizeof(Reply) != sizeof(Ready), "a worker tells them apart by their sizes");
 
 }  // namespace tf::worker::sandbox

@@ -118,7 +118,7 @@ bool let_go(const Watched& watched) {
 // The time limit counts twice, for making ready and from the gate on; who is ready may wait for its turn.
 Woken watch(const Watched& watched) {
   Stage stage = Stage::kPreparing;
-  int64_t deadline_ns = tf_monotonic_ns() + watched.request.timeout_ns;
+  int64_t deadline_ns = tf_monotonic_ns() + watched.request.ready_timeout_ns;
   for (;;) {
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(watched.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&

@@ -37,18 +37,5 @@ TEST_F(TurnTest, NeverComesOnceTheSupervisorHasGone) {
   EXPECT_FALSE(turn.wait());
 }
 
-// Its thread waits for a job, or for its byte. (`valgrind --tool=helgrind` looks whether it unlocks what it has not locked.)
-TEST_F(TurnTest, EndsWhateverItsThreadWaitsFor) {
-  for (int wait_us = 0; wait_us < 2000; wait_us += 500) {
-    {
-      const Turn idle(ends_[0]);
-      usleep(static_cast<useconds_t>(wait_us));
-    }
-    Turn expecting(ends_[0]);
-    expecting.expect(anywhere_, anywhere_);
-    usleep(static_cast<useconds_t>(wait_us));
-  }
-}
-
 }  // namespace
 }  // namespace tf::worker::gpu_worker

@@ -197,7 +197,7 @@ TEST_F(WorkerTest, MakingItsBuffersCostsACandidateNoneOfItsTime) {
 TEST_F(WorkerTest, MakingBuffersHasALimit) {
   const farm::TrialResult result = run_with_large_buffers("good", 5'000'000);
   EXPECT_OUTCOME(result, OUTCOME_TIMED_OUT);
-  EXPECT_EQ(result.detail(), "its buffers were not made within 5 ms");
+  EXPECT_EQ(result.detail(), "it was not ready to run within 5 ms");
 }
 
 TEST_F(WorkerTest, AllocatingWithoutEndIsOutOfMemory) {
