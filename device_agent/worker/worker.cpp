@@ -493,8 +493,8 @@ class ZygoteWorker final : public Worker {
   std::atomic<bool> cancelled_ = false;
   // In the order in which they are taken: what a run waits for to know, a zygote, the device.
   std::mutex reference_mutex_, peak_mutex_, renewing_mutex_;
-  std::mutex device_mutex_;  // one child at a time computes
-  std::mutex zygote_mutex_;  // replacing one of the helpers against cancel()
+  std::mutex device_mutex_;        // one child at a time computes
+  std::mutex zygote_mutex_;        // replacing one of the helpers against cancel()
   const Zygote* timed_ = nullptr;  // while the others stand still
   Helpers zygotes_;
   Helpers gpus_;  // none: candidates run on CPUs

@@ -110,7 +110,7 @@ class ZygoteClient {
   std::mutex pid_mutex_;
   pid_t pid_;  // 0 once reaped
   uint64_t next_id_ = 1;
-  uint64_t flush_bytes_ = 0;  // the most that it was asked for
+  uint64_t flush_bytes_ = 0;                                         // the most that it was asked for
   std::atomic<int64_t> paused_before_ns_ = 0, paused_since_ns_ = 0;  // the latter 0: it is not paused
   Prepared prepared_;
 };

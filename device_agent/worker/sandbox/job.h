@@ -161,7 +161,7 @@ struct Request {
   uint64_t id;
   int64_t ready_timeout_ns;  // to be ready
   int64_t timeout_ns;        // to run, from its turn on
-  uint64_t flush_bytes;  // that the child may read (flush_buffer.h)
+  uint64_t flush_bytes;      // that the child may read (flush_buffer.h)
 };
 
 // It is the turn of the child of that request, as soon as it is ready: only then it gets its CPUs and loads

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -27,6 +28,9 @@ namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
 using tf::test::candidate;
 using tf::test::serialized;
+
+// As our compiler prints it.
+constexpr char kMax[] = "float max_of(float a, float b) { return a > b || a != a ? a : b; }\n";
 
 // y = x w, of 64 in each direction: an element a thread.
 constexpr char kSimple[] = R"(
@@ -81,7 +85,7 @@ void product(__global const float* x, __global const float* w, __global float* y
         for (int o = 0; o < 4; ++o) sum[o] += tile[(ty + i) * 10 + tx + j] * weights[o * 9 + i * 3 + j];
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  for (int o = 0; o < 4; ++o) y[(c0 + o) * 1024 + (y0 + ty) * 32 + x0 + tx] = fmax(sum[o], 0.0f);
+  for (int o = 0; o < 4; ++o) y[(c0 + o) * 1024 + (y0 + ty) * 32 + x0 + tx] = max_of(sum[o], 0.0f);
 }
 )";
 
@@ -92,11 +96,11 @@ void product(__global const float* x, __global const float* w, __global float* y
   __local float parts[64];
   const int t = get_local_id(0), row = get_group_id(0) * 256;
   float most = x[row + t];
-  for (int i = 1; i < 4; ++i) most = fmax(most, x[row + i * 64 + t]);
+  for (int i = 1; i < 4; ++i) most = max_of(most, x[row + i * 64 + t]);
   parts[t] = most;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int step = 32; step > 0; step /= 2) {
-    if (t < step) parts[t] = fmax(parts[t], parts[t + step]);
+    if (t < step) parts[t] = max_of(parts[t], parts[t + step]);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   most = parts[0];
@@ -169,7 +173,7 @@ std::string artifact_of(const Launched& launched, int number) {
   for (const int extent : {launched.block[0], launched.block[1], 1}) launch.add_block(absl::StrCat(extent));
   artifact.mutable_blobs(0)->set_kind(kernel::BLOB_KIND_OPENCL_C);
   artifact.mutable_blobs(0)->set_content(
-      absl::StrCat("#define NUMBER ", getpid(), number, "\n", launched.source));
+      absl::StrCat("#define NUMBER ", getpid(), number, "\n", kMax, launched.source));
   return serialized(artifact);
 }
 
@@ -193,7 +197,9 @@ void run_trials(benchmark::State& state, const Launched& launched, Cpus whose = 
     return state.SkipWithError(peak.status().ToString().c_str());
   const std::string reference =
       launched.is_product ? serialized(candidate("reference", launched.extents)) : "";
-  std::atomic<int> number = 0, failed = 0;
+  std::atomic<int> number = 0;
+  std::mutex failure_mutex;
+  std::string failure;
   double kernel_ns = 0;
   const auto run_one = [&] {
     const std::string artifact = artifact_of(launched, ++number);
@@ -207,7 +213,9 @@ void run_trials(benchmark::State& state, const Launched& launched, Cpus whose = 
     trial.mutable_limits()->set_memory_bytes(uint64_t{1} << 30);
     const auto result = (*worker)->run(trial, artifact, reference);
     if (!result.ok() || result->outcome() != farm::OUTCOME_OK || result->samples().empty()) {
-      ++failed;
+      const std::lock_guard lock(failure_mutex);
+      failure = result.ok() ? farm::Outcome_Name(result->outcome()) + ": " + result->detail()
+                            : result.status().ToString();
       return 0.0;
     }
     const farm::Sample& sample = result->samples(0);
@@ -225,7 +233,7 @@ void run_trials(benchmark::State& state, const Launched& launched, Cpus whose = 
       });
     for (std::thread& caller : callers) caller.join();
   }
-  if (failed > 0) return state.SkipWithError("a trial was not ok");
+  if (!failure.empty()) return state.SkipWithError(failure.c_str());
   state.counters["trials"] =
       benchmark::Counter(static_cast<double>(state.iterations() * kTrials), benchmark::Counter::kIsRate);
   state.counters["kernel_ms"] = kernel_ns / 1e6;
