@@ -1,7 +1,7 @@
 #pragma once
 // Owns: what tests of workers share.
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "device_agent/worker/worker.h"
 #include "proto/farm/v1/trial.pb.h"
