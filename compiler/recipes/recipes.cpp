@@ -12,6 +12,7 @@
 #include "compiler/recipes/cpu/reduction.h"
 #include "compiler/recipes/cpu/rows.h"
 #include "compiler/recipes/cpu/winograd.h"
+#include "compiler/recipes/gpu/attention.h"
 #include "compiler/recipes/gpu/conv2d.h"
 #include "compiler/recipes/gpu/flat.h"
 #include "compiler/recipes/gpu/grid.h"
@@ -49,7 +50,9 @@ const Recipe kCpu[] = {
 };
 
 const Recipe kGpu[] = {
+    {"attention, by few blocks of keys", attention_by_few_blocks_on_gpu},
     {"attention", attention_on_gpu},
+    {"attention, by many blocks of keys", attention_by_many_blocks_on_gpu},
     {"long rows", long_rows_on_gpu},
     {"rows", rows_on_gpu},
     {"tensor matrices, faster by estimate", tensor_matrices_on_gpu},

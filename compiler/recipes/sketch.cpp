@@ -28,6 +28,7 @@ class Filler {
   void operator()(schedule::Raster& step) const { fill(step.group); }
   void operator()(schedule::CrossThread& step) const { fill(step.threads); }
   void operator()(schedule::Matrices& step) const { fill(step.part); }
+  void operator()(schedule::Rescale& step) const { fill(step.block); }
   template <typename Other>
   void operator()(Other&) const {}  // the other steps have no sizes
 

@@ -129,6 +129,15 @@ class Explainer {
                       " is not a sum of products of two elements of which one has all the rows (i…) that are "
                       "named and the other none; all reduce loops (r…) are named, once each: ",
                       loops_text(*stage_));
+      case Illegal::kNotSoftmax: {
+        const auto& step = std::get<Rescale>(step_);
+        return StrCat(step.maximum, ", ", step.sum, " and ", step.result,
+                      " are not the greatest scores of rows, the sums of exp(score - greatest), and sums of "
+                      "values times such an "
+                      "exponential and divided by such a sum, in f32 or f64 and read by nothing else; inline "
+                      "the element-wise stages "
+                      "between them first");
+      }
       case Illegal::kOwnCopies:
         return StrCat(
             place_text(*stage_), ", in ", stage_->scope == tensor::Scope::kGlobal ? "memory" : "registers",

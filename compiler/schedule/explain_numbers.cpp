@@ -71,6 +71,9 @@ struct NumberText {
     return out_of_range("threads", s.threads, 1, kMaxBlockThreads);
   }
   std::string operator()(const Matrices& s) const { return out_of_range("part", s.part, 1, kMaxSplitFactor); }
+  std::string operator()(const Rescale& s) const {
+    return out_of_range("block", s.block, 1, kMaxSplitFactor);
+  }
   std::string operator()(const Winograd& s) const {
     const StageState& stage = *data.find_stage(s.stage);
     if (s.tile != 2 && s.tile != 4 && s.tile != 6)

@@ -74,6 +74,7 @@ enum class Illegal : uint8_t {
   kInRaster,     // a stage is computed between the grid loops of a raster
   kNotCross,     // the stage is not at root, or has threads of that axis, or it is none of threads
   kNotMatrices,  // no sum of products whose axes are rows, columns and terms
+  kNotSoftmax,   // not the maxima and sums of rows, and a sum of values that their softmax weights
   kOneStores,    // the loop's iterations share an element, which one of them stores
   kOwnCopies,    // each thread has a region of its own, which no other fills
   kFixedThreads  // the loop is over threads, which a region for one of them counts on

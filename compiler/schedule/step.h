@@ -173,6 +173,13 @@ struct Matrices {
   bool operator==(const Matrices&) const = default;
 };
 
+// The softmax of rows that weights values → the same of blocks of so many keys, which MAXIMUM, SUM and RESULT then combine.
+struct Rescale {
+  std::string maximum, sum, result;
+  Size block;
+  bool operator==(const Rescale&) const = default;
+};
+
 struct Narrow {  // an f32 constant's or element-wise stage's buffer holds bf16 or f16
   std::string buffer;
   tensor::Element element = tensor::Element::kBFloat16;
@@ -216,6 +223,6 @@ struct
 
 using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
                           RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize,
-                          Pipeline, Raster, CrossThread, Matrices>;
+                          Pipeline, Raster, CrossThread, Matrices, Rescale>;
 
 }  // namespace tf::schedule

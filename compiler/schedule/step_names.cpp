@@ -29,6 +29,7 @@ struct NamesIn {
   StepNames operator()(const CrossThread& s) const { return {.stage = s.stage}; }
   StepNames operator()(const Winograd& s) const { return {.stage = s.stage}; }
   StepNames operator()(const Matrices& s) const { return {.stage = s.stage}; }
+  StepNames operator()(const Rescale& s) const { return {.stage = s.result, .other = s.maximum}; }
   StepNames operator()(const Narrow& s) const { return {.stage = s.buffer, .stage_or_input = true}; }
   StepNames operator()(const Tensorize& s) const { return {.stage = s.stage, .loops = {s.loop}}; }
   StepNames operator()(const Offset& s) const {

@@ -117,6 +117,9 @@ struct Printer {
     return absl::StrCat("matrices ", s.stage, " ", absl::StrJoin(s.rows, ","), " ",
                         absl::StrJoin(s.terms, ","), " ", word_of(kTurns, s.turns), " ", text(s.part));
   }
+  std::string operator()(const Rescale& s) const {
+    return absl::StrCat("rescale ", s.maximum, " ", s.sum, " ", s.result, " ", text(s.block));
+  }
   std::string operator()(const Narrow& s) const {
     return absl::StrCat("narrow ", s.buffer, " ", word_of(kNarrowElements, s.element));
   }
@@ -254,6 +257,8 @@ Step parse_step(LineReader& in) {
   if (kind == "matrices")
     return Matrices{in.word("a stage"), in.names(), in.names(), in.one_of(kTurns, "straight or turned"),
                     in.size()};
+  if (kind == "rescale")
+    return Rescale{in.word("a stage"), in.word("a stage"), in.word("a stage"), in.size()};
   if (kind == "narrow") return Narrow{in.word("a buffer"), in.one_of(kNarrowElements, "bf16 or f16")};
   if (kind == "offset") return Offset{in.word("a stage"), in.word("a buffer"), in.number("a number")};
   if (kind == "tensorize")

@@ -377,6 +377,28 @@ std::optional<Illegal> apply_step(StateData& data, const Tensorize& step);
 // that become one are numbers (but the outermost's).
 std::optional<Illegal> apply_step(StateData& data, const Matrices& step);
 
+// --- rescale.
+// The softmax of rows that weights values is computed of one block of keys at a time, so that the scores of a block are all that
+// there is of them at once. Of a block: the greatest score, the sum of the exponentials and the weighted values, which
+// RESULT.part holds in two more columns and its own; MAXIMUM, SUM and RESULT combine the blocks' (after Milakov, Gimelshein, "Online
+// normalizer calculation for softmax", 2018, and Dao et al., "Flash-Decoding", 2023).
+//
+//   rescale t1 t2 t3 64
+//   t1[i]    = max(j) s[i, j]                                       t3.max[b, i]       = max(k) max(s[i, b*64 + k], lowest)
+//   t2[i]    = sum(j) exp(s[i, j] - t1[i])                     →    t3.exp[b, i, k]    = exp(s[i, b*64 + k] - t3.max[b, i])
+//   t3[i, c] = sum(j) exp(s[i, j] - t1[i]) / t2[i] * v[j, c]        t3.sum[b, i]       = sum(k) t3.exp[b, i, k]
+//                                                                   t3.values[b, i, c] = sum(k) t3.exp[b, i, k] * v[b*64 + k, c]
+//                                                                   t3.part[b, i, c]   = t3.values, t3.sum at c = C, t3.max at C + 1
+//                                                                   t1[i]    = max(b) t3.part[b, i, C+1]
+//                                                                   t2[i]    = sum(b) t3.part[b, i, C] * exp(t3.part[b, i, C+1] - t1[i])
+//                                                                   t3[i, c] = sum(b) t3.part[b, i, c]
+//                                                                                * exp(t3.part[b, i, C+1] - t1[i]) / t2[i]
+//
+// Keys beyond the last have exponential 0. A block of scores of -inf counts nothing, as by the definition; a row of them is NaN.
+// The step is a licence to add up in another order. Legal for stages at root, not split, that are such in f32 or f64 after what is
+// element-wise between them was inlined, where MAXIMUM and SUM have an element for each row, of axes of RESULT without its last.
+std::optional<Illegal> apply_step(StateData& data, const Rescale& step);
+
 // --- winograd.
 // The stage, a convolution of stride 1 by r x r weights, is computed tile by tile of m x m outputs, a
 // = m + r - 1, with (a/m)² products where the definition takes r²:

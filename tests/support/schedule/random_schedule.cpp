@@ -1,6 +1,8 @@
 #include "tests/support/schedule/random_schedule.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "tests/support/schedule/schedule_draws.h"
 
@@ -14,6 +16,25 @@ schedule::Step random_matrices(const schedule::StageState& stage, Draws& draws) 
     if (loop.reduce || draws.one_in(2)) (loop.reduce ? step.terms : step.rows).push_back(loop.name);
   draws.shuffle(step.terms);
   return step;
+}
+
+// Of stages that are a softmax of rows and what it weights: all that is element-wise as part of these, which then are of blocks.
+std::vector<schedule::Step> random_rescale(const schedule::State& state, Draws& draws) {
+  std::vector<schedule::Step> steps;
+  std::vector<std::string> sums;
+  std::string maximum;
+  for (const schedule::StageState& stage : state.stages()) {
+    if (!stage.is_reduction()) {
+      if (!state.data().is_output(stage)) steps.push_back(schedule::Inline{stage.name});
+    } else if (stage.stage.combiner == tensor::Combiner::kMax) {
+      maximum = stage.name;
+    } else {
+      sums.push_back(stage.name);
+    }
+  }
+  if (maximum.empty() || sums.size() < 2) return {};
+  steps.push_back(schedule::Rescale{maximum, sums[sums.size() - 2], sums.back(), 1 + draws.below(12)});
+  return steps;
 }
 
 }  // namespace
@@ -34,6 +55,14 @@ schedule::Schedule random_schedule(const tensor::Workload& workload, uint64_t se
   if (others.one_in(4)) {
     const schedule::Step gathered = random_matrices(others.of(state.stages()), others);
     if (!state.apply(gathered)) schedule.steps.push_back(gathered);
+  }
+  if (Draws rows(seed ^ 0x6a09e667f3bcc909u); rows.one_in(4)) {
+    schedule::State tried = state;
+    const std::vector<schedule::Step> blocks = random_rescale(state, rows);
+    if (std::ranges::all_of(blocks, [&](const schedule::Step& step) { return !tried.apply(step); })) {
+      state = tried;
+      schedule.steps.insert(schedule.steps.end(), blocks.begin(), blocks.end());
+    }
   }
   for (int tries = 0; tries < 10 * steps && static_cast<int64_t>(schedule.steps.size()) < wanted; ++tries) {
     const std::optional<schedule::Step> step = ScheduleDraws(state, draws).step();

@@ -30,8 +30,9 @@ std::vector<RowCase> row_cases() {
     ops::Builder b;
     all.push_back({name, *b.finish({make(b)})});
   };
-  for (const auto& [rows, length] :
+  for (const std::pair<int64_t, int64_t>& size :
        std::vector<std::pair<int64_t, int64_t>>{{1, 70}, {5, 33}, {3, 130}, {9, 4}}) {
+    const int64_t rows = size.first, length = size.second;
     add(absl::StrCat("softmax ", rows, "x", length), [&](ops::Builder& b) {
       return ops::softmax(b, f32_input(b, {rows, length}), 1);
     });
@@ -87,8 +88,11 @@ TEST(GpuRows, GiveAttentionInOneLaunchWithoutScoresInMemory) {
   for (const SmallWorkload& small : small_workloads()) {
     if (!small.name.starts_with("attention")) continue;
     const tensor::Workload workload = build_small(small);
+    const std::vector<recipes::Sketch> sketches =
+        recipes::attention_on_gpu({.workload = workload, .target = kRowsGpu});
+    ASSERT_FALSE(sketches.empty());
     const std::string text =
-        rows_ir(workload, recipes::default_schedule({.workload = workload, .target = kRowsGpu}));
+        rows_ir(workload, recipes::instantiate(sketches[0], sketches[0].default_point()));
     EXPECT_EQ(text.find("grid_x"), text.rfind("grid_x")) << text;
     EXPECT_THAT(text, HasSubstr("grid_x"));
     for (size_t at = 0; (at = text.find("allocate ", at)) != std::string::npos; ++at)
@@ -103,7 +107,11 @@ TEST(GpuRows, KeepOneElementOfAThreadInRegisters) {
   for (const SmallWorkload& small : small_workloads()) {
     if (small.name != "layer_norm" && small.name != "softmax" && small.name != "attention") continue;
     const tensor::Workload workload = build_small(small);
-    const schedule::Schedule schedule = recipes::default_schedule({.workload = workload, .target = kRowsGpu});
+    const tensor::KernelSpec kernel{.workload = workload, .target = kRowsGpu};
+    const std::vector<recipes::Sketch> attention = recipes::attention_on_gpu(kernel);
+    const schedule::Schedule schedule =
+        attention.empty() ? recipes::default_schedule(kernel)
+                          : recipes::instantiate(attention[0], attention[0].default_point());
     const std::string text = rows_ir(workload, schedule);
     EXPECT_THAT(schedule::to_string(schedule), HasSubstr("thread_y"));
     size_t arrays = 0;

@@ -35,7 +35,8 @@ TEST(ScheduleText, RoundTripsEveryKindOfStep) {
                     Pragma{"t0", PragmaKind::kUnrollLimit, 64},
                     Pipeline{"t0", "r0.0", 3},
                     Pipeline{"t0", "r0.0", Size::open(1, 0)},
-                    Raster{"t0", 4}};
+                    Raster{"t0", 4},
+                    Rescale{"t1", "t2", "t3", Size::open(0, 1)}};
   const std::string text = to_string(schedule);
   const absl::StatusOr<Schedule> parsed = parse_schedule(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status();

@@ -1,0 +1,73 @@
+// The step rescale: what it makes of a softmax that weights values, and why it refuses the rest.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/ops/builder.h"
+#include "compiler/ops/matmul.h"
+#include "compiler/ops/reduction.h"
+#include "compiler/schedule/schedule.h"
+
+namespace tf::schedule {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Stages: t0 scores, t1 maximum, t2 exponential, t3 sum, t4 scale, t5 weights, t6 result.
+tensor::Workload attention(int64_t keys = 10) {
+  ops::Builder b;
+  const auto input = [&](const char* name, std::initializer_list<int64_t> values) {
+    std::vector<tensor::Expr> extents;
+    for (const int64_t value : values) extents.push_back(tensor::imm(value));
+    return b.input(name, tensor::Element::kFloat32, extents);
+  };
+  const tensor::Buffer scores = ops::matmul(b, input("q", {2, 5, 4}), input("k", {2, 4, keys}));
+  return *b.finish({ops::matmul(b, ops::softmax(b, scores, 2), input("v", {2, keys, 3}))});
+}
+
+constexpr const char* kInlined = "schedule v1\ninline t2\ninline t4\ninline t5\n";
+
+std::string why_refused(const std::string& steps) {
+  return std::string(schedule::apply(attention(), *parse_schedule(steps)).status().message());
+}
+
+TEST(Rescale, MakesStagesOfBlocksAndWhatCombinesThem) {
+  const absl::StatusOr<State> state =
+      schedule::apply(attention(), *parse_schedule(absl::StrCat(kInlined, "rescale t1 t3 t6 4\n")));
+  ASSERT_TRUE(state.ok()) << state.status();
+  std::vector<std::string> stages;
+  for (const StageState& stage : state->stages()) {
+    if (stage.place == StageState::Place::kInlined) continue;
+    std::string text = stage.name;
+    for (const Loop& loop : stage.loops)
+      absl::StrAppend(&text, loop.reduce ? " r" : " ", static_cast<int64_t>(loop.extent));
+    stages.push_back(text);
+  }
+  EXPECT_EQ(stages, (std::vector<std::string>{"t0 2 5 10 r4", "t6.max 3 2 5 1 r4", "t6.exp 3 2 5 1 4",
+                                              "t6.sum 3 2 5 1 r4", "t6.values 3 2 5 3 r4", "t6.part 3 2 5 5",
+                                              "t1 2 5 1 r3", "t3 2 5 1 r3", "t6 2 5 3 r3"}));
+}
+
+TEST(Rescale, IsOfASoftmaxOfRowsThatWeightsValues) {
+  EXPECT_EQ(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 1\n")), "");
+  EXPECT_EQ(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 100\n")), "");
+  for (const char* steps : {"rescale t3 t1 t6 4\n", "rescale t1 t3 t0 4\n", "rescale t1 t1 t6 4\n"})
+    EXPECT_THAT(why_refused(absl::StrCat(kInlined, steps)), HasSubstr("are not the greatest scores of rows"))
+        << steps;
+  EXPECT_THAT(why_refused("schedule v1\ninline t4\ninline t5\nrescale t1 t3 t6 4\n"),
+              HasSubstr("inline the element-wise stages between them first"));
+  EXPECT_THAT(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 0\n")),
+              HasSubstr("block 0 is out of range"));
+  EXPECT_THAT(why_refused(absl::StrCat(kInlined, "rescale t9 t3 t6 4\n")), HasSubstr("there is no stage t9"));
+  EXPECT_THAT(why_refused(absl::StrCat(kInlined, "split t6 r0 2 guard\nrescale t1 t3 t6 4\n")),
+              HasSubstr("t6 now has the loops"));
+  EXPECT_THAT(why_refused(absl::StrCat(kInlined, "compute_at t1 t6 i1 register\nrescale t1 t3 t6 4\n")),
+              HasSubstr("t3 reads t1"));
+}
+
+}  // namespace
+}  // namespace tf::schedule
