@@ -224,14 +224,16 @@ void tell_of_host_kernels(const driver::ModelReport& report, const target::Targe
   }
   if (on_host == 0) return;
   if (on_host < report.tasks.size())
-    std::fprintf(stderr,
-                 "compiler build: %zu of %zu kernels run on the CPU: those of control flow and of sizes that "
-                 "vary, and those that do not compile for the GPU\n",
-                 on_host, report.tasks.size());
+    std::fprintf(
+        stderr,
+        "compiler build: %zu of %zu kernels run on the CPU: those of control flow and those that do not "
+        "compile for the GPU\n",
+        on_host, report.tasks.size());
   else
-    std::fprintf(stderr,
-                 "compiler build: warning: the whole network runs on the CPU: its sizes vary, or no kernel "
-                 "compiles for the GPU; give sizes by --dim or --at\n");
+    std::fprintf(
+        stderr,
+        "compiler build: warning: the whole network runs on the CPU: it finds sizes in its data, or no "
+        "kernel compiles for the GPU\n");
 }
 
 // What a build used, for tuning.lock.

@@ -53,6 +53,11 @@ std::string entry_name(size_t task, const std::string& label) {
   return name;
 }
 
+// Of a kernel for all of their values.
+std::vector<tensor::Dimension> open_dims(const tensor::KernelSpec& kernel) {
+  return kernel.binding.empty() ? kernel.workload.dims : std::vector<tensor::Dimension>();
+}
+
 // Where a model runs a task.
 struct Sides {
   bool device = false, host = false;
@@ -69,9 +74,9 @@ void note_sides(const graph::Program& program, bool on_device, std::vector<Sides
 
 std::vector<Sides> sides_of(const graph::Program& program, bool has_device) {
   std::vector<Sides> sides(program.tasks.size());
-  note_sides(program, has_device && runs_on_device(program), sides);
-  for (const graph::Variant& variant : program.variants)
-    note_sides(variant.program, has_device && runs_on_device(variant), sides);
+  const bool on_device = has_device && runs_on_device(program);
+  note_sides(program, on_device, sides);
+  for (const graph::Variant& variant : program.variants) note_sides(variant.program, on_device, sides);
   return sides;
 }
 
@@ -178,7 +183,8 @@ class KernelBuilder {
         if (built) return absl::OkStatus();
       }
     }
-    if (!t.at_sizes.empty()) {
+    // Without steps, a kernel of a device has one thread.
+    if (!t.at_sizes.empty() && !is_for_device(target)) {
       TF_ASSIGN_OR_RETURN(const bool built,
                           build(task, target, schedule::to_string(schedule::Schedule{}), problem));
       if (built) return absl::OkStatus();
@@ -209,7 +215,8 @@ class KernelBuilder {
     }
     Kernel& result = kernels_[task];
     if (for_device) {
-      absl::StatusOr<DeviceKernel> kernel = device_kernel(std::move(*reply.mutable_artifact()));
+      absl::StatusOr<DeviceKernel> kernel =
+          device_kernel(std::move(*reply.mutable_artifact()), open_dims(t.kernel));
       if (!kernel.ok()) {
         problem = std::string(kernel.status().message());
         return false;

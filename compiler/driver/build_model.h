@@ -46,7 +46,7 @@ enum class OnFailedChoice { kUseDefault, kFail };
 struct BuildModelOptions {
   target::Target target;
   // Of the library where the target is a GPU, and of what runs beside it: control flow, host functions, kernels that do not
-  // compile for the GPU, and programs whose sizes vary. Nothing: this machine's. Else the target is the library's.
+  // compile for the GPU, and programs that find sizes. Nothing: this machine's. Else the target is the library's.
   std::optional<target::Target> host;
   int threads = 1;                      // that the schedules are for; a model runs with any number
   schedule::Numerics allowed_numerics;  // that schedules may use; records that use others are not built

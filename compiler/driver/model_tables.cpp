@@ -116,12 +116,30 @@ class StepMaker {
       if (!step.ok()) return step.status();
       // What a kernel makes is its last buffer; others have results and memory after their operands.
       const size_t read_count = call.task() >= 0 ? step->buffers.size() - 1 : call.operands.size();
-      steps.push_back({*std::move(step), read_count});
+      PlacedStep placed{.step = *std::move(step), .read_count = read_count, .wholes = {}};
+      placed.wholes = wholes(program, memory, call, placed.step);
+      steps.push_back(std::move(placed));
     }
     return steps;
   }
 
  private:
+  // As PlacedStep::wholes.
+  std::map<size_t, runtime::ModelBuffer> wholes(const graph::Program& program,
+                                                const graph::MemoryPlan& memory, const graph::Call& call,
+                                                const runtime::ModelStep& step) const {
+    std::map<size_t, runtime::ModelBuffer> found;
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      if (step.buffers[i].offset_bytes.code.empty()) continue;
+      int value = call.operands[i].value;
+      while (program.values[static_cast<size_t>(value)].within >= 0)
+        value = program.values[static_cast<size_t>(value)].within;
+      const uint64_t size_bytes = memory.places[static_cast<size_t>(value)].size_bytes;
+      found[i] = buffer_of(program, memory, value, size_bytes, dims_);
+    }
+    return found;
+  }
+
   absl::StatusOr<runtime::ModelStep> kernel_step(const graph::Program& program,
                                                  const graph::MemoryPlan& memory, const graph::Call& call,
                                                  bool on_device) {
@@ -315,11 +333,7 @@ bool is_for_host(const Kernel& kernel) {
 }
 
 bool runs_on_device(const graph::Program& model) {
-  return model.dims.empty();
-}
-
-bool runs_on_device(const graph::Variant& variant) {
-  return std::ranges::count(variant.values, graph::kAnySize) == 0;
+  return found_dims(model).empty();
 }
 
 absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
@@ -341,11 +355,12 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
                           .multiple_of = dim.multiple_of});
   }
   std::set<uint32_t> on_device;
-  if (runs_on_device(program)) on_device.insert(0);
+  const bool has_device = runs_on_device(program);
+  if (has_device) on_device.insert(0);
   for (size_t i = 0; i < program.variants.size(); ++i) {
     const graph::Variant& variant = program.variants[i];
     model.variants.push_back({flatten(variant.program, memory.variants[i], all), variant.values});
-    if (runs_on_device(variant)) on_device.insert(model.variants.back().program);
+    if (has_device) on_device.insert(model.variants.back().program);
   }
   bool uses_device = false;
   for (size_t i = 0; i < all.programs.size(); ++i) {
@@ -355,7 +370,7 @@ absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const gra
     TF_ASSIGN_OR_RETURN(std::vector<PlacedStep> steps,
                         maker.steps(*all.programs[i], *all.memories[i], all.bodies[i],
                                     on_device.contains(static_cast<uint32_t>(i))));
-    made.steps = with_copies(std::move(steps), made);
+    TF_ASSIGN_OR_RETURN(made.steps, with_copies(std::move(steps), made));
     uses_device |=
         std::ranges::any_of(made.steps, [](const auto& step) { return step.kind == TF_STEP_LAUNCH; });
   }

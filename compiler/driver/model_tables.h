@@ -34,10 +34,9 @@ struct Kernel {
 
 bool is_for_host(const Kernel& kernel);
 
-// Whether the program of a model for a device, or a variant of it, runs there: if all its sizes are fixed. Bodies of branches and
-// loops run on the host.
+// Whether the program of a model for a device and its variants run there: if no call finds a size. Bodies of branches and loops
+// run on the host.
 bool runs_on_device(const graph::Program& model);
-bool runs_on_device(const graph::Variant& variant);
 
 struct ModelTables {
   std::string blob;  // bytes of tf_model_blob
@@ -46,7 +45,7 @@ struct ModelTables {
 };
 
 // One kernel a task of the program. `device_function` is the runtime's for the kernels' device; empty: there is none, and the
-// memory need not be aligned for one. INTERNAL if what a kernel says of its ports does not fit its calls.
+// memory need not be aligned for one. UNIMPLEMENTED as with_copies (library/placed_steps.h); INTERNAL if what a kernel says of its ports does not fit its calls.
 absl::StatusOr<ModelTables> make_tables(const graph::Program& program, const graph::MemoryPlan& memory,
                                         const std::vector<Kernel>& kernels,
                                         const std::string& device_function = "");

@@ -2,6 +2,10 @@
 // Owns: numbers of a model's tables that depend on its dimensions, as the runtime computes them. Does not know: which
 // numbers there are.
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "compiler/graph/program/named_dimension.h"
 #include "compiler/runtime/blob/model_blob.h"
 
@@ -11,5 +15,9 @@ namespace tf::driver {
 // be made of what sizes are made of: whole numbers, the dimensions, sums, products, quotients, least and greatest.
 runtime::Sized sized(const tensor::Expr& number, int64_t greatest,
                      const std::vector<graph::NamedDimension>& dims);
+
+// The code of the number, in which these variables are the dimensions 0, 1, …; nothing if it is made of anything else.
+std::optional<std::vector<int64_t>> size_code(const tensor::Expr& number,
+                                              const std::vector<tensor::Var>& dims);
 
 }  // namespace tf::driver

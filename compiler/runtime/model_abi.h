@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 8u
+#define TF_MODEL_VERSION 9u
 
 /* What model.h declares after the prefix tf_model_. */
 #define TF_MODEL_FUNCTIONS(each)                                                                            \
@@ -75,8 +75,8 @@ enum {
    *            input and each joined output, the body's arena
    * It fails if there are more trips than slices. */
   TF_STEP_LOOP = 2,
-  /* The next three stand only in the first program or in variants of fixed sizes, never in bodies. Their buffers begin at
-   * multiples of TF_DEVICE_ALIGNMENT.
+  /* The next three stand only in the first program or in variants, never in bodies, and in no model with a dimension that
+   * is made (TF_DIM_MADE). Buffers of launches begin at multiples of TF_DEVICE_ALIGNMENT.
    * Runs the device kernel `kernel` on the buffers in the device's memory. */
   TF_STEP_LAUNCH = 3,
   /* Copies the bytes of the one buffer, which is none in the weights, from the host's memory to the same place in the
@@ -211,6 +211,8 @@ typedef struct tf_model_device_kernel {
   uint32_t first_launch;
   uint32_t launch_count;
   uint64_t workspace_bytes; /* of device memory: one more buffer after the step's, if not 0 */
+  uint32_t dim_count;       /* of its last arguments, the step's dims; 0: none, whatever the step has */
+  uint32_t reserved;
 } tf_model_device_kernel;
 
 /* Blocks have at most this many threads; along one axis, all blocks together have fewer than 2^32. */
@@ -220,8 +222,11 @@ typedef struct tf_model_device_kernel {
 typedef struct tf_model_launch {
   uint32_t entry; /* offset in strings */
   uint32_t shared_bytes;
-  uint32_t grid[3]; /* blocks; one 0: there is nothing to do */
+  uint32_t grid[3]; /* blocks, where they depend on dims the most; one 0: there is nothing to do */
   uint32_t block[3];
+  /* Codes, in numbers, that give the blocks of a run: TF_CODE_DIM pushes a dim of the step. Without one, the count is 0. */
+  uint32_t first_code[3];
+  uint32_t code_count[3];
 } tf_model_launch;
 
 /* For tf_model_header.device_function. */

@@ -59,7 +59,10 @@ class KernelEmitter {
     const std::string parameters = parameter_list();
     margin_ = 1;
     begin_dims();
-    for (const ir::Let* let : part.lets) begin_let(*let);
+    for (const ir::Let* let : part.lets) {
+      begin_let(*let);
+      lets_[let->var.get()] = tensor::substitute(let->value, lets_);
+    }
     factors_ = factor_buffers(part.body);
     shared_ = analysis::plan_shared_memory(part.body);
     stmt(part.body);
@@ -388,11 +391,13 @@ class KernelEmitter {
       if (!is_thread(kind)) {
         const auto axis = static_cast<size_t>(kind) - static_cast<size_t>(ForKind::kGridX);
         const int most = unit_.target.gpu.grid_yz_blocks;
-        if (const auto blocks = tensor::as_int(extent); axis > 0 && most > 0 && blocks && *blocks > most)
+        // Of the greatest sizes, where it varies.
+        if (const int64_t blocks = analysis::interval_of(extent, ranges_).max;
+            axis > 0 && most > 0 && blocks > most)
           return absl::FailedPreconditionError(
-              absl::StrCat("a grid of ", *blocks, " blocks along ", axis == 1 ? "y" : "z", "; ",
+              absl::StrCat("a grid of ", blocks, " blocks along ", axis == 1 ? "y" : "z", "; ",
                            unit_.target.text(), " has at most ", most, ": bind that loop to grid_x"));
-        launch.grid[axis] = tensor::to_string(extent);
+        launch.grid[axis] = tensor::to_string(tensor::substitute(extent, lets_));
         continue;
       }
       const std::optional<int64_t> count = tensor::as_int(extent);
@@ -465,6 +470,7 @@ class KernelEmitter {
   CNames names_;
   ExprContext context_;
   std::map<ForKind, ir::Expr> extents_;
+  tensor::Substitution lets_;  // the values around the launch, of the function's dimensions
   std::set<ForKind> entered_;
   std::vector<std::set<ForKind>> shared_stores_;   // the launch loops around each store that others may see
   std::vector<std::set<ForKind>> inside_threads_;  // and around each array that a thread has for itself

@@ -2,14 +2,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "compiler/analysis/bounds.h"
 
 namespace tf::backends {
 namespace {
 
 constexpr int64_t kScratchAlignment = 256;
+constexpr int64_t kMostElements = int64_t{1} << 37;  // 1 TiB of the widest
 
 class Splitter {
  public:
+  explicit Splitter(const ir::Function& function) : ranges_(analysis::ranges_of(function.dims)) {}
+
   absl::Status split(const ir::Stmt& stmt) {
     if (const auto* all = ir::as<ir::Seq>(stmt)) {
       for (const ir::Stmt& child : all->stmts) TF_RETURN_IF_ERROR(split(child));
@@ -34,15 +38,18 @@ class Splitter {
 
  private:
   absl::Status place(const ir::BufferNode& buffer) {
-    const std::optional<int64_t> count = tensor::as_int(buffer.extents[0]);
-    if (!count)
-      return absl::FailedPreconditionError(absl::StrCat("buffer ", buffer.name, " has no constant size"));
+    // Room for the greatest size.
+    const analysis::Interval count = analysis::interval_of(buffer.extents[0], ranges_);
+    if (!count.has_max() || count.max > kMostElements)
+      return absl::FailedPreconditionError(
+          absl::StrCat("buffer ", buffer.name, " has no size that memory is planned for"));
     parts_.scratch_offsets[&buffer] = parts_.workspace_bytes;
-    const int64_t bytes = *count * tensor::element_bytes(buffer.element);
+    const int64_t bytes = count.max * tensor::element_bytes(buffer.element);
     parts_.workspace_bytes += (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
     return absl::OkStatus();
   }
 
+  const analysis::RangeMap ranges_;
   KernelParts parts_;
   std::vector<const ir::Let*> lets_;
 };
@@ -50,7 +57,7 @@ class Splitter {
 }  // namespace
 
 absl::StatusOr<KernelParts> split_into_kernels(const ir::Function& function) {
-  Splitter splitter;
+  Splitter splitter(function);
   TF_RETURN_IF_ERROR(splitter.split(function.body));
   return splitter.take();
 }

@@ -23,7 +23,7 @@ struct KernelParts {
   int64_t workspace_bytes = 0;
 };
 
-// FAILED_PRECONDITION: scratch memory without a constant size.
+// Scratch memory has room for the greatest sizes. FAILED_PRECONDITION where there is no greatest.
 absl::StatusOr<KernelParts> split_into_kernels(const ir::Function& function);
 
 }  // namespace tf::backends

@@ -254,14 +254,17 @@ struct DeviceTables {
   std::string codes_bytes;
 };
 
-DeviceTables device_tables(const std::vector<ModelDeviceKernel>& kernels, Strings& strings) {
+DeviceTables device_tables(const std::vector<ModelDeviceKernel>& kernels, Strings& strings,
+                           std::vector<int64_t>& numbers) {
   DeviceTables tables;
   for (const ModelDeviceKernel& kernel : kernels) {
     tables.kernels.push_back({.first_code = static_cast<uint32_t>(tables.codes.size()),
                               .code_count = static_cast<uint32_t>(kernel.codes.size()),
                               .first_launch = static_cast<uint32_t>(tables.launches.size()),
                               .launch_count = static_cast<uint32_t>(kernel.launches.size()),
-                              .workspace_bytes = kernel.workspace_bytes});
+                              .workspace_bytes = kernel.workspace_bytes,
+                              .dim_count = kernel.dim_count,
+                              .reserved = 0});
     for (const ModelCode& code : kernel.codes) {
       // Drivers read cubins in place.
       tables.codes_bytes.resize((tables.codes_bytes.size() + 15) / 16 * 16, '\0');
@@ -275,8 +278,14 @@ DeviceTables device_tables(const std::vector<ModelDeviceKernel>& kernels, String
       tf_model_launch& added = tables.launches.emplace_back();
       added.entry = strings.add(launch.entry);
       added.shared_bytes = launch.shared_bytes;
-      std::ranges::copy(launch.grid, added.grid);
       std::ranges::copy(launch.block, added.block);
+      for (size_t axis = 0; axis < launch.grid.size(); ++axis) {
+        const Sized& blocks = launch.grid[axis];
+        added.grid[axis] = static_cast<uint32_t>(blocks.value);
+        added.first_code[axis] = static_cast<uint32_t>(numbers.size());
+        added.code_count[axis] = static_cast<uint32_t>(blocks.code.size());
+        numbers.insert(numbers.end(), blocks.code.begin(), blocks.code.end());
+      }
     }
   }
   return tables;
@@ -346,7 +355,7 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
     numbers.insert(numbers.end(), variant.values.begin(), variant.values.end());
   }
   const std::vector<tf_model_formula> encoded_formulas = formulas.encode(numbers);
-  const DeviceTables device = device_tables(model.device_kernels, strings);
+  const DeviceTables device = device_tables(model.device_kernels, strings, numbers);
   tf_model_header header = {.magic = TF_MODEL_MAGIC,
                             .version = TF_MODEL_VERSION,
                             .blob_bytes = 0,

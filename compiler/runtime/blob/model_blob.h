@@ -76,7 +76,8 @@ struct ModelStep {
 struct ModelLaunch {
   std::string entry;
   uint32_t shared_bytes = 0;
-  std::array<uint32_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  std::array<Sized, 3> grid = {1, 1, 1};  // codes over the dims of the step
+  std::array<uint32_t, 3> block = {1, 1, 1};
 };
 
 struct ModelCode {
@@ -89,6 +90,7 @@ struct ModelDeviceKernel {
   std::vector<ModelCode> codes;
   std::vector<ModelLaunch> launches;
   uint64_t workspace_bytes = 0;
+  uint32_t dim_count = 0;  // of the step, that it takes
 };
 
 struct ModelProgram {

@@ -42,6 +42,9 @@ int32_t tf_cuda_device(const tf_call* call);
 /* Whether what the tables say of devices is consistent. Of a header whose tables fit and whose programs are valid. */
 bool tf_device_tables_valid(const tf_model_header* header);
 
+/* Whether the step's buffers or dims depend on the dimensions. */
+bool tf_step_varies(const tf_model_header* header, const tf_model_step& step);
+
 /* Of the first program's tensor, inputs first: whether the host reads or writes it, but for copies. */
 bool tf_used_on_host(const tf_model_header* header, uint64_t tensor);
 /* Whether nothing is computed on the host, in any program. */

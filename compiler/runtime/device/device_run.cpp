@@ -30,6 +30,7 @@ struct tf_device_run {
   Memory** own;           // for each of them, where steps on the device use it
   Memory** given;         // the caller's, in this run
   void** given_handles;
+  uint64_t evaluations;  // of the sizes that kernels are bound for
   tf_launch_graphs graphs;
 };
 
@@ -46,8 +47,9 @@ const tf_model_program& program_of(const tf_execution* run, uint64_t number) {
 const tf_model_step& step_of(const tf_execution* run, uint64_t number) {
   return tf_table_at<tf_model_step>(run->header, run->header->steps)[number];
 }
+// Where its buffers are in this run.
 const tf_model_buffer* places_of(const tf_execution* run, const tf_model_step& step) {
-  return tf_table_at<tf_model_buffer>(run->header, run->header->buffers) + step.first_buffer;
+  return run->places + step.first_buffer;
 }
 
 // For a failed call of the driver's.
@@ -137,7 +139,7 @@ int32_t allocate(tf_device_run* device, uint64_t size_bytes, Memory** memory) {
   return *memory != nullptr ? TF_MODEL_OK : tf_note_error(TF_MODEL_DEVICE_MEMORY, error);
 }
 
-// Of the first program, whose tensors are the largest.
+// Of the first program at its greatest sizes: no tensors are larger.
 uint64_t tensor_bytes(const tf_execution* run, uint64_t tensor) {
   const tf_model_tensor* tensors = tf_table_at<tf_model_tensor>(run->header, run->header->tensors);
   return tensors[program_of(run, 0).first_tensor + tensor].size_bytes;
@@ -178,7 +180,7 @@ int32_t allocate_all(tf_device_run* device, const tf_execution* run) {
                                       : allocate(device, device->workspace_bytes, &device->workspace);
 }
 
-// A step's launches get its buffers where they lie in this run.
+// A step's launches get its buffers where they lie in this run, and its sizes.
 int32_t bind_step(tf_device_run* device, const tf_execution* run, uint64_t number) {
   const tf_model_step& step = step_of(run, number);
   const tf_model_device_kernel& kernel = tf_device_kernel_of(run, step);
@@ -187,17 +189,21 @@ int32_t bind_step(tf_device_run* device, const tf_execution* run, uint64_t numbe
   if (arguments == nullptr) return TF_MODEL_OUT_OF_MEMORY;
   uint32_t count = 0;
   // What is empty may lie at the very end, where no part begins.
-  for (; count < step.buffer_count; ++count)
+  bool aligned = true;
+  for (; count < step.buffer_count; ++count) {
+    aligned &= places[count].offset_bytes % TF_DEVICE_ALIGNMENT == 0;
     arguments[count] = {memory_of(device, run, places[count]),
                         places[count].size_bytes != 0 ? places[count].offset_bytes : 0,
                         places[count].size_bytes};
+  }
   if (kernel.workspace_bytes != 0) arguments[count++] = {device->workspace, 0, kernel.workspace_bytes};
   char error[kErrorChars] = "no memory";
   bool bound = true;
-  for (uint32_t i = 0; i < kernel.launch_count && bound; ++i)
+  for (uint32_t i = 0; i < kernel.launch_count && bound && aligned; ++i)
     bound = device->driver->bind(device->kernels[device->first_kernels[number] + i], arguments, count,
-                                 nullptr, 0, error);
+                                 run->numbers + step.first_dim, kernel.dim_count, error);
   free(arguments);
+  if (!aligned) return TF_MODEL_BAD_SIZE;
   return bound ? TF_MODEL_OK : failed(device, error);
 }
 
@@ -267,8 +273,9 @@ int32_t launch(tf_device_run* device, const tf_execution* run, uint32_t number, 
   if (tf::gpu::Graph* graph = device->graphs.graphs[number]; by_graphs && graph != nullptr)
     return device->driver->launch_graph(graph, error) ? TF_MODEL_OK : failed(device, error);
   for (uint32_t i = 0; i < tf_device_kernel_of(run, step).launch_count; ++i) {
-    const tf::gpu::GraphLaunch launch =
-        tf_launch_at(run, step, i, device->kernels[device->first_kernels[number] + i]);
+    tf::gpu::GraphLaunch launch;
+    if (!tf_launch_at(run, step, i, device->kernels[device->first_kernels[number] + i], &launch))
+      return TF_MODEL_BAD_SIZE;
     if (!device->driver->launch(launch.kernel, launch.size, error)) return failed(device, error);
   }
   return TF_MODEL_OK;
@@ -335,7 +342,8 @@ const tf_device* tf_describe_device(const tf_device_run* device) {
 }
 
 int32_t tf_give_device_memory(tf_device_run* device, const tf_execution* run, void* const* memory) {
-  bool given = false, changed = false;
+  const bool resized = device->evaluations != run->sizes.evaluations;
+  bool given = false, changed = resized;
   char error[kErrorChars] = "no memory";
   for (uint64_t i = 0; i < device->tensor_count; ++i) {
     if (device->given_handles[i] == nullptr && memory[i] == nullptr) continue;
@@ -348,12 +356,14 @@ int32_t tf_give_device_memory(tf_device_run* device, const tf_execution* run, vo
     device->given[i] = device->driver->wrap(device->device, memory[i], tensor_bytes(run, i), error);
     if (device->given[i] == nullptr) return failed(device, error);
   }
-  // Always: the same handle may stand for other memory by now.
-  const tf_model_program& program = program_of(run, 0);
-  for (uint64_t i = program.first_step; given && i < uint64_t{program.first_step} + program.step_count; ++i) {
-    if (step_of(run, i).kind != TF_STEP_LAUNCH || !uses_tensor(run, step_of(run, i))) continue;
+  // Also where handles are the same, which may stand for other memory by now.
+  for (uint64_t i = 0; (given || resized) && i < run->header->steps.count; ++i) {
+    const tf_model_step& step = step_of(run, i);
+    if (step.kind != TF_STEP_LAUNCH) continue;
+    if (!(given && uses_tensor(run, step)) && !(resized && tf_step_varies(run->header, step))) continue;
     if (int32_t failure = bind_step(device, run, i); failure != TF_MODEL_OK) return failure;
   }
+  device->evaluations = run->sizes.evaluations;
   tf_begin_launch_graphs(&device->graphs, device->device, run, device->kernels, device->first_kernels,
                          changed);
   return TF_MODEL_OK;

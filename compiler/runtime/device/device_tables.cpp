@@ -1,4 +1,5 @@
 #include "compiler/runtime/device/device.h"
+#include "compiler/runtime/executor/formula.h"
 #include "compiler/runtime/executor/tables.h"
 #include "compiler/runtime/executor/tables_dims.h"
 
@@ -9,6 +10,15 @@ constexpr uint64_t kMostWorkspaceBytes = uint64_t{1} << 40;
 bool table_fits(const tf_model_header* header, const tf_model_table& table, uint64_t element_bytes) {
   return table.offset_bytes % 8 == 0 && table.offset_bytes <= header->blob_bytes &&
          table.count <= (header->blob_bytes - table.offset_bytes) / element_bytes;
+}
+
+// Whether the blocks along an axis have no code, or one over the dims of the kernel's steps.
+bool grid_code_valid(const tf_model_header* header, const tf_model_launch& launch, int axis,
+                     uint32_t dim_count) {
+  const uint64_t first = launch.first_code[axis], count = launch.code_count[axis];
+  return count == 0 ||
+         (tf_range_fits(first, count, header->numbers.count) &&
+          tf_code_valid(tf_table_at<int64_t>(header, header->numbers) + first, count, dim_count));
 }
 
 bool launches_valid(const tf_model_header* header) {
@@ -48,6 +58,11 @@ bool kernels_valid(const tf_model_header* header) {
         !tf_range_fits(kernels[i].first_code, kernels[i].code_count, header->codes.count) ||
         !tf_range_fits(kernels[i].first_launch, kernels[i].launch_count, header->launches.count))
       return false;
+    const tf_model_launch* launches =
+        tf_table_at<tf_model_launch>(header, header->launches) + kernels[i].first_launch;
+    for (uint32_t k = 0; k < kernels[i].launch_count; ++k)
+      for (int axis = 0; axis < 3; ++axis)
+        if (!grid_code_valid(header, launches[k], axis, kernels[i].dim_count)) return false;
   }
   return true;
 }
@@ -63,6 +78,9 @@ bool step_valid(const tf_model_header* header, const tf_model_step& step) {
   if (header->device_function == TF_NO_DEVICE || step.made_dim != TF_NO_DIMENSION) return false;
   if (step.kind == TF_STEP_LAUNCH) {
     if (step.kernel >= header->device_kernels.count) return false;
+    const uint32_t dim_count =
+        tf_table_at<tf_model_device_kernel>(header, header->device_kernels)[step.kernel].dim_count;
+    if (dim_count != 0 && dim_count != step.dim_count) return false;
     const bool has_indices = step.index_bytes == sizeof(int32_t) || step.index_bytes == sizeof(int64_t);
     if (has_indices ? step.index_buffer >= step.buffer_count : step.index_bytes != 0) return false;
   } else if (step.buffer_count != 1 || step.index_bytes != 0) {
@@ -73,9 +91,7 @@ bool step_valid(const tf_model_header* header, const tf_model_step& step) {
     if (buffers[i].offset_bytes % (step.kind == TF_STEP_LAUNCH ? TF_DEVICE_ALIGNMENT : 1) != 0) return false;
     if (step.kind != TF_STEP_LAUNCH && buffers[i].space == TF_SPACE_WEIGHTS) return false;
   }
-  return !has_formula(header, TF_FORMULA_NUMBER, step.first_dim, tf_number_count(step)) &&
-         !has_formula(header, TF_FORMULA_BUFFER_BYTES, step.first_buffer, step.buffer_count) &&
-         !has_formula(header, TF_FORMULA_BUFFER_OFFSET, step.first_buffer, step.buffer_count);
+  return true;
 }
 
 bool uses_device(const tf_model_header* header, const tf_model_program& program) {
@@ -85,16 +101,19 @@ bool uses_device(const tf_model_header* header, const tf_model_program& program)
   return false;
 }
 
-// Whether it is the first program or a variant, whose sizes are all fixed, as its tensors have the places of the first's.
+// Whether it is the first program or a variant, as its tensors have the places of the first's.
 bool runs_on_its_own(const tf_model_header* header, uint64_t number) {
-  const tf_model_program& program = tf_table_at<tf_model_program>(header, header->programs)[number];
-  if (has_formula(header, TF_FORMULA_TENSOR_BYTES, program.first_tensor,
-                  uint64_t{program.input_count} + program.output_count))
-    return false;
   const tf_model_variant* variants = tf_table_at<tf_model_variant>(header, header->variants);
   bool found = number == 0;
   for (uint64_t i = 0; i < header->variants.count; ++i) found |= variants[i].program == number;
   return found;
+}
+
+bool makes_dims(const tf_model_header* header) {
+  const tf_model_dimension* dims = tf_table_at<tf_model_dimension>(header, header->dims);
+  for (uint64_t i = 0; i < header->dims.count; ++i)
+    if (dims[i].made_by == TF_DIM_MADE) return true;
+  return false;
 }
 
 }  // namespace
@@ -119,8 +138,14 @@ bool tf_device_tables_valid(const tf_model_header* header) {
     if (is_branch && uses_device(header, programs[steps[i].other_body])) return false;
   }
   for (uint64_t i = 0; i < header->programs.count; ++i)
-    if (uses_device(header, programs[i]) && !runs_on_its_own(header, i)) return false;
+    if (uses_device(header, programs[i]) && (!runs_on_its_own(header, i) || makes_dims(header))) return false;
   return true;
+}
+
+bool tf_step_varies(const tf_model_header* header, const tf_model_step& step) {
+  return has_formula(header, TF_FORMULA_NUMBER, step.first_dim, tf_number_count(step)) ||
+         has_formula(header, TF_FORMULA_BUFFER_BYTES, step.first_buffer, step.buffer_count) ||
+         has_formula(header, TF_FORMULA_BUFFER_OFFSET, step.first_buffer, step.buffer_count);
 }
 
 bool tf_used_on_host(const tf_model_header* header, uint64_t tensor) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "compiler/runtime/executor/formula.h"
 #include "compiler/runtime/executor/tables.h"
 
 namespace {
@@ -33,11 +34,13 @@ void make_stretch(tf_launch_graphs* graphs, tf::gpu::Device* device, const tf_ex
   auto* launches = static_cast<tf::gpu::GraphLaunch*>(calloc(count, sizeof(tf::gpu::GraphLaunch)));
   if (launches == nullptr) return;
   uint32_t next = 0;
-  for (uint64_t i = first; i < end; ++i)
-    for (uint32_t k = 0; k < tf_device_kernel_of(run, steps[i]).launch_count; ++k)
-      launches[next++] = tf_launch_at(run, steps[i], k, kernels[first_kernels[i] + k]);
+  bool known = true;
+  for (uint64_t i = first; i < end; ++i) {
+    for (uint32_t k = 0; k < tf_device_kernel_of(run, steps[i]).launch_count; ++k, ++next)
+      known &= tf_launch_at(run, steps[i], k, kernels[first_kernels[i] + k], &launches[next]);
+  }
   char error[tf::gpu::kErrorChars];
-  graphs->graphs[first] = graphs->driver->make_graph(device, launches, count, error);
+  if (known) graphs->graphs[first] = graphs->driver->make_graph(device, launches, count, error);
   free(launches);
   if (graphs->graphs[first] == nullptr) return;
   for (uint64_t i = first + 1; i < end; ++i) graphs->is_within[i] = true;
@@ -85,12 +88,24 @@ void tf_begin_launch_graphs(tf_launch_graphs* graphs, tf::gpu::Device* device, c
   }
 }
 
-tf::gpu::GraphLaunch tf_launch_at(const tf_execution* run, const tf_model_step& step, uint32_t number,
-                                  tf::gpu::Kernel* kernel) {
+bool tf_launch_at(const tf_execution* run, const tf_model_step& step, uint32_t number,
+                  tf::gpu::Kernel* kernel, tf::gpu::GraphLaunch* made) {
   const tf_model_launch& launch = tf_table_at<tf_model_launch>(
       run->header, run->header->launches)[uint64_t{tf_device_kernel_of(run, step).first_launch} + number];
-  return {kernel,
-          {{launch.grid[0], launch.grid[1], launch.grid[2]},
-           {launch.block[0], launch.block[1], launch.block[2]},
-           launch.shared_bytes}};
+  *made = {kernel,
+           {{launch.grid[0], launch.grid[1], launch.grid[2]},
+            {launch.block[0], launch.block[1], launch.block[2]},
+            launch.shared_bytes}};
+  // Codes are read of the tables, which no formula changes.
+  const int64_t* numbers = tf_table_at<int64_t>(run->header, run->header->numbers);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (launch.code_count[axis] == 0) continue;
+    int64_t blocks = 0;
+    if (!tf_code_value(numbers + launch.first_code[axis], launch.code_count[axis],
+                       run->numbers + step.first_dim, &blocks) ||
+        blocks < 0 || blocks > launch.grid[axis])
+      return false;
+    made->size.grid[axis] = static_cast<uint64_t>(blocks);
+  }
+  return true;
 }

@@ -9,6 +9,7 @@
 typedef struct tf_sizes {
   int64_t* values; /* of the dimensions, when the formulas were evaluated */
   bool evaluated;
+  uint64_t evaluations; /* how many there were: sizes are others where this number is another one */
   int64_t* numbers;
   tf_model_tensor* tensors;
   tf_model_buffer* places;

@@ -59,6 +59,7 @@ bool evaluate(tf_execution* run) {
 }
 
 int32_t update(tf_execution* run) {
+  ++run->sizes.evaluations;
   run->sizes.evaluated =
       evaluate(run) && tf_sizes_valid(run->header, run->numbers, run->tensors, run->places);
   if (!run->sizes.evaluated) restore(run);

@@ -30,16 +30,18 @@ class BuiltModels : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(root_); }
 
   // The network with default schedules; null, with a failure, if it cannot be built.
-  std::unique_ptr<LoadedModel> build(const graph::Network& network) {
+  std::unique_ptr<LoadedModel> build(const graph::Network& network) { return build_for(target_, network); }
+
+  std::unique_ptr<LoadedModel> build_for(const target::Target& target, const graph::Network& network) {
     const absl::StatusOr<graph::Program> program =
-        graph::plan_network(network, {.lanes = target_.fp32_lanes()});
+        graph::plan_network(network, graph::layout_options(target));
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return nullptr;
     variants_ = program->variants.size();
-    const auto report =
-        build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()), *pool_,
-                    {.target = target_, .folder = root_});
+    auto report = build_model(*program, std::vector<std::optional<ScheduleChoice>>(program->tasks.size()),
+                              *pool_, {.target = target, .folder = root_});
     EXPECT_TRUE(report.ok()) << report.status();
+    if (report.ok()) report_ = *std::move(report);
     auto model = LoadedModel::open(root_, 2);
     EXPECT_TRUE(model.ok()) << model.status();
     return model.ok() ? *std::move(model) : nullptr;
@@ -49,6 +51,7 @@ class BuiltModels : public testing::Test {
   const std::string root_ = testing::TempDir() + "built_models." + std::to_string(getpid());
   std::unique_ptr<BuildPool> pool_;
   size_t variants_ = 0;  // of the network that was built last
+  ModelReport report_;   // likewise
 };
 
 }  // namespace tf::driver

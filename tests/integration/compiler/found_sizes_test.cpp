@@ -5,12 +5,10 @@
 
 #include "compiler/driver/build_model.h"
 #include "compiler/driver/loaded_model.h"
-#include "compiler/frontends/frontends.h"
 #include "compiler/graph/dynamic/plan_network.h"
 #include "compiler/graph/element_values.h"
 #include "gmock/gmock.h"
-#include "tests/integration/compiler/built_models.h"
-#include "tests/support/onnx/model_writer.h"
+#include "tests/integration/compiler/open_sizes.h"
 
 namespace tf::driver {
 namespace {
@@ -24,18 +22,7 @@ using Floats = std::vector<float>;
 using Ints = std::vector<int64_t>;
 
 graph::Network network(const onnx::ModelWriter& writer, std::vector<graph::NamedDimension> dims = {}) {
-  graph::Network network;
-  network.dims = std::move(dims);
-  network.at = [bytes = writer.bytes(), dims = network.dims](const tensor::Binding& sizes) {
-    frontends::ImportOptions options;
-    for (const auto& [name, size] : sizes) {
-      const bool is_open = std::ranges::any_of(
-          dims, [&, &name = name](const graph::NamedDimension& dim) { return dim.var->name == name; });
-      (is_open ? options.dims : options.found)[name] = size;
-    }
-    return frontends::import_model(bytes, options);
-  };
-  return network;
+  return network_of(writer.bytes(), std::move(dims));
 }
 
 HostTensor floats(const Ints& shape, const Floats& values) {
@@ -50,7 +37,7 @@ Ints ints_of(const HostTensor& tensor) {
 }
 
 // From -0.5 to 0.5, another sequence for each seed.
-Floats some_floats(size_t count, size_t seed = 0) {
+Floats seeded_floats(size_t count, size_t seed = 0) {
   Floats values(count);
   for (size_t i = 0; i < count; ++i)
     values[i] = static_cast<float>(((i + seed) * 37 + seed * 11) % 101) / 101 - 0.5f;
@@ -72,7 +59,7 @@ onnx::ModelWriter rows_above(float threshold) {
   w.input("x", {40, 6});
   w.input("scores", {40});
   w.floats("threshold", {}, {threshold});
-  w.floats("weights", {6, 5}, some_floats(30));
+  w.floats("weights", {6, 5}, seeded_floats(30));
   w.ints("zero", {0});
   w.node("Greater", {"scores", "threshold"}, "mask");
   w.node("NonZero", {"mask"}, "places");
@@ -90,9 +77,9 @@ TEST_F(FoundSizes, RowsThatAMaskSelects) {
   const auto model = build(network(rows_above(0)));
   ASSERT_TRUE(model);
   EXPECT_TRUE(model->dims().empty());  // no input has one
-  const Floats x = some_floats(240, 5), weights = some_floats(30);
+  const Floats x = seeded_floats(240, 5), weights = seeded_floats(30);
   for (const float bias : {0.0f, -1.0f, 1.0f, -0.49f}) {  // some rows, none, all, one
-    Floats scores = some_floats(40, 9);
+    Floats scores = seeded_floats(40, 9);
     for (float& score : scores) score += bias;
     Floats want, sums(5);
     for (size_t row = 0; row < 40; ++row) {
@@ -137,7 +124,7 @@ TEST_F(FoundSizes, SelectionsOfSelections) {
   const auto model = build(network(w));
   ASSERT_TRUE(model);
   for (const size_t seed : {1, 2, 3, 60}) {
-    Floats x = some_floats(24 * 16, seed);
+    Floats x = seeded_floats(24 * 16, seed);
     if (seed == 60)
       for (float& value : x) value = -1;
     Floats highest, positive;
@@ -177,7 +164,7 @@ TEST_F(FoundSizes, InABatchOfAnyNumber) {
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t batch : {1, 2, 4, 9}) {
-    const Floats x = some_floats(static_cast<size_t>(batch * 10), 4);
+    const Floats x = seeded_floats(static_cast<size_t>(batch * 10), 4);
     Floats want;
     Ints pairs;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -215,7 +202,7 @@ TEST_F(FoundSizes, LabelsOfEachClass) {
   w.output("labels");
   const auto model = build(network(w));
   ASSERT_TRUE(model);
-  const Floats scores = some_floats(36, 7);
+  const Floats scores = seeded_floats(36, 7);
   Ints want;
   for (size_t i = 0; i < scores.size(); ++i)
     if (scores[i] > 0) want.push_back(static_cast<int64_t>(i / 12));
@@ -246,7 +233,7 @@ TEST_F(FoundSizes, CountsAndRanges) {
   const auto model = build(network(w));
   ASSERT_TRUE(model);
   for (const float bias : {0.0f, -1.0f, 1.0f}) {
-    Floats x = some_floats(20, 3), want;
+    Floats x = seeded_floats(20, 3), want;
     Ints range;
     for (float& value : x) value += bias;
     for (const float value : x) {

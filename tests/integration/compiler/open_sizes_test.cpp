@@ -1,5 +1,7 @@
 // Networks that are built for ranges of sizes, against the evaluator at single sizes.
 
+#include "tests/integration/compiler/open_sizes.h"
+
 #include <cmath>
 
 #include "compiler/driver/build_model.h"
@@ -10,7 +12,6 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/program/evaluate.h"
 #include "gmock/gmock.h"
-#include "tests/integration/compiler/built_models.h"
 #include "tests/support/onnx/model_writer.h"
 #include "tests/unit/compiler/graph/random_graph.h"
 
@@ -19,50 +20,9 @@ namespace {
 
 using graph::HostTensor;
 
-class OpenSizes : public BuiltModels {
- protected:
-  static graph::Network network(const std::string& bytes, std::vector<graph::NamedDimension> dims) {
-    graph::Network network;
-    network.dims = std::move(dims);
-    network.at = [bytes](const tensor::Binding& sizes) {
-      return frontends::import_model(bytes, {.dims = sizes});
-    };
-    return network;
-  }
-
-  static void expect_right_at(const graph::Network& network, LoadedModel& model,
-                              const tensor::Binding& sizes) {
-    SCOPED_TRACE(tensor::binding_text(sizes));
-    const absl::StatusOr<std::vector<HostTensor>> inputs = random_inputs_at(model, 3, sizes);
-    ASSERT_TRUE(inputs.ok()) << inputs.status();
-    const absl::StatusOr<std::vector<HostTensor>> got = model.run(*inputs);
-    ASSERT_TRUE(got.ok()) << got.status();
-    const std::vector<HostTensor> want = *graph::evaluate(*network.at(sizes), *inputs);
-    ASSERT_EQ(got->size(), want.size());
-    for (size_t i = 0; i < want.size(); ++i) {
-      ASSERT_EQ((*got)[i].shape, want[i].shape);
-      double largest = 0;
-      for (const double value : graph::read_floats(want[i].element, want[i].data->bytes()))
-        largest = std::max(largest, std::fabs(value));
-      EXPECT_LE(graph::largest_difference({(*got)[i]}, {want[i]}), 2e-5 * std::max(largest, 1e-3));
-    }
-  }
-};
-
-std::vector<float> some_floats(size_t count) {
-  std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>((i * 37) % 101) / 101 - 0.5f;
-  return values;
-}
-
-void name_extent(onnx::ModelWriter& writer, int input, int axis, const std::string& name) {
-  auto& type = *writer.graph().mutable_input(input)->mutable_type()->mutable_tensor_type();
-  type.mutable_shape()->mutable_dim(axis)->set_dim_param(name);
-}
-
 TEST_F(OpenSizes, ABatchOfAnyNumber) {
   graph::Network net =
-      network(*zoo::model("mlp", {.batch_name = "batch"}), {{{tensor::var("batch"), 1, 40}}});
+      network_of(*zoo::model("mlp", {.batch_name = "batch"}), {{{tensor::var("batch"), 1, 40}}});
   net.anchors = {{{"batch", 8}}};
   const auto model = build(net);
   ASSERT_TRUE(model);
@@ -85,7 +45,7 @@ TEST_F(OpenSizes, AConstantForEachOfABatch) {
   w.node("Softmax", {"all"}, "y");
   w.output("y");
   w.output("tokens");
-  const auto net = network(w.bytes(), {{{tensor::var("n"), 1, 8}}});
+  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 1, 8}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t n : {1, 2, 5, 8}) expect_right_at(net, *model, {{"n", n}});
@@ -106,53 +66,14 @@ TEST_F(OpenSizes, FeatureMapsOfAnyBatch) {
   w.node("GlobalAveragePool", {"d"}, "e");
   w.node("Flatten", {"e"}, "y");
   w.output("y");
-  const auto net = network(w.bytes(), {{{tensor::var("n"), 1, 9}}});
+  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 1, 9}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t n : {1, 2, 4, 7, 9}) expect_right_at(net, *model, {{"n", n}});
 }
 
-// Attention as PyTorch exports it: heads are split by shapes that the network computes, positions are a part of a table,
-// and rows are normalized by a mean over their number.
-std::string attention(bool named_batch) {
-  constexpr int64_t kWide = 24, kHeads = 3, kMost = 96;
-  onnx::ModelWriter w(17);
-  w.input("x", {named_batch ? -1 : 2, -1, kWide});
-  if (named_batch) name_extent(w, 0, 0, "batch");
-  name_extent(w, 0, 1, "length");
-  w.floats("positions", {1, kMost, kWide}, some_floats(kMost * kWide));
-  for (const char* name : {"wq", "wk", "wv"}) w.floats(name, {kWide, kWide}, some_floats(kWide * kWide));
-  w.ints("zero", {0});
-  w.ints("one", {1});
-  w.ints("heads", {kHeads});
-  w.ints("rest", {-1});
-  w.node("Shape", {"x"}, "shape");
-  w.node("Gather", {"shape", "zero"}, "batch_size");
-  w.node("Gather", {"shape", "one"}, "length");
-  w.node("Slice", {"positions", "zero", "length", "one"}, "some_positions");
-  w.node("Add", {"x", "some_positions"}, "placed");
-  onnx::ModelWriter::set(w.node("Concat", {"batch_size", "length", "heads", "rest"}, "split"), "axis", 0);
-  onnx::ModelWriter::set(w.node("Concat", {"batch_size", "length", "rest"}, "joined"), "axis", 0);
-  for (const std::string name : {"q", "k", "v"}) {
-    w.node("MatMul", {"placed", "w" + name}, name + "_flat");
-    w.node("Reshape", {name + "_flat", "split"}, name + "_heads");
-    onnx::ModelWriter::set(w.node("Transpose", {name + "_heads"}, name), "perm",
-                           name == "k" ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3});
-  }
-  w.node("MatMul", {"q", "k"}, "scores");
-  onnx::ModelWriter::set(w.node("Softmax", {"scores"}, "weights"), "axis", -1);
-  w.node("MatMul", {"weights", "v"}, "mixed");
-  onnx::ModelWriter::set(w.node("Transpose", {"mixed"}, "back"), "perm", std::vector<int64_t>{0, 2, 1, 3});
-  w.node("Reshape", {"back", "joined"}, "rows");
-  onnx::ModelWriter::set(w.node("ReduceMean", {"rows"}, "mean"), "axes", std::vector<int64_t>{1});
-  w.node("Sub", {"rows", "mean"}, "y");
-  w.output("y");
-  w.output("mean");
-  return w.bytes();
-}
-
 TEST_F(OpenSizes, AttentionOverAnyLength) {
-  const auto net = network(attention(false), {{{tensor::var("length"), 1, 96}}});
+  const auto net = network_of(attention(false), {{{tensor::var("length"), 1, 96}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t length : {1, 2, 3, 5, 8, 16, 17, 24, 48, 65, 95, 96})
@@ -161,7 +82,7 @@ TEST_F(OpenSizes, AttentionOverAnyLength) {
 
 TEST_F(OpenSizes, TwoAtOnce) {
   const auto net =
-      network(attention(true), {{{tensor::var("batch"), 1, 6}}, {{tensor::var("length"), 1, 48}}});
+      network_of(attention(true), {{{tensor::var("batch"), 1, 6}}, {{tensor::var("length"), 1, 48}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t batch : {1, 2, 5, 6})
@@ -185,7 +106,7 @@ TEST_F(OpenSizes, ARecurrenceOverAnyLength) {
   direction.set_s("bidirectional");
   w.output("all");
   w.output("last");
-  const auto net = network(w.bytes(), {{{tensor::var("length"), 1, 50}}});
+  const auto net = network_of(w.bytes(), {{{tensor::var("length"), 1, 50}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t length : {1, 2, 9, 50}) expect_right_at(net, *model, {{"length", length}});
@@ -208,7 +129,7 @@ TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
   top.add_output("places");
   w.output("sums");
   w.output("largest");
-  const auto net = network(w.bytes(), {{{tensor::var("n"), 2, 60}}, {{tensor::var("m"), 2, 60}}});
+  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 2, 60}}, {{tensor::var("m"), 2, 60}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t n : {2, 3, 16, 60})
@@ -241,7 +162,8 @@ TEST_F(OpenSizes, StridesOverAnyHeightAndWidth) {
   w.node("Flatten", {"g"}, "y");
   w.output("y");
   w.output("e");
-  const auto net = network(w.bytes(), {{{tensor::var("height"), 17, 90}}, {{tensor::var("width"), 20, 150}}});
+  const auto net =
+      network_of(w.bytes(), {{{tensor::var("height"), 17, 90}}, {{tensor::var("width"), 20, 150}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t height : {17, 18, 23, 24, 25, 33, 64, 89, 90})
@@ -266,7 +188,7 @@ TEST_F(OpenSizes, MultiplesOfANumber) {
   set_window(w.node("Conv", {"e", "w3"}, "y"), {3, 3}, {1, 1}, {1, 1, 1, 1});
   w.output("y");
   const auto net =
-      network(w.bytes(), {{{tensor::var("height"), 8, 64}, 8}, {{tensor::var("width"), 16, 80}, 16}});
+      network_of(w.bytes(), {{{tensor::var("height"), 8, 64}, 8}, {{tensor::var("width"), 16, 80}, 16}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t height : {8, 16, 40, 64})
@@ -299,7 +221,7 @@ TEST_F(OpenSizes, PartsOfALength) {
   w.node("Slice", {"x", "first", "last", "axis", "step"}, "thinned");
   w.output("y");
   w.output("thinned");
-  const auto net = network(w.bytes(), {{{tensor::var("time"), 9, 400}}});
+  const auto net = network_of(w.bytes(), {{{tensor::var("time"), 9, 400}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t time : {9, 10, 11, 12, 13, 50, 97, 98, 399, 400})
@@ -339,14 +261,14 @@ TEST_F(OpenSizes, PositionsAndAMaskAfterACache) {
   w.node("MatMul", {"weights", "all"}, "y");
   w.output("y");
   w.output("all");
-  const auto net = network(w.bytes(), {{{tensor::var("past"), 1, 300}}});
+  const auto net = network_of(w.bytes(), {{{tensor::var("past"), 1, 300}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t past : {1, 2, 3, 15, 16, 100, 299, 300}) expect_right_at(net, *model, {{"past", past}});
 }
 
 TEST_F(OpenSizes, AreCheckedInARun) {
-  const auto net = network(attention(false), {{{tensor::var("length"), 4, 40}}});
+  const auto net = network_of(attention(false), {{{tensor::var("length"), 4, 40}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   EXPECT_THAT(std::string(random_inputs_at(*model, 1, {{"length", 41}}).status().message()),

@@ -13,6 +13,7 @@
 #include "base/files/owned_fd.h"
 #include "base/files/temporary_folder.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/schedule/schedule.h"
 
 namespace tf::driver {
 namespace {

@@ -42,7 +42,8 @@ std::vector<std::string> texts(std::vector<PlacedStep> steps, int64_t output_byt
   program.inputs.push_back({"x", TF_ELEMENT_FLOAT32, {16}, 64});
   program.outputs.push_back({"y", TF_ELEMENT_FLOAT32, {output_bytes / 4}, output_bytes});
   std::vector<std::string> texts;
-  for (const runtime::ModelStep& made : with_copies(std::move(steps), program)) {
+  const std::vector<runtime::ModelStep> all = *with_copies(std::move(steps), program);
+  for (const runtime::ModelStep& made : all) {
     if (made.kind == kHostCall) texts.emplace_back("host");
     if (made.kind == kLaunch) texts.emplace_back("device");
     if (made.kind < TF_STEP_UPLOAD) continue;
@@ -103,6 +104,54 @@ TEST(PlacedSteps, CopyNothingOfWhatIsEmptyOrConstant) {
   EXPECT_THAT(
       texts({step(kLaunch, {arena(0, 0), weights}, {arena(0, 0)}), step(kHostCall, {arena(0, 0)}, {})}, 0),
       ElementsAre("device", "host"));
+}
+
+using runtime::Sized;
+
+const std::vector<int64_t> kRows = {TF_CODE_DIM, 0, TF_CODE_NUMBER, 8, TF_CODE_MUL};
+
+// Of up to 64 bytes, from a place that varies on if it is not the first.
+ModelBuffer sized(uint32_t space, int64_t offset) {
+  return {space, 0, offset == 0 ? Sized(0) : Sized(offset, kRows), Sized(64, kRows)};
+}
+
+// The codes of the copies' sizes and places.
+std::vector<std::string> sized_texts(std::vector<PlacedStep> steps) {
+  ModelProgram program;
+  program.inputs.push_back({"x", TF_ELEMENT_FLOAT32, {16}, Sized(64, kRows)});
+  program.outputs.push_back({"y", TF_ELEMENT_FLOAT32, {32}, Sized(128, kRows)});
+  const auto made = with_copies(std::move(steps), program);
+  if (!made.ok()) return {std::string(made.status().message())};
+  std::vector<std::string> texts;
+  for (const runtime::ModelStep& each : *made) {
+    if (each.kind < TF_STEP_UPLOAD) continue;
+    const ModelBuffer& buffer = each.buffers[0];
+    texts.push_back(absl::StrCat(each.kind == TF_STEP_UPLOAD ? "up " : "down ", buffer.offset_bytes.value,
+                                 buffer.offset_bytes.code == kRows ? " varies" : "", ", ",
+                                 buffer.size_bytes.value, buffer.size_bytes.code == kRows ? " varies" : ""));
+  }
+  return texts;
+}
+
+TEST(PlacedSteps, CopyWhatWasWrittenWithItsOwnSize) {
+  EXPECT_THAT(sized_texts({step(kLaunch, {sized(TF_SPACE_INPUT, 0)}, {sized(TF_SPACE_OUTPUT, 0)}),
+                           step(kLaunch, {sized(TF_SPACE_INPUT, 0)}, {sized(TF_SPACE_OUTPUT, 64)})}),
+              ElementsAre("up 0, 64 varies", "down 0, 64 varies", "down 64 varies, 64 varies"));
+}
+
+// Of two halves, one of each side, a part is read: at another size it lies in the other half.
+TEST(PlacedSteps, CopyAllThatAPartMayLieIn) {
+  PlacedStep reader = step(kHostCall, {sized(TF_SPACE_ARENA, 64)}, {});
+  reader.wholes[0] = {TF_SPACE_ARENA, 0, 0, Sized(128, kRows)};
+  EXPECT_THAT(sized_texts({step(kLaunch, {}, {sized(TF_SPACE_ARENA, 0)}),
+                           step(kLaunch, {}, {sized(TF_SPACE_ARENA, 64)}), reader}),
+              ElementsAre("down 0, 64 varies", "down 64 varies, 64 varies"));
+}
+
+TEST(PlacedSteps, OfAPartThatVariesAreNotCopied) {
+  EXPECT_THAT(sized_texts({step(kLaunch, {}, {sized(TF_SPACE_ARENA, 0)}), step(kLaunch, {}, {arena(0, 32)}),
+                           step(kHostCall, {arena(0, 64)}, {})}),
+              ElementsAre(testing::HasSubstr(": a part of a value whose size varies was overwritten")));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/runtime/blob/model_blob.h"
+#include "compiler/runtime/executor/sizes.h"
 #include "compiler/runtime/executor/tables.h"
 
 namespace tf::runtime {
@@ -110,12 +111,15 @@ gpu::Driver fake_driver() {
   driver.download = [](void*, const gpu::Memory*, uint64_t, uint64_t size, char* error) {
     return note("download " + std::to_string(size), error);
   };
-  driver.bind = [](gpu::Kernel* kernel, const gpu::Argument*, uint32_t count, const int64_t*, uint32_t,
-                   char* error) {
-    return note("bind " + taken(kernel)->name + " " + std::to_string(count), error);
+  driver.bind = [](gpu::Kernel* kernel, const gpu::Argument*, uint32_t count, const int64_t* dims,
+                   uint32_t dim_count, char* error) {
+    std::string call = "bind " + taken(kernel)->name + " " + std::to_string(count);
+    for (uint32_t i = 0; i < dim_count; ++i) call += " d" + std::to_string(dims[i]);
+    return note(call, error);
   };
-  driver.launch = [](gpu::Kernel* kernel, const gpu::LaunchSize&, char* error) {
-    return note("launch " + taken(kernel)->name, error);
+  driver.launch = [](gpu::Kernel* kernel, const gpu::LaunchSize& size, char* error) {
+    const bool usual = size.grid[0] == 4 || size.grid[0] == 1;
+    return note("launch " + taken(kernel)->name + (usual ? "" : " " + std::to_string(size.grid[0])), error);
   };
   driver.finish = [](gpu::Device*, char* error) { return note("finish", error); };
   driver.begin_time = [](gpu::Device*, char* error) { return note("begin_time", error); };
@@ -138,7 +142,7 @@ gpu::Driver fake_driver() {
 }
 
 // x is uploaded; two launches of kernel 0, which is two launches, through the arena; y is downloaded.
-std::string device_blob() {
+ModelDescription model_of_two_launches() {
   ModelDescription model;
   model.inputs.push_back({"x", TF_ELEMENT_INT32, {256}, 1024});
   model.outputs.push_back({"y", TF_ELEMENT_INT32, {128}, 512});
@@ -160,19 +164,43 @@ std::string device_blob() {
   kernel.launches = {{"a", 0, {4, 1, 1}, {32, 2, 1}}, {"b", 0, {1, 1, 1}, {1, 1, 1}}};
   kernel.workspace_bytes = 128;
   model.device_kernels = {kernel};
-  return *encode_model(model);
+  return model;
+}
+
+// x has n elements, of which y are the first half; launch a has a block for each 32 of n.
+ModelDescription model_of_any_size() {
+  ModelDescription model = model_of_two_launches();
+  const Sized n(256, {TF_CODE_DIM, 0}), n_bytes(1024, {TF_CODE_DIM, 0, TF_CODE_NUMBER, 4, TF_CODE_MUL}),
+      half_bytes(512, {TF_CODE_DIM, 0, TF_CODE_NUMBER, 2, TF_CODE_MUL});
+  model.dims.push_back({.name = "n", .low = 0, .high = 256, .multiple_of = 2});
+  model.inputs[0].extents[0] = n;
+  model.inputs[0].size_bytes = n_bytes;
+  model.outputs[0].extents[0] = Sized(128, {TF_CODE_DIM, 0, TF_CODE_NUMBER, 2, TF_CODE_FLOOR_DIV});
+  model.outputs[0].size_bytes = half_bytes;
+  model.steps[0].buffers[0].size_bytes = model.steps[1].buffers[0].size_bytes = n_bytes;
+  model.steps[2].buffers[1].size_bytes = model.steps[3].buffers[0].size_bytes = half_bytes;
+  model.steps[1].dims = model.steps[2].dims = {n};
+  model.device_kernels[0].dim_count = 1;
+  model.device_kernels[0].launches[0].grid[0] =
+      Sized(8, {TF_CODE_DIM, 0, TF_CODE_NUMBER, 31, TF_CODE_ADD, TF_CODE_NUMBER, 32, TF_CODE_FLOOR_DIV});
+  return model;
 }
 
 class DeviceRun : public testing::Test {
  protected:
-  DeviceRun() : blob_(device_blob()), words_((blob_.size() + 7) / 8) {
+  explicit DeviceRun(const ModelDescription& model = model_of_two_launches())
+      : blob_(*encode_model(model)), words_((blob_.size() + 7) / 8) {
     asked = {};
     std::memcpy(words_.data(), blob_.data(), blob_.size());
     run_.header = reinterpret_cast<const tf_model_header*>(words_.data());
     EXPECT_TRUE(tf_tables_valid(run_.header));
     buffers_.resize(run_.header->buffers.count);
     run_.buffers = buffers_.data();
+    sizes_bytes_.resize(run_.header->buffers.count + 1);
+    run_.sizes_bytes = sizes_bytes_.data();
+    EXPECT_TRUE(tf_make_sizes(&run_));
   }
+  ~DeviceRun() override { tf_free_sizes(&run_); }
   void TearDown() override {
     if (device_ != nullptr) tf_close_device_run(device_);
     EXPECT_EQ(asked.open_memories, 0);
@@ -198,6 +226,7 @@ class DeviceRun : public testing::Test {
   const std::string blob_;
   std::vector<uint64_t> words_;
   std::vector<void*> buffers_;
+  std::vector<uint64_t> sizes_bytes_;
   uint8_t weights_[512] = {};
   tf_execution run_ = {};
   gpu::Driver driver_ = {};
@@ -323,6 +352,54 @@ TEST_F(DeviceRun, ALostDeviceIsToldFromARefusal) {
   run();
   EXPECT_EQ(error_, TF_MODEL_DEVICE_LOST);
   EXPECT_STREQ(tf_noted_error(TF_MODEL_DEVICE_LOST), "the driver says: no launch_graph");
+}
+
+class SizedDeviceRun : public DeviceRun {
+ protected:
+  SizedDeviceRun() : DeviceRun(model_of_any_size()) {}
+
+  std::vector<std::string> run_at(int64_t n) {
+    EXPECT_EQ(tf_set_sizes(&run_, &n), TF_MODEL_OK);
+    return run();
+  }
+};
+
+TEST_F(SizedDeviceRun, KernelsGetTheSizesOfTheRun) {
+  ASSERT_EQ(open(), TF_MODEL_OK);
+  EXPECT_THAT(asked.calls, testing::IsSupersetOf({"bind a 4 d256", "bind b 4 d256"}));
+  EXPECT_THAT(run_at(34),
+              ElementsAre("bind a 4 d34", "bind b 4 d34", "bind a 3 d34", "bind b 3 d34", "upload 136",
+                          "launch a 2", "launch b", "launch a 2", "launch b", "download 68"));
+  EXPECT_THAT(run_at(0), testing::IsSupersetOf({"bind a 4 d0", "upload 0", "launch a 0", "download 0"}));
+}
+
+TEST_F(SizedDeviceRun, GraphsAreOfOneSize) {
+  ASSERT_EQ(open(), TF_MODEL_OK);
+  run_at(34);
+  EXPECT_THAT(run_at(34), ElementsAre("make_graph 4", "upload 136", "launch_graph", "download 68"));
+  EXPECT_THAT(run_at(34), ElementsAre("upload 136", "launch_graph", "download 68"));
+  EXPECT_THAT(run_at(36), testing::Not(testing::Contains(HasSubstr("graph"))));
+  EXPECT_THAT(run_at(36), ElementsAre("make_graph 4", "upload 144", "launch_graph", "download 72"));
+}
+
+// More blocks than the tables plan for.
+class TooManyBlocks : public DeviceRun {
+ protected:
+  static ModelDescription model() {
+    ModelDescription model = model_of_any_size();
+    model.device_kernels[0].launches[0].grid[0].value = 3;
+    return model;
+  }
+  TooManyBlocks() : DeviceRun(model()) {}
+};
+
+TEST_F(TooManyBlocks, AreNotLaunched) {
+  ASSERT_EQ(open(), TF_MODEL_OK);
+  for (const int64_t n : {96, 98}) {
+    ASSERT_EQ(tf_set_sizes(&run_, &n), TF_MODEL_OK);
+    run();
+    EXPECT_EQ(error_, n == 96 ? TF_MODEL_OK : TF_MODEL_BAD_SIZE);
+  }
 }
 
 }  // namespace

@@ -141,11 +141,44 @@ TEST(DeviceTables, StepsOnADeviceAreInNoBody) {
   EXPECT_TRUE(DeviceTables(model).valid());
 }
 
-TEST(DeviceTables, SizesOnADeviceAreFixed) {
+// The same for 1 to 256 elements, of which the first launch takes one a thread.
+ModelDescription sized_device_model() {
   ModelDescription model = device_model();
   model.dims.push_back({"n", 1, 256});
+  const std::vector<int64_t> n_bytes = {TF_CODE_DIM, 0, TF_CODE_NUMBER, 4, TF_CODE_MUL};
   model.inputs[0].extents[0].code = {TF_CODE_DIM, 0};
-  model.inputs[0].size_bytes.code = {TF_CODE_DIM, 0, TF_CODE_NUMBER, 4, TF_CODE_MUL};
+  model.inputs[0].size_bytes.code = n_bytes;
+  for (int step : {0, 1}) model.steps[static_cast<size_t>(step)].buffers[0].size_bytes.code = n_bytes;
+  for (int step : {1, 2}) model.steps[static_cast<size_t>(step)].dims = {Sized(256, {TF_CODE_DIM, 0})};
+  ModelDeviceKernel& kernel = model.device_kernels[0];
+  kernel.dim_count = 1;
+  kernel.launches[0].grid[0] =
+      Sized(4, {TF_CODE_DIM, 0, TF_CODE_NUMBER, 63, TF_CODE_ADD, TF_CODE_NUMBER, 64, TF_CODE_FLOOR_DIV});
+  return model;
+}
+
+TEST(DeviceTables, SizesOnADeviceVaryByFormulas) {
+  EXPECT_TRUE(DeviceTables(sized_device_model()).valid());
+  using Damage = std::function<void(DeviceTables&)>;
+  const std::vector<Damage> damages = {
+      [](DeviceTables& t) { t.kernels()[0].dim_count = 2; },
+      [](DeviceTables& t) { t.kernels()[0].dim_count = 0; },
+      [](DeviceTables& t) { t.steps()[2].dim_count = 0; },
+      [](DeviceTables& t) { t.launches()[0].code_count[0] = 7; },
+      [](DeviceTables& t) { t.launches()[0].code_count[0] = UINT32_MAX; },
+      [](DeviceTables& t) { t.launches()[0].first_code[0] = UINT32_MAX; },
+      [](DeviceTables& t) { t.launches()[0].code_count[1] = 1; },
+  };
+  for (size_t i = 0; i < damages.size(); ++i) {
+    DeviceTables tables(sized_device_model());
+    damages[i](tables);
+    EXPECT_FALSE(tables.valid()) << "damage " << i;
+  }
+}
+
+TEST(DeviceTables, SizesThatARunFindsAreTheHosts) {
+  ModelDescription model = sized_device_model();
+  model.dims.push_back({"found", 0, 8, TF_DIM_MADE});
   EXPECT_FALSE(DeviceTables(model).valid());
 }
 

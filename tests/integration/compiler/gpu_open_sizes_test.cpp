@@ -1,0 +1,148 @@
+// Networks that are built for ranges of sizes, on the OpenCL device that there is; without one these tests are skipped. Answers
+// are compared with the evaluator's at single sizes.
+
+#include <gmock/gmock.h>
+
+#include "compiler/runtime/gpu/gpu.h"
+#include "tests/integration/compiler/open_sizes.h"
+
+namespace tf::driver {
+namespace {
+
+class GpuOpenSizes : public OpenSizes {
+ protected:
+  void SetUp() override {
+    char error[gpu::kErrorChars];
+    if (gpu::opencl_driver().count(error) < 1) GTEST_SKIP() << error;
+    OpenSizes::SetUp();
+  }
+  std::unique_ptr<LoadedModel> build_on_device(const graph::Network& network) {
+    std::unique_ptr<LoadedModel> model = build_for(*target::parse_target("opencl"), network);
+    EXPECT_TRUE(model == nullptr || model->device() != nullptr);
+    return model;
+  }
+  std::vector<std::string> on_host() const {
+    std::vector<std::string> labels;
+    for (const TaskReport& task : report_.tasks)
+      if (task.on_host) labels.push_back(task.label + " " + task.why_on_host);
+    return labels;
+  }
+};
+
+// Two layers and softmax: fixed sizes between others, and back again.
+TEST_F(GpuOpenSizes, ABatchOfAnyNumber) {
+  onnx::ModelWriter w(13);
+  w.input("x", {-1, 20});
+  name_extent(w, 0, 0, "n");
+  w.floats("w1", {20, 33}, some_floats(660));
+  w.floats("w2", {33, 7}, some_floats(231));
+  w.node("MatMul", {"x", "w1"}, "a");
+  w.node("Relu", {"a"}, "b");
+  w.node("MatMul", {"b", "w2"}, "c");
+  w.node("Softmax", {"c"}, "y");
+  w.output("y");
+  graph::Network net = network_of(w.bytes(), {{{tensor::var("n"), 1, 40}}});
+  net.anchors = {{{"n", 8}}};
+  const auto model = build_on_device(net);
+  ASSERT_TRUE(model);
+  EXPECT_THAT(on_host(), testing::IsEmpty());
+  for (const int64_t n : {40, 1, 3, 8, 17, 17, 8, 17, 39, 40}) expect_right_at(net, *model, {{"n", n}});
+  std::vector<graph::HostTensor> inputs = *random_inputs_at(*model, 1, {{"n", 40}});
+  inputs[0].shape[0] = 41;
+  EXPECT_EQ(model->run(inputs).status().code(), absl::StatusCode::kInvalidArgument);
+  expect_right_at(net, *model, {{"n", 5}});
+}
+
+TEST_F(GpuOpenSizes, AttentionOfAnyBatchOverAnyLength) {
+  const auto net =
+      network_of(attention(true), {{{tensor::var("batch"), 1, 3}}, {{tensor::var("length"), 1, 48}}});
+  const auto model = build_on_device(net);
+  ASSERT_TRUE(model);
+  EXPECT_THAT(on_host(), testing::IsEmpty());
+  for (const int64_t batch : {1, 2, 3})
+    for (const int64_t length : {1, 2, 7, 24, 48})
+      expect_right_at(net, *model, {{"batch", batch}, {"length", length}});
+}
+
+// Sides take turns: what is copied between them has the sizes of the run.
+TEST_F(GpuOpenSizes, HostFunctionsBetweenKernels) {
+  onnx::ModelWriter w(17);
+  w.input("x", {-1, 16});
+  w.input("y", {-1, 16});
+  name_extent(w, 0, 0, "n");
+  name_extent(w, 1, 0, "m");
+  w.node("Relu", {"x"}, "a");
+  w.node("Neg", {"y"}, "b");
+  onnx::ModelWriter::set(w.node("Concat", {"a", "b"}, "both"), "axis", 0);
+  w.ints("axis", {0});
+  w.node("CumSum", {"both", "axis"}, "sums");
+  w.node("Exp", {"sums"}, "powers");
+  onnx::ModelWriter::set(w.node("Transpose", {"sums"}, "turned"), "perm", std::vector<int64_t>{1, 0});
+  w.output("powers");
+  w.output("turned");
+  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 2, 40}}, {{tensor::var("m"), 2, 40}}});
+  const auto model = build_on_device(net);
+  ASSERT_TRUE(model);
+  EXPECT_THAT(on_host(), testing::IsEmpty());
+  for (const int64_t n : {2, 3, 16, 40})
+    for (const int64_t m : {2, 7, 40}) expect_right_at(net, *model, {{"n", n}, {"m", m}});
+}
+
+// Rows of 512 bytes, which are joined where they are made: the second part begins where the first ends.
+TEST_F(GpuOpenSizes, PartsLieBehindEachOther) {
+  onnx::ModelWriter w(17);
+  w.input("x", {-1, 128});
+  name_extent(w, 0, 0, "n");
+  w.node("Relu", {"x"}, "a");
+  w.node("Exp", {"x"}, "b");
+  w.ints("axis", {0});
+  w.node("CumSum", {"x", "axis"}, "c");
+  onnx::ModelWriter::set(w.node("Concat", {"a", "c", "b"}, "all"), "axis", 0);
+  w.node("Neg", {"all"}, "negative");
+  w.output("all");
+  w.output("negative");
+  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 1, 30}}});
+  const auto model = build_on_device(net);
+  ASSERT_TRUE(model);
+  for (const int64_t n : {1, 2, 13, 30}) expect_right_at(net, *model, {{"n", n}});
+}
+
+// Strides round extents down; the windows' sums take more than one launch.
+TEST_F(GpuOpenSizes, WindowsOverAnyHeight) {
+  onnx::ModelWriter w(13);
+  w.input("x", {1, 3, -1, 20});
+  name_extent(w, 0, 2, "height");
+  w.floats("w1", {8, 3, 3, 3}, some_floats(8 * 27));
+  auto& conv = w.node("Conv", {"x", "w1"}, "a");
+  onnx::ModelWriter::set(conv, "strides", std::vector<int64_t>{2, 2});
+  onnx::ModelWriter::set(conv, "pads", std::vector<int64_t>{1, 1, 1, 1});
+  w.node("Relu", {"a"}, "b");
+  w.node("GlobalAveragePool", {"b"}, "y");
+  w.output("y");
+  w.output("b");
+  const auto net = network_of(w.bytes(), {{{tensor::var("height"), 9, 50}}});
+  const auto model = build_on_device(net);
+  ASSERT_TRUE(model);
+  EXPECT_THAT(on_host(), testing::IsEmpty());
+  for (const int64_t height : {9, 10, 11, 12, 33, 49, 50}) expect_right_at(net, *model, {{"height", height}});
+}
+
+// All of it.
+TEST_F(GpuOpenSizes, WhatFindsSizesIsTheHosts) {
+  onnx::ModelWriter w(17);
+  w.input("x", {-1});
+  name_extent(w, 0, 0, "n");
+  w.node("NonZero", {"x"}, "places");
+  w.node("Relu", {"x"}, "y");
+  w.output("places");
+  w.output("y");
+  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 1, 30}}});
+  const auto model = build_for(*target::parse_target("opencl"), net);
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->device(), nullptr);
+  EXPECT_EQ(on_host().size(), report_.tasks.size());
+  for (const int64_t n : {1, 30}) EXPECT_TRUE(model->run(*random_inputs_at(*model, 1, {{"n", n}})).ok());
+}
+
+}  // namespace
+}  // namespace tf::driver
