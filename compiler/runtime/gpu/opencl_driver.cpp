@@ -10,6 +10,9 @@
 
 namespace tf::gpu {
 
+// Whose built-in functions a PoCL device knows: our declarations, or those of its header only, where they differ.
+enum class Builtins { kUnknown, kOurs, kOfHeader };
+
 struct Device {
   const ClApi* api;
   ClHandle id, context, queue;
@@ -18,6 +21,7 @@ struct Device {
   bool lost;
   bool timing;
   ClHandle first, last;  // events of the launches that are timed
+  Builtins builtins;
 };
 
 struct Kernel {
@@ -253,13 +257,20 @@ Program* load(Device* device, const void* code, uint64_t size_bytes, char* error
                               exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
   const char* texts[] = {kBuiltinDeclarations, static_cast<const char*>(code)};
   const size_t sizes[] = {strlen(kBuiltinDeclarations), static_cast<size_t>(size_bytes)};
-  if (is_pocl(*device)) {
-    // A source that calls more than ours do, or is wrong, is built again with the header that has all.
+  const bool has_ours = is_pocl(*device) && device->builtins != Builtins::kOfHeader;
+  if (has_ours) {
     snprintf(options + length, sizeof options - static_cast<size_t>(length), "%s", kWithoutPoclHeader);
-    if (Program* program = build(device, 2, texts, sizes, options, error)) return program;
+    if (Program* program = build(device, 2, texts, sizes, options, error)) {
+      device->builtins = Builtins::kOurs;
+      return program;
+    }
     options[length] = 0;
   }
-  return build(device, 1, texts + 1, sizes + 1, options, error);
+  // With the header that has all: for a source that calls more than ours do, or is wrong.
+  Program* program = build(device, 1, texts + 1, sizes + 1, options, error);
+  if (has_ours && program != nullptr && device->builtins == Builtins::kUnknown)
+    device->builtins = Builtins::kOfHeader;
+  return program;
 }
 
 Kernel* find(Program* program, const char* entry, char* error) {

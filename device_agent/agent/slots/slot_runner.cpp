@@ -49,6 +49,7 @@ void SlotRunner::stop() {
     stop_ = true;
     over = std::exchange(direct_, nullptr);
     running = running_;
+    if (golden_run_) running.push_back(*golden_run_);
     ahead = ahead_;
     changed_.notify_all();
   }
@@ -199,9 +200,9 @@ void SlotRunner::work() {
   while (true) {
     std::optional<StartedTrial> started;
     while (!stop_ && (draining_ || golden_is_overdue() || !(started = state_.start()))) {
-      if (golden_is_due() && !golden_runs_) {
+      if (golden_is_due() && !golden_run_) {
         run_golden(lock);
-      } else if (golden_ && !draining_ && !golden_runs_) {
+      } else if (golden_ && !draining_ && !golden_run_) {
         changed_.wait_for(lock, absl::ToChronoMilliseconds(golden_due_ - rpc::real_clock().now()) +
                                     std::chrono::milliseconds(1));
       } else {
@@ -209,7 +210,7 @@ void SlotRunner::work() {
       }
     }
     if (!started) return;
-    const auto work = begin_work();
+    const auto work = running_.emplace(running_.end());
     const std::stop_token end = work->get_token();
     lock.unlock();
     std::optional<std::string> reply = measure(*started, means_, end);
@@ -232,10 +233,6 @@ void SlotRunner::work() {
                         [this] { return stop_ || draining_; });
     }
   }
-}
-
-std::list<std::stop_source>::iterator SlotRunner::begin_work() {
-  return running_.emplace(running_.end());
 }
 
 std::optional<std::stop_source> SlotRunner::outlived() const {
@@ -280,9 +277,7 @@ void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
   const bool overdue = golden_is_overdue();
   const GracePeriod grace_period = {.most = overdue ? kGoldenGracePeriod : absl::ZeroDuration(),
                                     .again_after = settings_.golden_every};
-  const auto work = begin_work();
-  const std::stop_token end = work->get_token();
-  golden_runs_ = true;
+  const std::stop_token end = golden_run_.emplace().get_token();
   lock.unlock();
   std::optional<std::string> sample;
   if (means_.exclusive_execution.begin_golden(grace_period, end)) {
@@ -290,8 +285,7 @@ void SlotRunner::run_golden(std::unique_lock<std::mutex>& lock) {
     means_.exclusive_execution.end_golden();
   }
   lock.lock();
-  running_.erase(work);
-  golden_runs_ = false;
+  golden_run_.reset();
   changed_.notify_all();
   if (end.stop_requested()) return;  // whatever it says now says nothing of the device
   const rpc::Instant now = rpc::real_clock().now();

@@ -114,8 +114,6 @@ class SlotRunner {
   void watch_lease();
   // What goes on although its lease is over.
   std::optional<std::stop_source> outlived() const;
-  // What one of the threads begins; it is over when this is.
-  std::list<std::stop_source>::iterator begin_work();
   void deliver();
 
   const SlotSettings settings_;
@@ -126,8 +124,9 @@ class SlotRunner {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SlotState state_;
-  std::list<std::stop_source> running_;  // of the trials that run, or the golden kernel
-  bool golden_runs_ = false;
+  std::list<std::stop_source> running_;  // of the trials that run
+  // While the golden kernel runs, or waits until it may. It belongs to no lease.
+  std::optional<std::stop_source> golden_run_;
   std::shared_ptr<DirectLink> direct_;  // while the state's route is direct
   std::optional<std::string> newest_golden_;
   bool golden_told_ = true;

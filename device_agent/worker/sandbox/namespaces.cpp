@@ -13,8 +13,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 
 #include "base/machine/child_process.h"
 
@@ -122,10 +124,53 @@ int leave_file_system(bool own_processes) {
   return error_of(mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kPlain, nullptr));
 }
 
+// A folder of /tmp that drivers' libraries lie in.
+struct LibraryFolder {
+  char path[4096];
+  int fd;
+};
+
+int open_library_folders(LibraryFolder* folders, int most) {
+  int count = 0;
+  const char* at = std::getenv("LD_LIBRARY_PATH");
+  while (at != nullptr && *at != 0 && count < most) {
+    const size_t length = std::strcspn(at, ":");
+    LibraryFolder& folder = folders[count];
+    if (length < sizeof folder.path && std::strncmp(at, "/tmp/", 5) == 0) {
+      std::snprintf(folder.path, sizeof folder.path, "%.*s", static_cast<int>(length), at);
+      folder.fd = open(folder.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+      if (folder.fd >= 0) ++count;
+    }
+    at += length + (at[length] == ':' ? 1 : 0);
+  }
+  return count;
+}
+
+// Where it was, for reading, below a /tmp that is empty. Whether it could be: a library that is not found is the driver's to tell.
+void show_again(LibraryFolder& folder) {
+  for (char* slash = folder.path + 5; (slash = std::strchr(slash, '/')) != nullptr; ++slash) {
+    *slash = 0;
+    mkdir(folder.path, 0755);
+    *slash = '/';
+  }
+  mkdir(folder.path, 0755);
+  char from[32];
+  std::snprintf(from, sizeof from, "/proc/self/fd/%d", folder.fd);
+  constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
+  if (mount(from, folder.path, nullptr, MS_BIND, nullptr) == 0 &&
+      mount(nullptr, folder.path, nullptr, kReadOnly, nullptr) != 0)
+    umount2(folder.path, MNT_DETACH);  // below /tmp all may write
+  close(folder.fd);
+}
+
 // Drivers compile to files and load them again, so that it may hold programs.
 int make_private_tmp() {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
-  return error_of(mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=512m,mode=1777"));
+  static LibraryFolder folders[8];
+  const int count = open_library_folders(folders, static_cast<int>(std::size(folders)));
+  if (mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=512m,mode=1777") != 0) return errno;
+  for (int i = 0; i < count; ++i) show_again(folders[i]);
+  return 0;
 }
 
 }  // namespace

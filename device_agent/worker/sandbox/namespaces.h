@@ -8,8 +8,9 @@ namespace tf::worker::sandbox {
 
 // What is left of the file system in a mount namespace.
 enum class FileSystem {
-  kNone,        // a read-only root folder and /proc
-  kPrivateTmp,  // all of it, as drivers need their files, with a /tmp of its own
+  kNone,  // a read-only root folder and /proc
+  // All of it, as drivers need their files, with a /tmp of its own, where folders of LD_LIBRARY_PATH are as they were.
+  kPrivateTmp,
 };
 
 // Called once, by a process of one thread. Enters each namespace that is not left out and notes the errno of

@@ -25,7 +25,6 @@
 namespace {
 
 namespace farm = tunefarm::farm::v1;
-namespace kernel = tunefarm::kernel::v1;
 using tf::test::candidate;
 using tf::test::serialized;
 
@@ -161,20 +160,13 @@ struct Launched {
 };
 
 std::string artifact_of(const Launched& launched, int number) {
-  kernel::Artifact artifact = candidate("reference", launched.extents);
-  kernel::Manifest& manifest = *artifact.mutable_manifest();
-  manifest.set_target("opencl");
-  manifest.clear_workspace_bytes();
-  manifest.clear_workspace_per_thread_bytes();
-  while (manifest.ports_size() > 3) manifest.mutable_ports()->RemoveLast();
-  kernel::Launch& launch = *manifest.mutable_launches(0);
-  launch.set_entry("product");
-  for (const int extent : {launched.grid[0], launched.grid[1], 1}) launch.add_grid(absl::StrCat(extent));
-  for (const int extent : {launched.block[0], launched.block[1], 1}) launch.add_block(absl::StrCat(extent));
-  artifact.mutable_blobs(0)->set_kind(kernel::BLOB_KIND_OPENCL_C);
-  artifact.mutable_blobs(0)->set_content(
-      absl::StrCat("#define NUMBER ", getpid(), number, "\n", kMax, launched.source));
-  return serialized(artifact);
+  return serialized(tf::test::device_candidate(
+      {.target = "opencl",
+       .kind = tunefarm::kernel::v1::BLOB_KIND_OPENCL_C,
+       .code = absl::StrCat("#define NUMBER ", getpid(), number, "\n", kMax, launched.source),
+       .grid = launched.grid,
+       .block = launched.block,
+       .extents = launched.extents}));
 }
 
 enum class Cpus {

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -56,6 +57,20 @@ kernel::Artifact candidate(const std::string& entry, Extents extents) {
   blob->set_kind(kernel::BLOB_KIND_ELF_SHARED);
   static const std::string code = content_of(TF_CANDIDATES_LIBRARY);
   blob->set_content(code);
+  return artifact;
+}
+
+kernel::Artifact device_candidate(const DeviceCode& code) {
+  kernel::Artifact artifact = candidate("product", code.extents);
+  kernel::Manifest& manifest = *artifact.mutable_manifest();
+  manifest.set_target(code.target);
+  manifest.clear_workspace_bytes();
+  manifest.clear_workspace_per_thread_bytes();
+  kernel::Launch& launch = *manifest.mutable_launches(0);
+  for (const int extent : {code.grid[0], code.grid[1], 1}) launch.add_grid(std::to_string(extent));
+  for (const int extent : {code.block[0], code.block[1], 1}) launch.add_block(std::to_string(extent));
+  artifact.mutable_blobs(0)->set_kind(code.kind);
+  artifact.mutable_blobs(0)->set_content(code.code);
   return artifact;
 }
 

@@ -3,6 +3,7 @@
 // candidates, without our compiler. The computation is Y[M,N] = X[M,K] * W[K,N]; the entries are in
 // tests/support/kernels/candidates.c and hostile.c.
 
+#include <array>
 #include <string>
 
 #include "proto/farm/v1/trial.pb.h"
@@ -16,6 +17,16 @@ struct Extents {
 
 // A manifest and the shared object, with `entry` as the only launch. "reference" gets its magnitude port.
 tunefarm::kernel::v1::Artifact candidate(const std::string& entry, Extents extents = {});
+
+// The same computation in a device's code.
+struct DeviceCode {
+  std::string target;  // as "opencl"
+  tunefarm::kernel::v1::BlobKind kind;
+  std::string code;  // of a kernel `product`, with the pointers x, w and y
+  std::array<int, 2> grid, block;
+  Extents extents = {};
+};
+tunefarm::kernel::v1::Artifact device_candidate(const DeviceCode& code);
 
 // What its shared object does while it is loaded (tests/support/kernels/constructor.c).
 enum class Constructor { kSegfaults = 1, kExits = 2, kSpins = 3, kClosesDescriptors = 4, kReadsFiles = 5 };

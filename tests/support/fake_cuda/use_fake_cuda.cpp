@@ -21,6 +21,10 @@ void use_fake_cuda() {
     dlopen(absl::StrCat(TF_FAKE_CUDA, library).c_str(), RTLD_NOW | RTLD_GLOBAL);
 }
 
+std::string fake_cuda_folder() {
+  return TF_FAKE_CUDA;
+}
+
 void tell_fake_cuda(const std::string& variable, const std::string& value) {
   const char* before = std::getenv("LD_LIBRARY_PATH");
   std::vector<std::string> entries = absl::StrSplit(before == nullptr ? "" : before, ':', absl::SkipEmpty());

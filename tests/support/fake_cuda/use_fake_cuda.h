@@ -10,6 +10,9 @@ namespace tf::test {
 // Once, before the first use of either library; call it first thing in a test program.
 void use_fake_cuda();
 
+// Where they lie.
+std::string fake_cuda_folder();
+
 // Has the fakes of processes that start from now on read a variable of README.md; empty: no longer.
 void tell_fake_cuda(const std::string& variable, const std::string& value);
 

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/temporary_folder.h"
 #include "device_agent/worker/gpu/driver_environment.h"
 #include "tests/support/candidates/candidates.h"
 #include "tests/support/fake_cuda/use_fake_cuda.h"
@@ -30,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(8) product(const float* x, const fl
 }
 )";
 
-class CudaWorker : public ::testing::Test {
+class CudaWorker : public DeviceWorkerTest {
  protected:
   void SetUp() override { test::use_fake_cuda(); }
   void TearDown() override {
@@ -43,43 +45,17 @@ class CudaWorker : public ::testing::Test {
     set_.push_back(variable);
   }
 
-  void start() {
-    absl::StatusOr<std::unique_ptr<Worker>> started = Worker::start(anywhere({.device = "cuda:0"}));
-    ASSERT_TRUE(started.ok()) << started.status();
-    worker_ = *std::move(started);
-  }
+  void start() { DeviceWorkerTest::start({.device = "cuda:0"}); }
 
-  // Product 17x31 of 13, with a line more at its end.
+  // With a line more at its end.
   static kernel::Artifact artifact_of(const std::string& mischief) {
-    kernel::Artifact artifact = test::candidate("reference");
-    kernel::Manifest& manifest = *artifact.mutable_manifest();
-    manifest.set_target("cuda:arch=sm_90");
-    manifest.clear_workspace_bytes();
-    manifest.clear_workspace_per_thread_bytes();
-    while (manifest.ports_size() > 3) manifest.mutable_ports()->RemoveLast();
-    kernel::Launch& launch = *manifest.mutable_launches(0);
-    launch.set_entry("product");
-    for (const char* extent : {"4", "17", "1"}) launch.add_grid(extent);
-    for (const char* extent : {"8", "1", "1"}) launch.add_block(extent);
     const absl::StatusOr<std::string> cubin =
         test::fake_cubin(absl::StrCat("#define MISCHIEF ", mischief, "\n", kProductInCuda));
     EXPECT_TRUE(cubin.ok()) << cubin.status();
-    artifact.mutable_blobs(0)->set_kind(kernel::BLOB_KIND_CUBIN);
-    artifact.mutable_blobs(0)->set_content(cubin.value_or(""));
-    return artifact;
+    return DeviceWorkerTest::artifact_of("cuda:arch=sm_90", kernel::BLOB_KIND_CUBIN, cubin.value_or(""));
   }
   static std::string candidate(const std::string& mischief = "") {
     return test::serialized(artifact_of(mischief));
-  }
-
-  farm::TrialResult run(const std::string& artifact, absl::Duration timeout = absl::Seconds(20)) {
-    const std::string reference = test::serialized(test::candidate("reference"));
-    farm::Trial trial = test::trial_of(artifact, reference);
-    trial.mutable_limits()->set_run_timeout_ns(absl::ToInt64Nanoseconds(timeout));
-    trial.mutable_limits()->set_memory_bytes(uint64_t{1} << 30);
-    absl::StatusOr<farm::TrialResult> result = worker_->run(trial, artifact, reference);
-    EXPECT_TRUE(result.ok()) << result.status();
-    return result.value_or(farm::TrialResult());
   }
 
   // A bad candidate ends so, and the next good one is right.
@@ -92,7 +68,6 @@ class CudaWorker : public ::testing::Test {
     EXPECT_OUTCOME(next, OUTCOME_OK) << " after " << mischief;
   }
 
-  std::unique_ptr<Worker> worker_;
   std::vector<const char*> set_;
 };
 
@@ -218,6 +193,19 @@ TEST(DriverEnvironment, HasNamedVariablesOnly) {
   ASSERT_EQ(add_for_driver(environment, seen), 2);
   EXPECT_EQ(std::string_view(seen[0]), visible);
   EXPECT_EQ(std::string_view(seen[1]), libraries);
+}
+
+// Of a checkout there, or of a user's.
+TEST_F(CudaWorker, FindsLibrariesThatLieBelowTheFolderThatIsItsOwnInTheSandbox) {
+  const absl::StatusOr<TemporaryFolder> folder = TemporaryFolder::make_in({"/tmp"});
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  std::filesystem::permissions(folder->path(), std::filesystem::perms(0755));
+  std::filesystem::copy(test::fake_cuda_folder(), folder->file("lib"));
+  const std::string before = std::getenv("LD_LIBRARY_PATH");
+  setenv("LD_LIBRARY_PATH", folder->file("lib").c_str(), 1);
+  start();
+  EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
+  setenv("LD_LIBRARY_PATH", before.c_str(), 1);
 }
 
 TEST_F(CudaWorker, SaysWhatIsMissing) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -29,44 +31,19 @@ __kernel __attribute__((reqd_work_group_size(8, 1, 1))) void product(__global co
 }
 )";
 
-class GpuWorker : public ::testing::Test {
+class GpuWorker : public DeviceWorkerTest {
  protected:
   void SetUp() override {
     char error[gpu::kErrorChars] = "";
     if (gpu::opencl_driver().count(error) < 1) GTEST_SKIP() << error;
-    absl::StatusOr<std::unique_ptr<Worker>> started = Worker::start(anywhere({.device = "opencl:0"}));
-    ASSERT_TRUE(started.ok()) << started.status();
-    worker_ = *std::move(started);
+    start({.device = "opencl:0"});
   }
 
-  // Product 17x31 of 13, with a line more at its end.
+  // With a line more at its end.
   static std::string candidate(const std::string& mischief = "") {
-    kernel::Artifact artifact = test::candidate("reference");
-    kernel::Manifest& manifest = *artifact.mutable_manifest();
-    manifest.set_target("opencl");
-    manifest.clear_workspace_bytes();
-    manifest.clear_workspace_per_thread_bytes();
-    while (manifest.ports_size() > 3) manifest.mutable_ports()->RemoveLast();
-    kernel::Launch& launch = *manifest.mutable_launches(0);
-    launch.set_entry("product");
-    for (const char* extent : {"4", "17", "1"}) launch.add_grid(extent);
-    for (const char* extent : {"8", "1", "1"}) launch.add_block(extent);
-    artifact.mutable_blobs(0)->set_kind(kernel::BLOB_KIND_OPENCL_C);
-    artifact.mutable_blobs(0)->set_content(absl::StrCat("#define MISCHIEF ", mischief, "\n", kProduct));
-    return test::serialized(artifact);
+    return test::serialized(artifact_of("opencl", kernel::BLOB_KIND_OPENCL_C,
+                                        absl::StrCat("#define MISCHIEF ", mischief, "\n", kProduct)));
   }
-
-  farm::TrialResult run(const std::string& artifact, absl::Duration timeout = absl::Seconds(20)) {
-    const std::string reference = test::serialized(test::candidate("reference"));
-    farm::Trial trial = test::trial_of(artifact, reference);
-    trial.mutable_limits()->set_run_timeout_ns(absl::ToInt64Nanoseconds(timeout));
-    trial.mutable_limits()->set_memory_bytes(uint64_t{1} << 30);
-    absl::StatusOr<farm::TrialResult> result = worker_->run(trial, artifact, reference);
-    EXPECT_TRUE(result.ok()) << result.status();
-    return result.value_or(farm::TrialResult());
-  }
-
-  std::unique_ptr<Worker> worker_;
 };
 
 TEST_F(GpuWorker, TimesARightCandidate) {
@@ -120,10 +97,7 @@ TEST_F(GpuWorker, MeasuresThePeakOfTheDevice) {
 
 // With a CPU to spare, the next candidate compiles while one is measured; whatever becomes of one, the others are right.
 TEST_F(GpuWorker, MakesTheNextOnesReadyWhileOneIsMeasured) {
-  absl::StatusOr<std::unique_ptr<Worker>> started =
-      Worker::start(anywhere({.device = "opencl:0", .cpus = {0}, .spare_cpus = {1}}));
-  ASSERT_TRUE(started.ok()) << started.status();
-  worker_ = *std::move(started);
+  start({.device = "opencl:0", .cpus = {0}, .spare_cpus = {1}});
   EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 3; ++caller)
@@ -137,6 +111,27 @@ TEST_F(GpuWorker, MakesTheNextOnesReadyWhileOneIsMeasured) {
   EXPECT_OUTCOME(run(candidate("nonsense;")), OUTCOME_COMPILE_ERROR);
   EXPECT_OUTCOME(run(candidate("y[3] += 1;")), OUTCOME_WRONG_OUTPUT);
   for (std::thread& caller : callers) caller.join();
+}
+
+// Wherever it is: it compiles, stands still, or is timed itself. The others' supervisor is replaced, and nothing else changes.
+TEST_F(GpuWorker, EndsOneWithItsLeaseWhileAnotherIsMeasured) {
+  EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
+  std::thread other([&] {
+    for (int i = 0; i < 6; ++i) EXPECT_OUTCOME(run(candidate(absl::StrCat("/* ", i, " */"))), OUTCOME_OK);
+  });
+  for (int i = 0; i < 4; ++i) {
+    const std::string artifact = candidate(absl::StrCat("if (y[0] == ", i, ") y[0] = 1;"));
+    std::stop_source lease;
+    std::jthread end([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 * i));
+      lease.request_stop();
+    });
+    const absl::StatusOr<farm::TrialResult> result =
+        worker_->run(trial_of(artifact), artifact, reference(), lease.get_token());
+    EXPECT_TRUE(result.ok() || absl::IsCancelled(result.status())) << result.status();
+  }
+  other.join();
+  EXPECT_OUTCOME(run(candidate("/* last */")), OUTCOME_OK);
 }
 
 TEST(GpuWorkerDevice, IsRefusedByNameWhereThereIsNone) {
