@@ -2,7 +2,10 @@
 
 #include "tests/unit/device_agent/worker/fake_gpu_worker.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,5 +49,14 @@ int run() {
 }  // namespace
 
 int main(int argc, char**) {
-  return argc > 1 ? run() : gpu_worker::supervise(STDIN_FILENO, STDOUT_FILENO, "/proc/self/exe");
+  if (argc > 1) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return run();
+  }
+  // Not its runners'.
+  const int requests = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 4),
+            pauses = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 4);
+  close(STDIN_FILENO);
+  close(STDOUT_FILENO);
+  return gpu_worker::supervise(requests, pauses, "/proc/self/exe");
 }
