@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/files/temporary_folder.h"
 #include "device_agent/worker/gpu/driver_environment.h"
 #include "tests/support/candidates/candidates.h"
@@ -201,7 +202,7 @@ TEST_F(CudaWorker, FindsLibrariesThatLieBelowTheFolderThatIsItsOwnInTheSandbox) 
   ASSERT_TRUE(folder.ok()) << folder.status();
   std::filesystem::permissions(folder->path(), std::filesystem::perms(0755));
   std::filesystem::copy(test::fake_cuda_folder(), folder->file("lib"));
-  const std::string before = std::getenv("LD_LIBRARY_PATH");
+  const std::string before(absl::NullSafeStringView(std::getenv("LD_LIBRARY_PATH")));
   setenv("LD_LIBRARY_PATH", folder->file("lib").c_str(), 1);
   start();
   EXPECT_OUTCOME(run(candidate()), OUTCOME_OK);
