@@ -195,7 +195,7 @@ class ZygoteWorker final : public Worker {
     std::lock_guard one(renewing_mutex_);  // who takes all of them
     for (Helpers* helpers : {&zygotes_, &gpus_}) {
       std::vector<Zygote*> taken;
-      for (size_t i = 0; i < helpers->all.size(); ++i) taken.push_back(&take(*helpers));
+      for (size_t i = 0; i < helpers->all.size(); ++i) taken.push_back(take(*helpers, {}));
       absl::Status status;
       for (Zygote* zygote : taken) {
         if (status.ok()) status = start(*helpers, *zygote);
@@ -244,7 +244,7 @@ class ZygoteWorker final : public Worker {
     std::vector<Zygote> all;
     std::vector<Zygote*> idle;
     std::mutex mutex;  // of the idle ones
-    std::condition_variable has_idle;
+    std::condition_variable_any has_idle;
   };
 
   absl::Status fill(Helpers& helpers, size_t count) {
@@ -279,7 +279,9 @@ class ZygoteWorker final : public Worker {
                                      const std::stop_token& end, std::unique_lock<std::mutex>& device) {
     if (std::optional<ChildRun> none = does_not_fit(loaded)) return *std::move(none);
     Helpers& helpers = is_cpu(loaded.job.device) ? zygotes_ : gpus_;
-    Zygote& zygote = take(helpers);
+    Zygote* taken = take(helpers, end);
+    if (taken == nullptr) return absl::CancelledError("the trial was ended");
+    Zygote& zygote = *taken;
     absl::StatusOr<ChildRun> run = run_child(zygote, helpers.all.size(), loaded, output_bytes, end, device);
     if (!run.ok() && cancelled_) run = absl::CancelledError("the worker was cancelled");
     // The last word of a zygote that is killed may be that its child was: it counts for nothing.
@@ -334,10 +336,11 @@ class ZygoteWorker final : public Worker {
     return bytes;
   }
 
-  static Zygote& take(Helpers& helpers) {
+  // Null: the end came first.
+  static Zygote* take(Helpers& helpers, const std::stop_token& end) {
     std::unique_lock lock(helpers.mutex);
-    helpers.has_idle.wait(lock, [&helpers] { return !helpers.idle.empty(); });
-    Zygote& taken = *helpers.idle.back();
+    if (!helpers.has_idle.wait(lock, end, [&helpers] { return !helpers.idle.empty(); })) return nullptr;
+    Zygote* taken = helpers.idle.back();
     helpers.idle.pop_back();
     return taken;
   }
