@@ -2,6 +2,7 @@
 // Owns: the device's time of what is put into its default stream. Does not know: what that is.
 
 #include "compiler/runtime/gpu/cuda_api.h"
+#include "compiler/runtime/gpu/gpu.h"
 
 namespace tf::gpu_test {
 
@@ -9,6 +10,14 @@ namespace tf::gpu_test {
 inline const gpu::CuApi& cu_api() {
   const char* why = nullptr;
   return *gpu::open_cuda(&why);
+}
+
+// What is asked of it from now on is asked of the device's context: the driver table leaves the caller's current.
+inline void make_current(gpu::Device* device) {
+  int index = 0;
+  void *context = nullptr, *queue = nullptr;
+  gpu::cuda_driver().handles(device, &index, &context, &queue);
+  cu_api().push_context(context);
 }
 
 class EventTimer {

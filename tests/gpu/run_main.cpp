@@ -15,6 +15,7 @@
 #include "compiler/runtime/gpu/gpu.h"
 #include "tests/gpu/cases.h"
 #include "tests/gpu/cublas.h"
+#include "tests/gpu/event_timer.h"
 #include "tests/gpu/measure.h"
 #include "tests/gpu/survival.h"
 
@@ -172,6 +173,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gpu_run: %s\n", error);
     return 1;
   }
+  tf::gpu_test::make_current(device);
   tf::gpu::Facts facts;
   driver.facts(device, &facts);
   report.row("device",
