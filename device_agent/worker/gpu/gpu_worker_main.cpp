@@ -2,6 +2,8 @@
 // another one as its standard output; and its runners, which are this program again.
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +27,8 @@ bool is_our_socket(int fd) {
 }
 
 int run(const char* device) {
+  // Where runners share a namespace of processes with the agent, nothing else ends them with their supervisor.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   fcntl(gpu_worker::kRunnerSocket, F_SETFD, FD_CLOEXEC);
   // Where the system has no Landlock, the worker was told to go without it, or does not start this.
   sandbox::forbid_writing("/tmp");
