@@ -270,10 +270,9 @@ class Explainer {
           "there is no matrix instruction '", printable(step.unit, 40), "'; there are ",
           absl::StrJoin(tensor_units::tensor_units(), ", ",
                         [](std::string* out, const tensor_units::TensorUnit& u) { *out += u.name; }));
-    const char* factors =
-        unit->reads_shared
-            ? "that lie in scope shared in lines of 128, 64 or 32 bytes with their swizzle, of "
-            : "that are computed inside it in scope fragment, of ";
+    const char* factors = unit->reads_shared
+                              ? "that lie in scope shared in lines of 128 bytes with their swizzle, of "
+                              : "that are computed inside it in scope fragment, of ";
     return StrCat(names_.stage, " is not what ", step.unit, " computes: in scope fragment, for ",
                   unit->c.lanes, " lanes of thread_x, a sum of products of two copies (cache_read) ", factors,
                   std::string(tensor::element_name(unit->a_element)), " and ",

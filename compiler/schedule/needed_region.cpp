@@ -36,10 +36,17 @@ class NeedFinder {
 
   Region find(const StageState& stage) {
     const std::vector<Expr>& extents = stage.stage.output->extents;
+    const std::vector<const StageState*> readers = data_.readers(stage.stage.output.get());
     std::optional<analysis::Region> all;
-    for (const StageState* reader : data_.readers(stage.stage.output.get())) {
-      add_reader(stage, *reader, &all);
+    for (const StageState* reader : readers) {
+      add_reader(stage, *reader, is_of_one_thread_, &all);
       whole_tiles_ = whole_tiles_ || reader->scope == tensor::Scope::kFragment;
+    }
+    // What one thread reads may lie far from what another reader's thread does; what all threads read of both, close together.
+    if (is_of_one_thread_ && readers.size() > 1) {
+      std::optional<analysis::Region> of_all;
+      for (const StageState* reader : readers) add_reader(stage, *reader, false, &of_all);
+      if (elements_of(*of_all, stage) < elements_of(*all, stage)) all = of_all;
     }
     TF_CHECK(all) << stage.name << " is read and its extents are constant";
     Region region;
@@ -107,7 +114,6 @@ class NeedFinder {
   // thread has one iteration of them.
   tensor::Substitution own_threads(const StageState& reader) const {
     tensor::Substitution own;
-    if (!is_of_one_thread_) return own;
     for (const StageState* at = &reader; at != &consumer_; at = data_.find_stage(at->consumer)) {
       for (size_t i = 0; i < at->loops.size(); ++i) {
         if (!is_thread(at->loops[i].annotation)) continue;
@@ -121,12 +127,23 @@ class NeedFinder {
     return own;
   }
 
-  void add_reader(const StageState& stage, const StageState& reader, std::optional<analysis::Region>* all) {
+  // As far as they are numbers.
+  static int64_t elements_of(const analysis::Region& region, const StageState& stage) {
+    int64_t elements = 1;
+    for (size_t d = 0; d < region.size(); ++d) {
+      const SymInt extent = min(region[d].extent, extent_of_axis(stage.stage.axes[d]));
+      if (!extent.is_open()) elements *= static_cast<int64_t>(extent);
+    }
+    return elements;
+  }
+
+  void add_reader(const StageState& stage, const StageState& reader, bool of_own_threads,
+                  std::optional<analysis::Region>* all) {
     const analysis::RangeMap inner = inner_ranges(reader);
     const std::vector<Expr>& extents = stage.stage.output->extents;
     tensor::Substitution axes;
     std::vector<Expr> values = reader.absolute_values();
-    const tensor::Substitution own = own_threads(reader);
+    const tensor::Substitution own = of_own_threads ? own_threads(reader) : tensor::Substitution();
     for (Expr& value : values) value = tensor::substitute(value, own);
     const tensor::Stage& s = reader.stage;
     for (size_t d = 0; d < s.axes.size(); ++d) axes[s.axes[d].var.get()] = values[d];

@@ -173,15 +173,12 @@ std::optional<SharedDescriptor> describe(const TensorUnit& unit, bool is_a, cons
   const int64_t term = is_a ? tile.column_step : tile.row_step,
                 other = is_a ? tile.row_step : tile.column_step;
   const int64_t line = std::max(term, other), line_bytes = line * bytes;
-  if (std::min(term, other) != 1 || (line_bytes != 32 && line_bytes != 64 && line_bytes != 128) ||
-      tile.swizzle != line_swizzle(element, line_bytes))
+  if (std::min(term, other) != 1 || line_bytes != kLineBytes || tile.swizzle != line_swizzle(element))
     return std::nullopt;
   SharedDescriptor found{.has_lines_of_terms = term == 1,
                          .leading_bytes = 16,
                          .stride_bytes = 8 * line_bytes,
-                         .swizzle_code = line_bytes == 128  ? 1
-                                         : line_bytes == 64 ? 2
-                                                            : 3};
+                         .swizzle_code = 1};
   const int64_t in_line = term == 1 ? unit.k : is_a ? unit.m : unit.n;
   if (term == 1) return tile.block_columns == 0 && in_line <= line ? std::optional(found) : std::nullopt;
   if (bytes != 2) return std::nullopt;

@@ -62,11 +62,11 @@ struct SharedDescriptor {
   int swizzle_code = 0;
 };
 
-// Nothing if the unit cannot read the factor (a or b) so: lines of 32, 64 or 128 bytes one behind the other, of which the 16-byte
+// Nothing if the unit cannot read the factor (a or b) so: lines of 128 bytes one behind the other, of which the 16-byte
 // pieces are swizzled by the line's number; lines of anything but terms are of 16-bit elements.
 std::optional<SharedDescriptor> describe(const TensorUnit& unit, bool is_a, const SharedTile& tile);
 
-// In an element's swizzle and in bytes: the longest such lines.
+// Such lines in bytes, and an element's swizzle of lines. The units take those of 64 and 32 bytes, too; nothing uses or probes them.
 inline constexpr int64_t kLineBytes = 128;
 tensor::Swizzle line_swizzle(tensor::Element element, int64_t line_bytes = kLineBytes);
 

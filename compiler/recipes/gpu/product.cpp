@@ -139,10 +139,22 @@ Steps matrix_product_steps(const tensor::KernelSpec& kernel, const Structure& st
   return steps;
 }
 
-// No more threads than rows and columns need.
+// No more threads than rows and columns need; where they do not fill a warp, more with fewer elements each.
 GpuTile fitted(GpuTile tile, int64_t m, int64_t n) {
+  constexpr int64_t kWarpThreads = 32;
+  const int64_t enough = std::min(kWarpThreads, tile.threads_m * tile.threads_n);
   while (tile.threads_m > 1 && tile.threads_m / 2 * tile.rows >= m) tile.threads_m /= 2;
   while (tile.threads_n > 1 && tile.threads_n / 2 * tile.columns >= n) tile.threads_n /= 2;
+  const auto share = [](int64_t& threads, int64_t& elements, int64_t extent) {
+    if (elements % 2 != 0 || threads >= extent) return false;
+    elements /= 2;
+    threads *= 2;
+    return true;
+  };
+  while (tile.threads_m * tile.threads_n < enough &&
+         ((tile.columns >= tile.rows && share(tile.threads_n, tile.columns, n)) ||
+          share(tile.threads_m, tile.rows, m) || share(tile.threads_n, tile.columns, n))) {
+  }
   return tile;
 }
 

@@ -133,8 +133,8 @@ class TensorMatcher {
     return !line.block.is_open() && across.block == Size(0) &&
            (std::pair(line.axis, across.axis) == std::pair(row, column) ||
             std::pair(line.axis, across.axis) == std::pair(column, row)) &&
-           (line.axis == term || bytes == 2) && (line_bytes == 128 || line_bytes == 64 || line_bytes == 32) &&
-           found->second.swizzle == tensor_units::line_swizzle(load.buffer->element, line_bytes) &&
+           (line.axis == term || bytes == 2) && line_bytes == tensor_units::kLineBytes &&
+           found->second.swizzle == tensor_units::line_swizzle(load.buffer->element) &&
            has_tiles(*stage, map, row, column);
   }
 

@@ -1,12 +1,15 @@
 // Schedules for GPUs, lowered and interpreted (the threads of a block side by side), against the workload's
 // definition in double precision.
 
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/print.h"
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/recipes.h"
+#include "compiler/tensor/text.h"
 #include "gmock/gmock.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
@@ -186,6 +189,40 @@ TEST(GpuSchedule, RefusesArraysOfScopeGlobalAroundThreads) {
       HasSubstr("buffer t0, of scope global, is made inside a launch, where each thread has its own"));
   EXPECT_THAT(ir_of(workload, at("i0.1")), HasSubstr("allocate t0: f32[8]\n"));
   check_on_gpu(workload, at("i0.1"), 1, "own arrays");
+}
+
+// Readers on other axes of threads: together, rows of a whole block are fewer than those of all threads that there are.
+TEST(GpuSchedule, KeepsInRegistersNoMoreRowsThanReadersHave) {
+  const tensor::Workload workload = *tensor::parse_workload(
+      "workload v1\ninput p0: f32[10]\ninput p1: f32[10, 64]\nstage t0: f32[i0 < 10] = p0[i0] * 2f32\n"
+      "stage t1: f32[i0 < 10, i1 < 64] = t0[i0] + p1[i0, i1]\n"
+      "stage t2: f32[i0 < 10, i1 < 64] = t1[i0, 63 - i1] * 3f32 + t0[i0]\noutput t2\n");
+  const schedule::Schedule steps = *schedule::parse_schedule(
+      "schedule v1\nsplit t2 i0 4 guard\nsplit t2 i1 32 guard\nreorder t2 i0.0,i0.1,i1.1,i1.0\n"
+      "annotate t2 i0.0 grid_x\nannotate t2 i0.1 thread_y\nannotate t2 i1.1 thread_x\ncompute_at t1 t2 i1.1 "
+      "shared\n"
+      "annotate t1 i0 thread_x\nsplit t1 i1 4 guard\nannotate t1 i1.1 thread_y\ncompute_at t0 t2 i1.1 "
+      "register\n");
+  EXPECT_THAT(ir_of(workload, steps), HasSubstr("for i0 = 0 extent 4 {"));
+  check_on_gpu(workload, steps, 1, "rows in registers");
+}
+
+TEST(GpuSchedule, FillsAWarpWhereAProductIsSmall) {
+  for (const auto& [m, n] : {std::pair(5, 7), {2, 300}, {1, 16}, {40, 3}}) {
+    const tensor::Workload workload = matmul(m, n, 1030);
+    const schedule::Schedule steps = gpu_schedule(workload);
+    int64_t threads = 1;
+    const absl::StatusOr<schedule::State> state = schedule::apply(workload, steps);
+    ASSERT_TRUE(state.ok()) << state.status();
+    for (const schedule::StageState& stage : state->stages()) {
+      int64_t own = 1;
+      for (const schedule::Loop& loop : stage.loops)
+        if (schedule::is_thread(loop.annotation)) own *= static_cast<int64_t>(loop.extent);
+      threads = std::max(threads, own);
+    }
+    EXPECT_GE(threads, 32) << m << " by " << n;
+    check_on_gpu(workload, steps, 1, absl::StrCat(m, " by ", n));
+  }
 }
 
 }  // namespace
