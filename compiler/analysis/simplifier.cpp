@@ -316,14 +316,22 @@ std::optional<Linear> Simplifier::without_quotient(const Linear& form) {
 }
 
 Expr Simplifier::less_than_zero(const Linear& form) {
-  if (const int known = decide_negative(form); known >= 0) return truth(known == 1);
-  if (const std::optional<Linear> dividend = facts_.empty() ? std::nullopt : without_quotient(form))
-    if (const int known = decide_negative(*dividend); known >= 0) return truth(known == 1);
-  Blocks blocks;
-  if (split_blocks(form, 0, &blocks)) {
+  // In whole blocks, if it is made of such.
+  const auto in_blocks = [](const Linear& whole) -> std::optional<Linear> {
+    Blocks blocks;
+    if (!split_blocks(whole, 0, &blocks)) return std::nullopt;
     blocks.quotient.constant += blocks.shift;
-    if (const int known = decide_negative(blocks.quotient); known >= 0) return truth(known == 1);
-    return to_less_than_zero(blocks.quotient);
+    return blocks.quotient;
+  };
+  if (const int known = decide_negative(form); known >= 0) return truth(known == 1);
+  if (const std::optional<Linear> dividend = facts_.empty() ? std::nullopt : without_quotient(form)) {
+    if (const int known = decide_negative(*dividend); known >= 0) return truth(known == 1);
+    if (const std::optional<Linear> blocks = in_blocks(*dividend))
+      if (const int known = decide_negative(*blocks); known >= 0) return truth(known == 1);
+  }
+  if (const std::optional<Linear> blocks = in_blocks(form)) {
+    if (const int known = decide_negative(*blocks); known >= 0) return truth(known == 1);
+    return to_less_than_zero(*blocks);
   }
   return to_less_than_zero(form);
 }

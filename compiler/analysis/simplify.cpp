@@ -46,7 +46,7 @@ class StmtSimplifier final : public ir::Rewriter {
         return is_empty(as<ir::Allocate>(out)->body) ? nothing() : out;
       }
       case ir::StmtKind::kAsyncCopy:
-        return copy(recurse(stmt));
+        return copy(*as<ir::AsyncCopy>(stmt), stmt);
       case ir::StmtKind::kBarrier:
       case ir::StmtKind::kAsyncWait:
       case ir::StmtKind::kMatrixOp:
@@ -83,10 +83,28 @@ class StmtSimplifier final : public ir::Rewriter {
     return ir::make_stmt<ir::For>(s.var, low, extent, s.for_kind, body);
   }
 
-  static Stmt copy(const Stmt& stmt) {
-    const auto& s = *as<ir::AsyncCopy>(stmt);
-    if (as_int(s.predicate) != 1) return stmt;
-    return ir::make_stmt<ir::AsyncCopy>(s.target, s.target_indices, s.source, s.source_indices, s.elements);
+  // Indices of what is not read where the predicate does not hold.
+  std::vector<Expr> read_at(const std::vector<Expr>& indices, const Expr& predicate) {
+    std::vector<Expr> out;
+    const Simplifier::Mark mark = exprs_.push_facts(predicate, true);
+    for (const Expr& index : indices) out.push_back(exprs_.simplify(index));
+    exprs_.pop_facts(mark);
+    return out;
+  }
+
+  Stmt copy(const ir::AsyncCopy& s, const Stmt& stmt) {
+    const Expr predicate = s.predicate ? exprs_.simplify(s.predicate) : nullptr;
+    if (!predicate || as_int(predicate)) {
+      Stmt out = recurse(stmt);
+      const auto& copied = *as<ir::AsyncCopy>(out);
+      if (as_int(copied.predicate) != 1) return out;
+      return ir::make_stmt<ir::AsyncCopy>(copied.target, copied.target_indices, copied.source,
+                                          copied.source_indices, copied.elements);
+    }
+    std::vector<Expr> target;
+    for (const Expr& index : s.target_indices) target.push_back(exprs_.simplify(index));
+    return ir::make_stmt<ir::AsyncCopy>(s.target, std::move(target), s.source,
+                                        read_at(s.source_indices, predicate), s.elements, predicate);
   }
 
   Stmt under(const Expr& condition, bool holds, const Stmt& body) {
@@ -153,7 +171,11 @@ class StmtSimplifier final : public ir::Rewriter {
       if (tensor::structurally_equal(indices[i], s.indices[i])) indices[i] = s.indices[i];
       same = same && indices[i].same_as(s.indices[i]);
     }
-    const Expr value = exprs_.simplify(s.value);
+    Expr value = exprs_.simplify(s.value);
+    if (const auto* load = as<ir::Load>(value);
+        load && load->predicate && !load->predicate->type().is_vector())
+      value = tensor::load(load->buffer, read_at(load->indices, load->predicate), load->predicate);
+    if (tensor::structurally_equal(value, s.value)) value = s.value;
     if (same && value.same_as(s.value)) return stmt;
     return ir::store(s.buffer, std::move(indices), value, predicate);
   }

@@ -323,6 +323,23 @@ TEST_F(SimplifyStmt, UsesLoopRangesAndEnclosingConditions) {
       Eq("for i = 0 extent 8 {\n  if i < 4 {\n    a[i] = 1f32\n  } else {\n    a[i] = 2f32\n  }\n}\n"));
 }
 
+// What a copy does not read where its predicate does not hold may lie anywhere.
+TEST_F(SimplifyStmt, UsesThePredicatesOfCopies) {
+  const Expr row = tensor::floor_div(i * 8 + j, 28),
+             place = tensor::floor_mod(row, 28) * 28 + tensor::floor_mod(i * 8 + j, 28);
+  const Buffer b = tensor::buffer("b", ir::Element::kFloat32, {imm(1000)});
+  const Buffer s = tensor::buffer("s", ir::Element::kFloat32, {imm(1000)}, tensor::Scope::kShared);
+  const auto around = [&](const Stmt& body) {
+    return ir::make_for(i, imm(0), imm(104), ForKind::kSerial,
+                        ir::make_for(j, imm(0), imm(8), ForKind::kSerial, body));
+  };
+  EXPECT_THAT(simple(around(ir::make_stmt<ir::AsyncCopy>(s, std::vector<Expr>{i + j}, b,
+                                                         std::vector<Expr>{place}, 1, row < imm(28)))),
+              HasSubstr("async_copy s[i + j] from b[i * 8 + j] elements 1 where (i * 8 + j) // 28 < 28\n"));
+  EXPECT_THAT(simple(around(ir::store(s, {i + j}, tensor::load(b, {place}, row < imm(28))))),
+              HasSubstr("s[i + j] = (b[i * 8 + j] if (i * 8 + j) // 28 < 28)\n"));
+}
+
 TEST_F(SimplifyStmt, SubstitutesTrivialLets) {
   const Var v = var("v");
   EXPECT_THAT(simple(ir::make_stmt<ir::Let>(v, imm(3), ir::store(a, {v + 1}, one))), Eq("a[4] = 1f32\n"));

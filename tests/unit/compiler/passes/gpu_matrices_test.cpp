@@ -2,6 +2,8 @@
 // definition.
 
 #include <array>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/print.h"
@@ -9,6 +11,7 @@
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/tensor_matrices.h"
 #include "compiler/recipes/recipes.h"
+#include "gtest/gtest.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
 
@@ -202,6 +205,33 @@ TEST(GpuMatrices, AreAddedUpInParts) {
   for (const int64_t part : {16, 40, 64}) {
     check_kernel(conv_kernel(kConvolutions[0]), {1, 1, 1, 2, 1, 2}, part, absl::StrCat("parts of ", part));
     if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+// Pixels of an image that no block of columns divides are still neighbours in memory.
+TEST(GpuMatrices, CopyPixelsOfPlainImagesInVectors) {
+  for (const auto& [side, elements] : {std::pair(12, 8), std::pair(14, 4), std::pair(8, 8)}) {
+    const tensor::KernelSpec kernel = conv_kernel({"1x1", 1, 24, side, side, 24, 1});
+    const recipes::Sketch sketch = recipes::tensor_matrices_on_gpu(kernel).at(0);
+    const schedule::Schedule steps = recipes::instantiate(sketch, sketch.default_point());
+    const auto lowered = passes::lower(kernel.workload, steps, {}, {.pipeline = passes::gpu_pipeline()});
+    ASSERT_TRUE(lowered.ok()) << lowered.status();
+    class Copies final : public ir::Visitor {
+     public:
+      std::set<int64_t> elements;
+
+     protected:
+      bool enter(const ir::Stmt& stmt) override {
+        const auto* copy = ir::as<ir::AsyncCopy>(stmt);
+        if (copy && copy->source->name == "p0") elements.insert(copy->elements);
+        return true;
+      }
+    };
+    Copies copies;
+    copies(lowered->function.body);
+    EXPECT_EQ(copies.elements, std::set<int64_t>{elements}) << side << "\n"
+                                                            << ir::to_string(lowered->function);
+    check_sketch(kernel, sketch, absl::StrCat(side, " by ", side));
   }
 }
 
