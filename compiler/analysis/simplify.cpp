@@ -86,6 +86,7 @@ class StmtSimplifier final : public ir::Rewriter {
   // Indices of what is not read where the predicate does not hold.
   std::vector<Expr> read_at(const std::vector<Expr>& indices, const Expr& predicate) {
     std::vector<Expr> out;
+    out.reserve(indices.size());
     const Simplifier::Mark mark = exprs_.push_facts(predicate, true);
     for (const Expr& index : indices) out.push_back(exprs_.simplify(index));
     exprs_.pop_facts(mark);
@@ -102,6 +103,7 @@ class StmtSimplifier final : public ir::Rewriter {
                                           copied.source_indices, copied.elements);
     }
     std::vector<Expr> target;
+    target.reserve(s.target_indices.size());
     for (const Expr& index : s.target_indices) target.push_back(exprs_.simplify(index));
     return ir::make_stmt<ir::AsyncCopy>(s.target, std::move(target), s.source,
                                         read_at(s.source_indices, predicate), s.elements, predicate);

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/print.h"
 #include "compiler/tensor/text.h"
+#include "gmock/gmock.h"
 #include "tests/unit/compiler/analysis/random_condition.h"
 
 namespace tf::analysis {
