@@ -5,6 +5,7 @@
 
 #include "compiler/runtime/gpu/gpu.h"
 #include "tests/integration/compiler/open_sizes.h"
+#include "tests/support/fake_cuda/use_fake_cuda.h"
 
 namespace tf::driver {
 namespace {
@@ -29,8 +30,8 @@ class GpuOpenSizes : public OpenSizes {
   }
 };
 
-// Two layers and softmax: fixed sizes between others, and back again.
-TEST_F(GpuOpenSizes, ABatchOfAnyNumber) {
+// Two layers and softmax.
+std::string two_layers() {
   onnx::ModelWriter w(13);
   w.input("x", {-1, 20});
   name_extent(w, 0, 0, "n");
@@ -41,7 +42,12 @@ TEST_F(GpuOpenSizes, ABatchOfAnyNumber) {
   w.node("MatMul", {"b", "w2"}, "c");
   w.node("Softmax", {"c"}, "y");
   w.output("y");
-  graph::Network net = network_of(w.bytes(), {{{tensor::var("n"), 1, 40}}});
+  return w.bytes();
+}
+
+// One of the sizes has kernels of its own.
+TEST_F(GpuOpenSizes, ABatchOfAnyNumber) {
+  graph::Network net = network_of(two_layers(), {{{tensor::var("n"), 1, 40}}});
   net.anchors = {{{"n", 8}}};
   const auto model = build_on_device(net);
   ASSERT_TRUE(model);
@@ -142,6 +148,25 @@ TEST_F(GpuOpenSizes, WhatFindsSizesIsTheHosts) {
   EXPECT_EQ(model->device(), nullptr);
   EXPECT_EQ(on_host().size(), report_.tasks.size());
   for (const int64_t n : {1, 30}) EXPECT_TRUE(model->run(*random_inputs_at(*model, 1, {{"n", n}})).ok());
+}
+
+// NVRTC and the driver are stand-ins here. Of runs at one size, the second is made of graphs.
+class CudaOpenSizes : public GpuOpenSizes {
+ protected:
+  void SetUp() override {
+    test::use_fake_cuda();
+    OpenSizes::SetUp();
+  }
+};
+
+TEST_F(CudaOpenSizes, ABatchOfAnyNumber) {
+  const graph::Network net = network_of(two_layers(), {{{tensor::var("n"), 1, 40}}});
+  const auto model = build_for(*target::parse_target("cuda:arch=sm_90"), net);
+  ASSERT_TRUE(model);
+  ASSERT_NE(model->device(), nullptr);
+  EXPECT_STREQ(model->device()->driver, "cuda");
+  EXPECT_THAT(on_host(), testing::IsEmpty());
+  for (const int64_t n : {40, 3, 3, 3, 17, 3, 1, 1, 40}) expect_right_at(net, *model, {{"n", n}});
 }
 
 }  // namespace
