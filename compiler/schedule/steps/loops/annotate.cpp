@@ -60,6 +60,10 @@ std::optional<Illegal> check_fold(StateData& data, const StageState& stage, int 
 std::optional<Illegal> check_thread(StateData& data, const StageState& stage, int index,
                                     Annotation annotation) {
   const Loop& loop = stage.loops[static_cast<size_t>(index)];
+  // A block has as many threads at all sizes.
+  if (data.has_dims(loop.extent) &&
+      !data.require(tensor::equal(loop.extent.expr(), tensor::imm(data.iterations(loop.extent).max + 1))))
+    return Illegal::kBadFactor;
   if (loop.reduce) return check_fold(data, stage, index, annotation);
   if (data.deepest_held_loop(stage) >= index) return Illegal::kHoldsStages;  // of regions for one thread
   if (stage.place != StageState::Place::kAt) return std::nullopt;

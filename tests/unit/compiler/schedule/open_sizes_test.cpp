@@ -59,5 +59,24 @@ TEST(OpenSizes, AreRefusedByAStateThatDoesNotKnowThem) {
   EXPECT_EQ(error->reason, Illegal::kOpenSize);
 }
 
+// A row as long as a run wants it.
+TEST(OpenSizes, OfARunAreNoNumberOfThreads) {
+  ops::Builder b;
+  const tensor::Var n = tensor::var("n");
+  b.dimension({n, 1, 64});
+  const auto x = b.input("x", tensor::Element::kFloat32, {n});
+  const tensor::Workload workload = *b.finish({ops::relu(b, x)});
+  const auto refused = [&](const std::vector<Step>& steps) {
+    return std::string(apply(workload, Schedule{steps}).status().message());
+  };
+  const Split split{"t0", "i0", {Size(8)}};
+  EXPECT_EQ(refused({split, Annotate{"t0", "i0.0", Annotation::kGridX},
+                     Annotate{"t0", "i0.1", Annotation::kThreadX}}),
+            "");
+  EXPECT_EQ(refused({Annotate{"t0", "i0", Annotation::kThreadX}}),
+            "step 'annotate t0 i0 thread_x' is legal for some sizes only: where n == 64");
+  EXPECT_NE(refused({split, Annotate{"t0", "i0.0", Annotation::kThreadX}}), "");
+}
+
 }  // namespace
 }  // namespace tf::schedule
