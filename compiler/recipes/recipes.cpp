@@ -51,6 +51,7 @@ const Recipe kCpu[] = {
 
 const Recipe kGpu[] = {
     {"attention, by few blocks of keys", attention_by_few_blocks_on_gpu},
+    {"attention, in two passes over the keys", attention_in_two_passes_on_gpu},
     {"attention", attention_on_gpu},
     {"attention, by many blocks of keys", attention_by_many_blocks_on_gpu},
     {"long rows", long_rows_on_gpu},

@@ -218,6 +218,8 @@ class Explainer {
   std::string no_consumer() const {
     const std::vector<const StageState*> readers = data_.readers(data_.find_buffer(names_.stage).get());
     if (readers.empty()) return StrCat("no stage reads ", names_.stage);
+    if (std::holds_alternative<Recompute>(step_) && readers.size() == 1 && readers[0]->name == names_.other)
+      return StrCat("only ", names_.other, " reads ", names_.stage, ", so that a copy would be the only one");
     if (std::holds_alternative<ComputeAt>(step_)) {
       const int loop = holder_->find_loop(names_.loops[0]);
       for (const StageState* reader : readers)

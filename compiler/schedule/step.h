@@ -117,6 +117,10 @@ struct Root {  // undoes compute_at: the stage is computed whole, before its rea
   std::string stage;
   bool operator==(const Root&) const = default;
 };
+struct Recompute {  // the reader reads a copy of the stage (stage.again) that is computed by itself
+  std::string stage, reader;
+  bool operator==(const Recompute&) const = default;
+};
 struct CacheRead {  // a copy of a buffer, stored in `layout`, that `reader` reads instead
   std::string source, reader;
   OpenLayout layout;
@@ -223,6 +227,6 @@ struct
 
 using Step = std::variant<Split, Fuse, Reorder, Annotate, ComputeAt, Inline, Root, CacheRead, CacheWrite,
                           RFactor, LayoutRewrite, StorageAlign, Pragma, Winograd, Narrow, Offset, Tensorize,
-                          Pipeline, Raster, CrossThread, Matrices, Rescale>;
+                          Pipeline, Raster, CrossThread, Matrices, Rescale, Recompute>;
 
 }  // namespace tf::schedule

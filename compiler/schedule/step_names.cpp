@@ -19,6 +19,7 @@ struct NamesIn {
   StepNames operator()(const CacheRead& s) const {
     return {.stage = s.source, .other = s.reader, .stage_or_input = true};
   }
+  StepNames operator()(const Recompute& s) const { return {.stage = s.stage, .other = s.reader}; }
   StepNames operator()(const CacheWrite& s) const { return {.stage = s.stage}; }
   StepNames operator()(const RFactor& s) const { return {.stage = s.stage, .loops = {s.loop}}; }
   StepNames operator()(const LayoutRewrite& s) const { return {.stage = s.buffer, .stage_or_input = true}; }

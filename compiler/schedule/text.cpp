@@ -92,6 +92,9 @@ struct Printer {
     return absl::StrCat("cache_read ", s.source, " ", s.reader, " ", text(s.layout), " ",
                         word_of(kScopes, s.scope));
   }
+  std::string operator()(const Recompute& s) const {
+    return absl::StrCat("recompute ", s.stage, " ", s.reader);
+  }
   std::string operator()(const CacheWrite& s) const { return absl::StrCat("cache_write ", s.stage); }
   std::string operator()(const RFactor& s) const { return absl::StrCat("rfactor ", s.stage, " ", s.loop); }
   std::string operator()(const LayoutRewrite& s) const {
@@ -243,6 +246,7 @@ Step parse_step(LineReader& in) {
   if (kind == "root") return Root{in.word("a stage")};
   if (kind == "cache_read")
     return CacheRead{in.word("a source"), in.word("a reader"), in.layout(), in.one_of(kScopes, "a scope")};
+  if (kind == "recompute") return Recompute{in.word("a stage"), in.word("a reader")};
   if (kind == "cache_write") return CacheWrite{in.word("a stage")};
   if (kind == "rfactor") return RFactor{in.word("a stage"), in.word("a loop")};
   if (kind == "layout_rewrite") return LayoutRewrite{in.word("a buffer"), in.layout()};

@@ -4,9 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "compiler/analysis/access.h"
 #include "compiler/recipes/gpu/flat.h"
+#include "compiler/recipes/gpu/key_blocks.h"
 #include "compiler/recipes/gpu/loops.h"
 #include "compiler/recipes/shape/structure.h"
 
@@ -19,286 +18,99 @@ namespace {
 using tensor::Stage;
 using tensor::Workload;
 
-// The stages of a workload that is scores, their softmax, and the values that it weights; all else is element-wise.
-struct WeightedValues {
-  int scores = 0, maximum = 0, sum = 0, result = 0, output = 0;
-  std::vector<int> inlined;
-};
-
-std::optional<WeightedValues> weighted_values(const Workload& workload) {
-  const Structure structure = structure_of(workload);
-  const std::vector<int>& sums = structure.reductions;
-  if (sums.size() != 4 || workload.outputs.size() != 1) return std::nullopt;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    const Stage& stage = workload.stages[static_cast<size_t>(sums[i])];
-    if (stage.reduce_axes.size() != 1 ||
-        stage.combiner != (i == 1 ? tensor::Combiner::kMax : tensor::Combiner::kSum))
-      return std::nullopt;
-  }
-  WeightedValues found{.scores = sums[0],
-                       .maximum = sums[1],
-                       .sum = sums[2],
-                       .result = sums[3],
-                       .output = structure.output,
-                       .inlined = {}};
-  for (int s = 0; s < static_cast<int>(workload.stages.size()); ++s)
-    if (s != found.output && std::ranges::count(sums, s) == 0) found.inlined.push_back(s);
-  return found;
-}
-
-// Rows, and keys, of the threads along y, and x, and of each of them; and keys of a block, which are those of all its threads.
-struct BlockSizes {
-  Size threads_y, rows, threads_x, keys, block, columns, scored, added;
-};
-
-// Which axis of the stages that `rescale` makes rows lie along.
-struct RowAxes {
-  size_t part = 0, sum = 0, maximum = 0;
-  size_t rank = 0, sum_rank = 0, maximum_rank = 0, scores_rank = 0;  // of the stages
-};
-
-const tensor::Load* load_of(const Stage& reader, const tensor::Buffer& from) {
-  const tensor::Load* found = nullptr;
-  tensor::for_each(reader.body, [&](const tensor::Expr& e) {
-    const auto* load = tensor::as<tensor::Load>(e);
-    if (load != nullptr && load->buffer.same_as(from)) found = load;
-    return found == nullptr;
-  });
-  return found;
-}
-
-// The axis of `from` that runs along the reader's; of one row, one that has one.
-std::optional<size_t> axis_along(const Stage& reader, const tensor::Axis& axis, const Stage& from) {
-  const tensor::Load* load = load_of(reader, from.output);
-  for (size_t d = 0; load != nullptr && d < load->indices.size(); ++d)
-    if (analysis::uses(load->indices[d], axis.var.get())) return d;
-  for (size_t d = from.axes.size(); extent_of(axis) == 1 && d-- > 0;)
-    if (extent_of(from.axes[d]) == 1) return d;
-  return std::nullopt;
-}
-
-std::optional<RowAxes> row_axes(const StateData& data, const WeightedValues& found) {
-  const std::string result = stage_name(found.result);
-  const auto stage = [&](const char* suffix) -> const Stage& {
-    return data.find_stage(result + suffix)->stage;
-  };
-  const Stage &part = stage(".part"), &values = stage(".values"), &exponentials = stage(".exp");
-  const Stage& scores = data.find_stage(stage_name(found.scores))->stage;
-  RowAxes axes{.rank = part.axes.size()};
-  // The longest of those that the values do not have.
-  for (size_t axis = 1; axis + 1 < axes.rank; ++axis) {
-    bool is_of_values = false;
-    tensor::for_each(values.body, [&](const tensor::Expr& e) {
-      const auto* load = tensor::as<tensor::Load>(e);
-      if (load == nullptr) return true;
-      for (const tensor::Expr& index : load->indices)
-        is_of_values = is_of_values || (!load->buffer.same_as(exponentials.output) &&
-                                        analysis::uses(index, values.axes[axis].var.get()));
-      return false;
-    });
-    if (!is_of_values && (axes.part == 0 || extent_of(part.axes[axis]) > extent_of(part.axes[axes.part])))
-      axes.part = axis;
-  }
-  if (axes.part == 0) return std::nullopt;
-  const auto sum = axis_along(part, part.axes[axes.part], stage(".sum")),
-             maximum = axis_along(part, part.axes[axes.part], stage(".max"));
-  if (!sum || !maximum) return std::nullopt;
-  // Those of the exponentials are the sum's, and the keys.
-  const auto row = axis_along(exponentials, exponentials.axes[*sum], scores),
-             keys = axis_along(exponentials, exponentials.axes.back(), scores);
-  if (!row || !keys || *row == *keys) return std::nullopt;
-  axes.sum = *sum;
-  axes.maximum = *maximum;
-  axes.sum_rank = stage(".sum").axes.size();
-  axes.maximum_rank = stage(".max").axes.size();
-  axes.scores_rank = scores.axes.size();
-  return axes;
-}
-
-class KeyBlocks {
- public:
-  KeyBlocks(const WeightedValues& found, const RowAxes& axes, const BlockSizes& sizes, bool shuffles,
-            Steps& steps)
-      : axes_(axes),
-        sizes_(sizes),
-        shuffles_(shuffles),
-        result_(stage_name(found.result)),
-        scores_(stage_name(found.scores)),
-        steps_(steps) {}
-
-  // The first launch, after `rescale`.
-  void append() {
-    factor(".max");
-    factor(".sum");
-    steps_.push_back(CacheWrite{values_});
-    shape_part();
-    place_values();
-    place_fold(".sum", axes_.sum);
-    place_exponentials();
-    place_fold(".max", axes_.maximum);
-    place_scores();
-  }
-
- private:
-  void annotate(const std::string& stage, const std::string& loop, Annotation annotation) {
-    steps_.push_back(Annotate{stage, loop, annotation});
-  }
-
-  // All loops of a stage of that rank but those, in their order, and then these.
-  void reorder(const std::string& stage, size_t rank, const std::vector<size_t>& without,
-               const std::vector<std::string>& then) {
-    std::vector<std::string> order;
-    for (size_t axis = 0; axis < rank; ++axis)
-      if (std::ranges::count(without, axis) == 0) order.push_back(axis_name(axis));
-    order.insert(order.end(), then.begin(), then.end());
-    steps_.push_back(Reorder{stage, order});
-  }
-
-  // A term a thread along x, of neighbouring keys.
-  void factor(const char* suffix) {
-    const std::string total = result_ + suffix;
-    steps_.push_back(Split{total, "r0", {sizes_.keys}, Tail::kGuard});
-    steps_.push_back(RFactor{total, "r0.0"});
-    if (!shuffles_) steps_.push_back(CacheWrite{total + ".rf"});
-  }
-
-  void shape_part() {
-    const std::string row = axis_name(axes_.part), column = axis_name(axes_.rank - 1);
-    steps_.push_back(Split{part_, row, {sizes_.threads_y, sizes_.rows}, Tail::kGuard});
-    steps_.push_back(Split{part_, column, {sizes_.threads_x}, Tail::kGuard});
-    reorder(part_, axes_.rank, {axes_.part, axes_.rank - 1},
-            {row + ".0", row + ".1", column + ".1", row + ".2", column + ".0"});
-    std::vector<std::string> others;
-    for (size_t axis = 0; axis + 1 < axes_.rank; ++axis)
-      if (axis != axes_.part) others.push_back(axis_name(axis));
-    annotate(part_, row + ".0", Annotation::kGridX);
-    annotate(part_, row + ".1", Annotation::kThreadY);
-    annotate(part_, column + ".1", Annotation::kThreadX);
-    annotate(part_, row + ".2", Annotation::kUnroll);
-    annotate(part_, append_fuse(part_, others, steps_), Annotation::kGridY);
-    thread_ = column + ".1";
-  }
-
-  void place_values() {
-    const std::string row = axis_name(axes_.part), column = axis_name(axes_.rank - 1),
-                      sums = values_ + ".acc";
-    steps_.push_back(ComputeAt{values_, part_, thread_, tensor::Scope::kShared});
-    steps_.push_back(Split{values_, row, {sizes_.rows}, Tail::kGuard});
-    steps_.push_back(Split{values_, column, {sizes_.threads_x, sizes_.columns}, Tail::kGuard});
-    reorder(values_, axes_.rank, {axes_.part, axes_.rank - 1},
-            {column + ".0", row + ".0", column + ".1", row + ".1", column + ".2"});
-    annotate(values_, row + ".0", Annotation::kThreadY);
-    annotate(values_, column + ".1", Annotation::kThreadX);
-    annotate(values_, row + ".1", Annotation::kUnroll);
-    annotate(values_, column + ".2", Annotation::kUnroll);
-    steps_.push_back(ComputeAt{sums, values_, column + ".1", tensor::Scope::kRegister});
-    shape_sums(sums, axes_.rank, sizes_.added);
-  }
-
-  // Terms outside, and what the thread has of the result inside.
-  void shape_sums(const std::string& stage, size_t rank, const Size& terms) {
-    steps_.push_back(Split{stage, "r0", {terms}, Tail::kGuard});
-    std::vector<std::string> order = {"r0.0", "r0.1"};
-    for (size_t axis = 0; axis < rank; ++axis) order.push_back(axis_name(axis));
-    steps_.push_back(Reorder{stage, order});
-    for (size_t i = 1; i < order.size(); ++i) annotate(stage, order[i], Annotation::kUnroll);
-  }
-
-  // What the threads along x have, added up (or the greatest of it): by shuffles, or by one thread of the row.
-  void place_fold(const char* suffix, size_t row_axis) {
-    const std::string total = result_ + suffix, terms = total + ".rf";
-    const size_t rank = suffix == std::string(".sum") ? axes_.sum_rank : axes_.maximum_rank;
-    if (shuffles_) {
-      steps_.push_back(ComputeAt{total, part_, thread_, tensor::Scope::kRegister});
-      for (size_t axis = 0; axis < rank; ++axis) annotate(total, axis_name(axis), Annotation::kUnroll);
-      annotate(total, "r0", Annotation::kThreadX);
-      steps_.push_back(ComputeAt{terms, part_, thread_, tensor::Scope::kRegister});
-      for (size_t axis = 0; axis <= rank; ++axis) annotate(terms, axis_name(axis), Annotation::kUnroll);
-      annotate(terms, "r0", Annotation::kUnroll);
-      return;
+// The element-wise stage that makes the weights, which the result reads.
+std::optional<int> weights_of(const Workload& workload, const WeightedValues& found) {
+  std::vector<bool> follows(workload.stages.size(), false);  // from the sums
+  follows[static_cast<size_t>(found.sum)] = true;
+  std::optional<int> weights;
+  for (size_t s = 0; s < workload.stages.size(); ++s) {
+    for (size_t of = 0; of < s; ++of) {
+      if (!follows[of] || load_of(workload.stages[s], workload.stages[of].output) == nullptr) continue;
+      follows[s] = true;
+      if (static_cast<int>(s) == found.result) {
+        if (weights || !workload.stages[of].reduce_axes.empty()) return std::nullopt;
+        weights = static_cast<int>(of);
+      }
     }
-    const std::string row = axis_name(row_axis), row_of_terms = axis_name(row_axis + 1);
-    steps_.push_back(ComputeAt{total, part_, thread_, tensor::Scope::kShared});
-    steps_.push_back(Split{total, row, {sizes_.rows}, Tail::kGuard});
-    annotate(total, row + ".0", Annotation::kThreadY);
-    steps_.push_back(ComputeAt{terms, part_, thread_, tensor::Scope::kShared});
-    steps_.push_back(Split{terms, row_of_terms, {sizes_.rows}, Tail::kGuard});
-    reorder(terms, rank + 1, {row_axis + 1}, {row_of_terms + ".0", row_of_terms + ".1"});
-    annotate(terms, "i0", Annotation::kThreadX);
-    annotate(terms, row_of_terms + ".0", Annotation::kThreadY);
-    annotate(terms, row_of_terms + ".1", Annotation::kUnroll);
-    steps_.push_back(ComputeAt{terms + ".acc", terms, row_of_terms + ".1", tensor::Scope::kRegister});
-    annotate(terms + ".acc", "r0", Annotation::kUnroll);
   }
-
-  void place_exponentials() {
-    const std::string name = result_ + ".exp", row = axis_name(axes_.sum), key = axis_name(axes_.sum_rank);
-    steps_.push_back(ComputeAt{name, part_, thread_, tensor::Scope::kShared});
-    steps_.push_back(Split{name, row, {sizes_.rows}, Tail::kGuard});
-    steps_.push_back(Split{name, key, {sizes_.keys}, Tail::kGuard});
-    reorder(name, axes_.sum_rank + 1, {axes_.sum, axes_.sum_rank},
-            {row + ".0", key + ".0", row + ".1", key + ".1"});
-    annotate(name, row + ".0", Annotation::kThreadY);
-    annotate(name, key + ".0", Annotation::kThreadX);
-    annotate(name, row + ".1", Annotation::kUnroll);
-    annotate(name, key + ".1", Annotation::kUnroll);
-  }
-
-  // Those of the thread's rows and keys.
-  void place_scores() {
-    steps_.push_back(ComputeAt{scores_, part_, thread_, tensor::Scope::kRegister});
-    shape_sums(scores_, axes_.scores_rank, sizes_.scored);
-  }
-
-  const RowAxes axes_;
-  const BlockSizes sizes_;
-  const bool shuffles_;
-  const std::string result_, scores_, values_ = result_ + ".values", part_ = result_ + ".part";
-  std::string thread_;
-  Steps& steps_;
-};
-
-// Threads along y, rows of each, threads along x, keys of each, keys of a block.
-std::vector<Choice> block_choices(const target::GpuLimits& gpu, int64_t columns, bool shuffles) {
-  std::vector<Choice> choices;
-  for (const int64_t threads_y : {1, 2, 4, 8, 16})
-    for (const int64_t rows : {1, 2, 4, 8})
-      for (const int64_t threads_x : {8, 16, 32})
-        for (const int64_t keys : {1, 2, 4, 8, 16}) {
-          const int64_t block = threads_x * keys, threads = threads_x * threads_y;
-          const int64_t kept = block + columns + (shuffles ? 0 : 2 * threads_x + 2);  // of a row
-          constexpr int64_t kMostScores = 64, kElementBytes = 4;
-          if (threads <= gpu.block_threads && rows * keys <= kMostScores &&
-              (!shuffles || threads % gpu.warp_threads == 0) &&
-              threads_y * rows * kept * kElementBytes <= gpu.shared_bytes)
-            choices.push_back({threads_y, rows, threads_x, keys, block});
-        }
-  return choices;
+  return weights;
 }
 
-// As many threads as there are rows for, and keys as there are: the standard, or less.
-std::optional<Choice> default_blocks(const std::vector<Choice>& choices, bool shuffles, int64_t rows,
-                                     int64_t keys) {
-  int64_t threads_y = 8, own_rows = 4, own_keys = 8;
-  const int64_t threads_x = shuffles ? 32 : 16;
-  while (threads_y > 1 && threads_y / 2 * own_rows >= rows) threads_y /= 2;
-  while (own_rows > 1 && own_rows / 2 * threads_y >= rows) own_rows /= 2;
-  while (own_keys > 1 && threads_x * own_keys / 2 >= keys) own_keys /= 2;
-  for (; threads_y * own_rows * own_keys > 0; (threads_y > 1  ? threads_y
-                                               : own_rows > 1 ? own_rows
-                                                              : own_keys) /= 2) {
-    Choice choice = {threads_y, own_rows, threads_x, own_keys, threads_x * own_keys};
-    if (std::ranges::count(choices, choice) != 0) return choice;
-  }
+// The output's axis that is the result's.
+std::optional<size_t> output_axis(const Stage& output, const Stage& result, size_t axis) {
+  if (output.output.same_as(result.output)) return axis;
+  const tensor::Load* load = load_of(output, result.output);
+  for (size_t d = 0; load != nullptr && d < output.axes.size(); ++d)
+    if (load->indices[axis].same_as(tensor::Expr(output.axes[d].var))) return d;
   return std::nullopt;
 }
 
-// The state of the definition after that.
-std::optional<State> state_after(const Workload& workload, const Steps& steps) {
-  State state(workload);
-  for (const Step& step : steps)
-    if (state.apply(step)) return std::nullopt;
-  return state;
+// A launch that adds up what blocks of keys gave, one thread a row.
+void append_combination(const tensor::KernelSpec& kernel, int stage, Sketch& sketch) {
+  const std::string name = stage_name(stage);
+  sketch.steps.steps.push_back(CacheWrite{name});
+  const std::string thread =
+      append_flat_launch(kernel, kernel.workload.stages[static_cast<size_t>(stage)], name, sketch);
+  sketch.steps.steps.push_back(ComputeAt{name + ".acc", name, thread, tensor::Scope::kRegister});
+}
+
+// Axes of the output's, and of the weights'.
+struct SecondPass {
+  std::string output, sums, weights, scores;
+  size_t output_rank = 0, row = 0, column = 0;
+  size_t rank = 0;  // of the sums
+  size_t weights_rank = 0, weights_row = 0, weights_key = 0, scores_rank = 0;
+};
+
+// Blocks of threads have some rows and columns of the result, and go over all keys.
+void append_second_pass(const SecondPass& pass, const KeyBlockSizes& sizes, Steps& steps) {
+  const std::string row = axis_name(pass.row), column = axis_name(pass.column);
+  const auto annotate = [&](const std::string& stage, const std::string& loop, Annotation annotation) {
+    steps.push_back(Annotate{stage, loop, annotation});
+  };
+  steps.push_back(Split{pass.output, row, {sizes.threads_y, sizes.rows}, Tail::kGuard});
+  steps.push_back(Split{pass.output, column, {sizes.threads_x, sizes.columns}, Tail::kGuard});
+  std::vector<std::string> others, order;
+  for (size_t axis = 0; axis < pass.output_rank; ++axis)
+    if (axis != pass.row && axis != pass.column) others.push_back(axis_name(axis));
+  order = others;
+  for (const char* part : {".0", ".1", ".2"}) {
+    order.push_back(row + part);
+    order.push_back(column + part);
+  }
+  steps.push_back(Reorder{pass.output, order});
+  annotate(pass.output, row + ".0", Annotation::kGridX);
+  annotate(pass.output, column + ".0", Annotation::kGridZ);
+  annotate(pass.output, row + ".1", Annotation::kThreadY);
+  annotate(pass.output, column + ".1", Annotation::kThreadX);
+  annotate(pass.output, row + ".2", Annotation::kUnroll);
+  annotate(pass.output, column + ".2", Annotation::kUnroll);
+  if (!others.empty()) annotate(pass.output, append_fuse(pass.output, others, steps), Annotation::kGridY);
+
+  steps.push_back(ComputeAt{pass.sums, pass.output, column + ".1", tensor::Scope::kRegister});
+  steps.push_back(Split{pass.sums, "r0", {sizes.block}, Tail::kGuard});
+  steps.push_back(Split{pass.sums, "r0.1", {sizes.added}, Tail::kGuard});
+  order = {"r0.0", "r0.1.0", "r0.1.1"};
+  for (size_t axis = 0; axis < pass.rank; ++axis) order.push_back(axis_name(axis));
+  steps.push_back(Reorder{pass.sums, order});
+  for (size_t i = 2; i < order.size(); ++i) annotate(pass.sums, order[i], Annotation::kUnroll);
+
+  const std::string of_row = axis_name(pass.weights_row), key = axis_name(pass.weights_key);
+  steps.push_back(ComputeAt{pass.weights, pass.sums, "r0.0", tensor::Scope::kShared});
+  steps.push_back(Split{pass.weights, of_row, {sizes.rows}, Tail::kGuard});
+  steps.push_back(Split{pass.weights, key, {sizes.keys}, Tail::kGuard});
+  order.clear();
+  for (size_t axis = 0; axis < pass.weights_rank; ++axis)
+    if (axis != pass.weights_row && axis != pass.weights_key) order.push_back(axis_name(axis));
+  for (const std::string& loop : {of_row + ".0", key + ".0", of_row + ".1", key + ".1"})
+    order.push_back(loop);
+  steps.push_back(Reorder{pass.weights, order});
+  annotate(pass.weights, of_row + ".0", Annotation::kThreadY);
+  annotate(pass.weights, key + ".0", Annotation::kThreadX);
+  annotate(pass.weights, of_row + ".1", Annotation::kUnroll);
+  annotate(pass.weights, key + ".1", Annotation::kUnroll);
+  steps.push_back(ComputeAt{pass.scores, pass.sums, "r0.0", tensor::Scope::kRegister});
+  append_register_terms(pass.scores, pass.scores_rank, sizes.scored, steps);
 }
 
 constexpr int64_t kManyPartBytes = int64_t{256} << 20;
@@ -320,41 +132,19 @@ int64_t part_bytes(const Sketch& sketch) {
 }  // namespace
 
 std::vector<Sketch> attention_by_blocks_on_gpu(const tensor::KernelSpec& kernel) {
-  const std::optional<WeightedValues> found = weighted_values(kernel.workload);
-  if (!found) return {};
+  const std::optional<KeyBlockRows> rows = find_key_block_rows(kernel);
+  if (!rows) return {};
+  const WeightedValues* found = &rows->values;
   const auto stage = [&](int s) -> const Stage& { return kernel.workload.stages[static_cast<size_t>(s)]; };
   const std::string result = stage_name(found->result), output = stage_name(found->output),
                     maximum = stage_name(found->maximum), sum = stage_name(found->sum);
   Sketch sketch("attention, by blocks of keys", kernel);
   Steps& steps = sketch.steps.steps;
   append_inlining(found->inlined, steps);
-  Steps rescaled = steps;
-  rescaled.push_back(Rescale{maximum, sum, result, 1});
-  const std::optional<State> state = state_after(kernel.workload, rescaled);
-  const std::optional<RowAxes> axes = state ? row_axes(state->data(), *found) : std::nullopt;
-  if (!axes) return {};
-
-  const int64_t columns = extent_of(stage(found->result).axes.back());
-  const bool shuffles = kernel.target.arch == target::Arch::kCuda;
-  const std::vector<Choice> choices = block_choices(kernel.target.gpu, columns, shuffles);
-  const std::optional<Choice> standard =
-      default_blocks(choices, shuffles, extent_of(stage(found->result).axes[axes->part - 1]),
-                     extent_of(stage(found->result).reduce_axes[0]));
-  if (!standard) return {};
-  const std::vector<Size> threads = sketch.open({.name = "threads", .choices = choices}, *standard);
-  BlockSizes sizes{.threads_y = threads[0],
-                   .rows = threads[1],
-                   .threads_x = threads[2],
-                   .keys = threads[3],
-                   .block = threads[4],
-                   .columns = sketch.open("columns", {1, 2, 4, 8},
-                                          columns >= 4 * (*standard)[2]   ? 4
-                                          : columns >= 2 * (*standard)[2] ? 2
-                                                                          : 1),
-                   .scored = sketch.open("scored", {1, 2, 4, 8}, 4),
-                   .added = sketch.open("added", {1, 2, 4, 8}, 4)};
-  steps.push_back(Rescale{maximum, sum, result, sizes.block});
-  KeyBlocks(*found, *axes, sizes, shuffles, steps).append();
+  const std::optional<KeyBlockSizes> sizes = open_key_blocks(kernel, *rows, sketch);
+  if (!sizes) return {};
+  steps.push_back(Rescale{maximum, sum, result, sizes->block});
+  append_key_blocks({found->result, found->scores, true, rows->axes}, *sizes, rows->shuffles, steps);
 
   // What combines the blocks.
   std::string combined = result;
@@ -380,6 +170,60 @@ std::vector<Sketch> attention_by_many_blocks_on_gpu(const tensor::KernelSpec& ke
   std::vector<Sketch> sketches = attention_by_blocks_on_gpu(kernel);
   std::erase_if(sketches, [](const Sketch& sketch) { return part_bytes(sketch) <= kManyPartBytes; });
   return sketches;
+}
+
+std::vector<Sketch> attention_in_two_passes_on_gpu(const tensor::KernelSpec& kernel) {
+  const std::optional<KeyBlockRows> rows = find_key_block_rows(kernel);
+  const std::optional<int> weights = rows ? weights_of(kernel.workload, rows->values) : std::nullopt;
+  if (!weights) return {};
+  const WeightedValues& found = rows->values;
+  const auto stage = [&](int s) -> const Stage& { return kernel.workload.stages[static_cast<size_t>(s)]; };
+  if (stage(found.maximum).axes.empty() || stage(found.sum).axes.empty()) return {};
+  Sketch sketch("attention, in two passes over the keys", kernel);
+  Steps& steps = sketch.steps.steps;
+  std::vector<int> inlined = found.inlined;
+  std::erase(inlined, *weights);
+  append_inlining(inlined, steps);
+  const std::optional<State> state = state_after(kernel.workload, steps);
+  const std::optional<KeyBlockSizes> sizes = open_key_blocks(kernel, *rows, sketch);
+  if (!state || !sizes) return {};
+  const auto now = [&](int s) -> const Stage& { return state->data().find_stage(stage_name(s))->stage; };
+  const Stage& result = now(found.result);
+  const std::optional<size_t> row = output_axis(now(found.output), result, rows->axes.part - 1),
+                              column = output_axis(now(found.output), result, result.axes.size() - 1),
+                              weights_row =
+                                  axis_along(result, result.axes[rows->axes.part - 1], now(*weights)),
+                              key = axis_along(result, result.reduce_axes[0], now(*weights));
+  if (!row || !column || !weights_row || !key || *weights_row == *key) return {};
+
+  const std::string sum = stage_name(found.sum);
+  steps.push_back(Rescale{stage_name(found.maximum), sum, sum, sizes->block});
+  steps.push_back(Recompute{stage_name(found.scores), stage_name(*weights)});
+  KeyBlockAxes of_sums = rows->axes;
+  of_sums.part = of_sums.sum;
+  of_sums.rank = of_sums.sum_rank + 1;
+  append_key_blocks({found.sum, found.scores, false, of_sums}, *sizes, rows->shuffles, steps);
+  append_combination(kernel, found.maximum, sketch);
+  append_combination(kernel, found.sum, sketch);
+
+  SecondPass pass{.output = stage_name(found.output),
+                  .sums = stage_name(found.result),
+                  .weights = stage_name(*weights),
+                  .scores = stage_name(found.scores) + ".again",
+                  .output_rank = stage(found.output).axes.size(),
+                  .row = *row,
+                  .column = *column,
+                  .rank = result.axes.size(),
+                  .weights_rank = stage(*weights).axes.size(),
+                  .weights_row = *weights_row,
+                  .weights_key = *key,
+                  .scores_rank = rows->axes.scores_rank};
+  if (found.output == found.result) {
+    steps.push_back(CacheWrite{pass.sums});
+    pass.sums += ".acc";
+  }
+  append_second_pass(pass, *sizes, steps);
+  return {std::move(sketch)};
 }
 
 }  // namespace tf::recipes

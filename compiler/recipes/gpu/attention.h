@@ -16,4 +16,9 @@ std::vector<Sketch> attention_by_blocks_on_gpu(const tensor::KernelSpec& kernel)
 std::vector<Sketch> attention_by_few_blocks_on_gpu(const tensor::KernelSpec& kernel);
 std::vector<Sketch> attention_by_many_blocks_on_gpu(const tensor::KernelSpec& kernel);
 
+// Attention in two passes over the keys: the first gives the greatest score and the sum of each row, two numbers a block of keys;
+// the second computes the scores again, a block of keys after the other, and adds up values. Half as many operations more, and
+// little memory for any number of keys.
+std::vector<Sketch> attention_in_two_passes_on_gpu(const tensor::KernelSpec& kernel);
+
 }  // namespace tf::recipes

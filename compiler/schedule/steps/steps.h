@@ -166,6 +166,18 @@ std::optional<Illegal> apply_step(StateData& data, const Inline& step);
 // would no longer be read there.
 std::optional<Illegal> apply_step(StateData& data, const CacheRead& step);
 
+// --- recompute.
+// The reader reads a copy of the stage, STAGE.again, so that each is computed where its own readers need it, instead of once.
+//
+//   recompute t0 t2
+//   t0[i] = a[i] * 2        →   t0[i] = a[i] * 2; t0.again[i] = a[i] * 2
+//   t1 = sum(i) t0[i]           t1 = sum(i) t0[i]
+//   t2[i] = t0[i] / t1          t2[i] = t0.again[i] / t1
+//
+// Legal for a stage at root, not split, fused or reordered, that holds no other and reads none that is placed by compute_at, if
+// others than that reader need it.
+std::optional<Illegal> apply_step(StateData& data, const Recompute& step);
+
 // --- cache_write.
 // The stage computes into a copy, NAME.acc, which can be placed and tiled by itself; the stage
 // becomes its element-wise reader.
@@ -393,6 +405,8 @@ std::optional<Illegal> apply_step(StateData& data, const Matrices& step);
 //                                                                   t2[i]    = sum(b) t3.part[b, i, C] * exp(t3.part[b, i, C+1] - t1[i])
 //                                                                   t3[i, c] = sum(b) t3.part[b, i, c]
 //                                                                                * exp(t3.part[b, i, C+1] - t1[i]) / t2[i]
+//
+// Where RESULT is SUM itself, there are no values: parts are of a sum and a greatest score, for whoever reads SUM and MAXIMUM.
 //
 // Keys beyond the last have exponential 0. A block of scores of -inf counts nothing, as by the definition; a row of them is NaN.
 // The step is a licence to add up in another order. Legal for stages at root, not split, that are such in f32 or f64 after what is

@@ -33,7 +33,9 @@ std::vector<schedule::Step> random_rescale(const schedule::State& state, Draws& 
     }
   }
   if (maximum.empty() || sums.size() < 2) return {};
-  steps.push_back(schedule::Rescale{maximum, sums[sums.size() - 2], sums.back(), 1 + draws.below(12)});
+  const std::string& sum = sums[sums.size() - 2];
+  steps.push_back(schedule::Rescale{maximum, sum, draws.one_in(3) ? sum : sums.back(), 1 + draws.below(12)});
+  if (draws.one_in(3)) steps.push_back(schedule::Recompute{sums.front(), sums.back()});
   return steps;
 }
 

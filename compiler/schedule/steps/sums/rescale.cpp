@@ -122,6 +122,20 @@ class WeightFinder {
   bool is_product_ = true;
 };
 
+// The same of no values: of the sums themselves.
+std::optional<Weighted> exponentials_alone(const Stage& sum, const tensor::BufferNode* maximum) {
+  const std::optional<std::vector<Expr>> maximum_at = place_in(sum.body, maximum);
+  if (!exponent_of(sum.body) || !maximum_at) return std::nullopt;
+  Weighted found{.exponential = sum.body,
+                 .weight = {},
+                 .values = {},
+                 .scale = {},
+                 .maximum_at = *maximum_at,
+                 .sum_at = {}};
+  for (const Axis& axis : sum.axes) found.sum_at.emplace_back(axis.var);
+  return found;
+}
+
 // The values of the result's axes, but the last, of which an element of `stage` is: stage[place] is each element's. Nothing where
 // an index of the place is no axis. An axis that the stage lacks has its first value: all give the same.
 std::optional<tensor::Substitution> axes_of(const Stage& result, const Stage& stage,
@@ -171,7 +185,9 @@ std::optional<Rows> rows_of(const Stage& maximum, const Stage& sum, const Stage&
   const Expr &keys = result.reduce_axes[0].extent, along = result.reduce_axes[0].var;
   for (const Stage* stage : {&maximum, &sum})
     if (!tensor::structurally_equal(stage->reduce_axes[0].extent, keys)) return std::nullopt;
-  std::optional<Weighted> weighted = WeightFinder(result, maximum.output.get(), sum.output.get()).find();
+  std::optional<Weighted> weighted =
+      result.output.same_as(sum.output) ? exponentials_alone(sum, maximum.output.get())
+                                        : WeightFinder(result, maximum.output.get(), sum.output.get()).find();
   if (!weighted) return std::nullopt;
   // Both sums are of one exponential, of a score less the greatest of its row.
   const auto* apart = tensor::as<tensor::Binary>(*exponent_of(weighted->exponential));
@@ -198,11 +214,11 @@ double lowest(tensor::Element element) {
 // Adds the stages of the blocks, of which the three then combine what these give.
 class BlockMaker {
  public:
-  BlockMaker(StateData& data, const Rescale& step, Rows rows, SymInt block)
+  BlockMaker(StateData& data, const Rescale& step, const Stage& result, Rows rows, SymInt block)
       : data_(data),
         rows_(std::move(rows)),
         block_(std::move(block)),
-        result_(data.find_stage(step.result)->stage),
+        result_(result),
         maximum_(data.find_stage(step.maximum)->stage),
         sum_(data.find_stage(step.sum)->stage),
         name_(step.result),
@@ -225,7 +241,7 @@ class BlockMaker {
     block_maximum_ = add(".max", maximum_of_block());
     exponentials_ = add(".exp", exponentials());
     block_sum_ = add(".sum", sum_of_block());
-    values_ = add(".values", values_of_block());
+    if (rows_.weighted.values) values_ = add(".values", values_of_block());
     part_ = add(".part", part());
     return made;
   }
@@ -245,11 +261,12 @@ class BlockMaker {
       return part_of(b, rows_.of_sum, result_.axes.back().extent) *
              tensor::call(tensor::Intrinsic::kExp, {part_of(b, rows_.of_sum, one_more) - greatest});
     });
-    combined(result, [&](const Var& b) {
-      const Expr apart = part_of(b, {}, one_more) - greatest_at({});
-      return part_of(b, {}, result_.axes.back().var) *
-             (tensor::call(tensor::Intrinsic::kExp, {apart}) * rows_.weighted.scale);
-    });
+    if (rows_.weighted.values)
+      combined(result, [&](const Var& b) {
+        const Expr apart = part_of(b, {}, one_more) - greatest_at({});
+        return part_of(b, {}, result_.axes.back().var) *
+               (tensor::call(tensor::Intrinsic::kExp, {apart}) * rows_.weighted.scale);
+      });
   }
 
  private:
@@ -352,11 +369,11 @@ class BlockMaker {
     Stage stage = stage_like(result_, map);
     const Expr columns = stage.axes.back().extent, column = stage.axes.back().var;
     stage.axes.back().extent = columns + 2;
-    stage.body = tensor::select(
-        column < columns, tensor::load(values_, vars_of(stage.axes)),
-        tensor::select(column < columns + 1,
-                       tensor::load(block_sum_, place(stage, rows_.weighted.sum_at, map)),
-                       tensor::load(block_maximum_, place(stage, rows_.weighted.maximum_at, map))));
+    stage.body = tensor::select(column < columns + 1,
+                                tensor::load(block_sum_, place(stage, rows_.weighted.sum_at, map)),
+                                tensor::load(block_maximum_, place(stage, rows_.weighted.maximum_at, map)));
+    if (values_)
+      stage.body = tensor::select(column < columns, tensor::load(values_, vars_of(stage.axes)), stage.body);
     return stage;
   }
 
@@ -409,15 +426,19 @@ std::optional<Illegal> apply_step(StateData& data, const Rescale& step) {
     if (const std::optional<Illegal> reason = check_stage(data, data.find_stage(name))) return reason;
   StageState &maximum = *data.find_stage(step.maximum), &sum = *data.find_stage(step.sum),
              &result = *data.find_stage(step.result);
-  if (&maximum == &sum || !are_read_by_result(data, maximum, sum, result)) return Illegal::kNotSoftmax;
-  std::optional<Rows> rows = rows_of(maximum.stage, sum.stage, result.stage);
+  tensor::Stage whole = result.stage;
+  if (&result == &sum)
+    whole.axes.push_back({tensor::var("column"), tensor::imm(0)});
+  else if (!are_read_by_result(data, maximum, sum, result))
+    return Illegal::kNotSoftmax;
+  std::optional<Rows> rows = &maximum == &sum ? std::nullopt : rows_of(maximum.stage, sum.stage, whole);
   if (!rows) return Illegal::kNotSoftmax;
   const std::optional<SymInt> block = data.value_of(step.block);
   if (!block) return Illegal::kOpenSize;
   if (!data.require(tensor::less_equal(1, *block)) ||
       !data.require(tensor::less_equal(*block, kMaxSplitFactor)))
     return Illegal::kBadFactor;
-  BlockMaker maker(data, step, *std::move(rows), *block);
+  BlockMaker maker(data, step, whole, *std::move(rows), *block);
   std::vector<StageState> blocks = maker.blocks();
   maker.combine(maximum, sum, result);
 

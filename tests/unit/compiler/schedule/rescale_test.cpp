@@ -52,6 +52,34 @@ TEST(Rescale, MakesStagesOfBlocksAndWhatCombinesThem) {
                                               "t1 2 5 1 r3", "t3 2 5 1 r3", "t6 2 5 3 r3"}));
 }
 
+TEST(Rescale, IsOfSumsAloneWhoseReadersStay) {
+  const absl::StatusOr<State> state = schedule::apply(
+      attention(),
+      *parse_schedule("schedule v1\ninline t2\ninline t4\nrescale t1 t3 t3 4\nrecompute t0 t5\n"));
+  ASSERT_TRUE(state.ok()) << state.status();
+  std::string stages;
+  for (const StageState& stage : state->stages()) {
+    if (stage.place == StageState::Place::kInlined) continue;
+    absl::StrAppend(&stages, stage.name);
+    for (const Loop& loop : stage.loops)
+      absl::StrAppend(&stages, loop.reduce ? " r" : " ", static_cast<int64_t>(loop.extent));
+    absl::StrAppend(&stages, "\n");
+  }
+  EXPECT_EQ(stages,
+            "t0 2 5 10 r4\nt0.again 2 5 10 r4\nt3.max 3 2 5 1 r4\nt3.exp 3 2 5 1 4\nt3.sum 3 2 5 1 "
+            "r4\nt3.part 3 2 5 1 2\n"
+            "t1 2 5 1 r3\nt3 2 5 1 r3\nt5 2 5 10\nt6 2 5 3 r10\n");
+}
+
+TEST(Recompute, IsForOneReaderOfSeveral) {
+  EXPECT_EQ(why_refused("schedule v1\nrecompute t0 t1\n"), "");
+  EXPECT_THAT(why_refused("schedule v1\nrecompute t0 t3\n"), HasSubstr("t3 does not read t0"));
+  EXPECT_THAT(why_refused("schedule v1\nrecompute t4 t5\n"),
+              HasSubstr("only t5 reads t4, so that a copy would be the only one"));
+  EXPECT_THAT(why_refused("schedule v1\nsplit t0 i0 2 guard\nrecompute t0 t1\n"),
+              HasSubstr("t0 now has the loops"));
+}
+
 TEST(Rescale, IsOfASoftmaxOfRowsThatWeightsValues) {
   EXPECT_EQ(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 1\n")), "");
   EXPECT_EQ(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 100\n")), "");

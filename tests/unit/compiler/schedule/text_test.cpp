@@ -27,6 +27,7 @@ TEST(ScheduleText, RoundTripsEveryKindOfStep) {
                     Root{"t0"},
                     CacheRead{"p0", "t0", layout, tensor::Scope::kGlobal},
                     CacheRead{"p0", "t0", {}, tensor::Scope::kGlobal},
+                    Recompute{"t0", "t1"},
                     CacheWrite{"t1"},
                     RFactor{"t0", "r0.0"},
                     LayoutRewrite{"p1", layout},
