@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/runtime/model_types.h"
 
 namespace tf::driver {
 namespace {
