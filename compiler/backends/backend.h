@@ -36,6 +36,15 @@ struct Resources {
   bool operator==(const Resources&) const = default;
 };
 
+// A row-major tensor in one of the kernel's buffers and the part of it that a GPU's copy engine copies at once, into lines of 128
+// bytes with their swizzle: what CUDA calls a tensor map, which the one who starts the kernel makes. Axes from the outside in.
+struct TensorMap {
+  uint32_t buffer = 0;  // among the entry's pointers
+  uint32_t element_bytes = 0;
+  std::vector<int64_t> extents, box;
+  bool operator==(const TensorMap&) const = default;
+};
+
 // One start of an entry of the blob. The sizes are integer expressions over the workload's dimensions, in the text form of
 // compiler/tensor: x, y, z. All are empty for a plain call.
 struct Launch {
@@ -43,6 +52,7 @@ struct Launch {
   std::vector<std::string> grid, block;
   std::string shared_bytes;
   Resources resources = {};
+  std::vector<TensorMap> tensor_maps = {};  // the entry's last parameters
 };
 
 struct CodeBlob {

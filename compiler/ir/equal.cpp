@@ -118,7 +118,7 @@ class Comparison {
   }
   bool compare(const Barrier&, const Barrier&) { return true; }
   bool compare(const AsyncCopy& a, const AsyncCopy& b) {
-    return a.elements == b.elements && same_node(a.target.get(), b.target.get()) &&
+    return a.elements == b.elements && a.box == b.box && same_node(a.target.get(), b.target.get()) &&
            same_node(a.source.get(), b.source.get()) && all(a.target_indices, b.target_indices) &&
            all(a.source_indices, b.source_indices) && exprs(a.predicate, b.predicate);
   }

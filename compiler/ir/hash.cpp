@@ -131,6 +131,7 @@ class Hasher {
     all.add(s.elements).add(reference(*s.target)).add(reference(*s.source)).add(expr(s.predicate));
     add(s.target_indices, all);
     add(s.source_indices, all);
+    for (const BoxAxis& axis : s.box) all.add(axis.extent).add(axis.box);
     return all.value();
   }
   uint64_t one(const AsyncWait& s) { return static_cast<uint64_t>(s.groups_in_flight); }

@@ -434,7 +434,14 @@ class Compiler {
     if (s.target->element != s.source->element)
       fail(absl::StrCat("async copy into ", s.target->name, " of another type"));
     const int32_t target = access(s.target, s.target_indices, {}, 1, true);
-    const int32_t source = access(s.source, s.source_indices, {}, 1, false);
+    const int32_t source =
+        access(s.source, s.box.empty() ? s.source_indices : std::vector<Expr>{tensor::imm(0)}, {}, 1, false);
+    if (!s.box.empty()) {
+      std::vector<int32_t> indices;
+      for (const Expr& index : s.source_indices) indices.push_back(expr(index, {}));
+      program_.sites[static_cast<size_t>(source)].indices = std::move(indices);
+      program_.sites[static_cast<size_t>(source)].box = s.box;
+    }
     const int32_t mask = s.predicate ? expr(s.predicate, {}) : -1;
     emit(async_copy_kernel(), {s.target->element, 1},
          {.target = 0, .a = target, .b = source, .c = static_cast<int32_t>(s.elements), .mask = mask},

@@ -71,6 +71,7 @@ struct Site {
   std::vector<uint8_t> moves;                             // per index: 1 if it has a value for each lane
   std::vector<std::pair<const VarNode*, int32_t>> scope;  // loop variables around it, outermost first
   Held held = {};
+  std::vector<BoxAxis> box = {};  // of an asynchronous copy's source: whose indices say where it begins
 };
 
 // Extents and the way to the physical offset, worked out when a buffer comes to life.
@@ -105,6 +106,7 @@ struct Copy {
   const std::byte* from = nullptr;  // null: zeros
   std::vector<std::byte> bytes;     // as they were when it began
   std::vector<bool> defined;        // likewise, by elements
+  bool is_published = false;        // to what reads it asynchronously
 };
 
 // A multiplication in flight: the elements that it makes and those that it reads.

@@ -125,9 +125,43 @@ void run_store(Machine& m, const Instruction& i) {
   }
 }
 
+// Element by element: each may be outside of the tensor.
+void run_box_copy(Machine& m, const Site& target, const Site& source, int64_t elements) {
+  if (m.thread.x != 0 || m.thread.y != 0 || m.thread.z != 0) return;
+  const BufferState& to = m.buffers[static_cast<size_t>(target.buffer_slot)];
+  const BufferState& from = m.buffers[static_cast<size_t>(source.buffer_slot)];
+  int64_t first = locate(m, target, *to.shape, 0);
+  if (first < 0) return;
+  if (!target.is_flat) first = to.shape->swizzle.of(first);  // back again
+  if (first + elements > to.shape->elements)
+    return fail_access(m, target, 0, first + elements - 1, to.shape->elements, 0);
+  const int64_t bytes = tensor::element_bytes(target.buffer->element);
+  for (int64_t n = 0; n < elements && !m.run->failed; ++n) {
+    int64_t offset = 0, left = n, step = 1;
+    bool inside = true;
+    for (size_t d = source.box.size(); d-- > 0;) {
+      const int64_t at = *m.at<int64_t>(source.indices[d]) + left % source.box[d].box;
+      left /= source.box[d].box;
+      inside = inside && at >= 0 && at < source.box[d].extent;
+      offset += at * step;
+      step *= source.box[d].extent;
+    }
+    if (inside && offset >= from.shape->elements)
+      return fail_access(m, source, 0, offset, from.shape->elements, 0);
+    const int64_t into = to.shape->swizzle.of(first + n);
+    if (m.run->watch != nullptr)
+      begin_copy(m, target, source, into, inside ? &from : nullptr, inside ? offset : 0, 1, true);
+    else if (inside)
+      std::memcpy(to.data + into * bytes, from.data + offset * bytes, static_cast<size_t>(bytes));
+    else
+      std::memset(to.data + into * bytes, 0, static_cast<size_t>(bytes));
+  }
+}
+
 void run_async_copy(Machine& m, const Instruction& i) {
   const Site& target = m.run->program->sites[static_cast<size_t>(i.a)];
   const Site& source = m.run->program->sites[static_cast<size_t>(i.b)];
+  if (!source.box.empty()) return run_box_copy(m, target, source, i.c);
   const BufferState& to = m.buffers[static_cast<size_t>(target.buffer_slot)];
   const BufferState& from = m.buffers[static_cast<size_t>(source.buffer_slot)];
   const bool zeros = i.mask >= 0 && *m.at<uint8_t>(i.mask) == 0;

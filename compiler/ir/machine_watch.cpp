@@ -84,6 +84,7 @@ void note_write(Machine& m, const Site& site, const BufferState& buffer, int64_t
   cell.is_defined = is_defined;
   cell.is_touched = true;
   cell.write_count = m.run->watch->publications;
+  cell.is_published = false;
   if (buffer.shadow->first_byte >= 0 && !takes_bytes(m, site, buffer, offset)) return;
   if (!is_defined && buffer.shadow->is_param)
     return fail(
@@ -159,6 +160,7 @@ void finish(Machine& m, const Copy& copy) {
   for (int64_t i = copy.first; i < copy.first + copy.elements; ++i) {
     copy.to.shadow->cells[static_cast<size_t>(i)].is_in_flight = false;
     note_write(m, *copy.site, copy.to, i, "copied", copy.defined[static_cast<size_t>(i - copy.first)]);
+    copy.to.shadow->cells[static_cast<size_t>(i)].is_published = copy.is_published;
   }
   copy.to.shadow->in_flight -= copy.elements;
 }
@@ -231,7 +233,7 @@ void Machine::execute_watched(const Code& code) {
 }
 
 void begin_copy(Machine& m, const Site& target, const Site& source, int64_t to,
-                const BufferState* source_buffer, int64_t from, int64_t elements) {
+                const BufferState* source_buffer, int64_t from, int64_t elements, bool is_published) {
   const int64_t size = tensor::element_bytes(target.buffer->element);
   Copy copy{.site = &target,
             .to = m.buffers[static_cast<size_t>(target.buffer_slot)],
@@ -240,7 +242,8 @@ void begin_copy(Machine& m, const Site& target, const Site& source, int64_t to,
             .element_bytes = size,
             .from = nullptr,
             .bytes = std::vector<std::byte>(static_cast<size_t>(elements * size)),
-            .defined = std::vector<bool>(static_cast<size_t>(elements), true)};
+            .defined = std::vector<bool>(static_cast<size_t>(elements), true),
+            .is_published = is_published};
   if (source_buffer != nullptr) {
     for (int64_t i = 0; i < elements; ++i)
       copy.defined[static_cast<size_t>(i)] = watch_read(m, source, *source_buffer, from + i);
@@ -281,7 +284,7 @@ bool watch_factor(std::span<Machine* const> lanes, const Site& site, const Buffe
   const auto visible = watch.visible.find(cell.writer);
   if (cell.is_in_flight)
     fail_in_flight(first, site, offset, "reads");
-  else if (cell.write_block == watch.block &&
+  else if (!cell.is_published && cell.write_block == watch.block &&
            (visible == watch.visible.end() || visible->second <= cell.write_count))
     fail(first, site,
          absl::StrCat("a matrix statement reads element ", element_of(site, offset), ", which ",

@@ -23,6 +23,7 @@ struct Cell {
   ThreadId writer = {}, readers[2] = {};          // two that read it in read_epoch, or one twice
   bool is_defined = false;                        // holds what somebody wrote
   bool is_in_flight = false;
+  bool is_published = false;  // by who wrote it: an asynchronous copy of a box
   bool is_touched = false;   // c by what is no asynchronous matrix statement, with no fence since
   uint16_t products = 0;     // in flight, that make it or read it
   uint32_t write_count = 0;  // Watch::publications when it was written
@@ -83,9 +84,9 @@ bool check_predicate(Machine& m, const Site& site, int32_t mask, int32_t lane);
 // Likewise of what a branch or a loop has just decided by.
 bool check_decision(Machine& m, const Node& node);
 
-// Of locations that were checked: `from` is null where zeros arrive.
+// Of locations that were checked: `from` is null where zeros arrive. What `is_published` can be a factor once it is visible.
 void begin_copy(Machine& m, const Site& target, const Site& source, int64_t to,
-                const BufferState* source_buffer, int64_t from, int64_t elements);
+                const BufferState* source_buffer, int64_t from, int64_t elements, bool is_published = false);
 // Closes the open group and lets arrive what may not be in flight any longer.
 void wait_for_copies(Machine& m, int32_t groups_in_flight);
 

@@ -269,12 +269,19 @@ class Parser {
     TF_RETURN_IF_ERROR(reader_.expect("from"));
     TF_ASSIGN_OR_RETURN(const Buffer source, known_buffer());
     TF_ASSIGN_OR_RETURN(std::vector<Expr> source_at, indices());
-    TF_RETURN_IF_ERROR(check_rank(source, source_at));
     TF_RETURN_IF_ERROR(reader_.expect("elements"));
     TF_ASSIGN_OR_RETURN(const int64_t elements, reader_.expect_int());
+    std::vector<BoxAxis> box;
+    while (reader_.accept("box")) {
+      BoxAxis& axis = box.emplace_back();
+      TF_ASSIGN_OR_RETURN(axis.box, reader_.expect_int());
+      TF_RETURN_IF_ERROR(reader_.expect("of"));
+      TF_ASSIGN_OR_RETURN(axis.extent, reader_.expect_int());
+    }
+    if (box.empty()) TF_RETURN_IF_ERROR(check_rank(source, source_at));
     TF_ASSIGN_OR_RETURN(Expr predicate, where());
     return make_stmt<AsyncCopy>(target, std::move(target_at), source, std::move(source_at), elements,
-                                predicate);
+                                predicate, std::move(box));
   }
 
   absl::StatusOr<Stmt> matrix_op() {

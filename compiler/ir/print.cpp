@@ -89,6 +89,7 @@ class Printer {
   void operator()(const AsyncCopy& s) {
     absl::StrAppend(&out_, margin(), "async_copy ", access(s.target, s.target_indices), " from ",
                     access(s.source, s.source_indices), " elements ", s.elements);
+    for (const BoxAxis& axis : s.box) absl::StrAppend(&out_, " box ", axis.box, " of ", axis.extent);
     if (s.predicate) absl::StrAppend(&out_, " where ", text(s.predicate));
     absl::StrAppend(&out_, "\n");
   }

@@ -77,7 +77,7 @@ struct Rebuild {
     if (same(target, s.target_indices) && same(source, s.source_indices) && predicate.same_as(s.predicate))
       return stmt;
     return make_stmt<AsyncCopy>(s.target, std::move(target), s.source, std::move(source), s.elements,
-                                predicate);
+                                predicate, s.box);
   }
 
   Stmt operator()(const AsyncWait&) const { return stmt; }

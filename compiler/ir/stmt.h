@@ -157,22 +157,33 @@ struct Barrier final : StmtNode {  // of one thread block; all memory it wrote i
 // predicate does not hold: then the source's indices may be anything. Until it has arrived, the thread's next
 // AsyncWait that waits for it, nobody may touch the target, or write to the source; other threads see the
 // target after a barrier behind that.
+//
+// With a box, the block's first thread copies for all, and others pass. The source is a row-major tensor of the axes'
+// extents, flat or not, and its indices say where a box in it begins: the box's elements, zeros for those outside of the
+// tensor, arrive one behind the other from the target's place on.
+struct BoxAxis {
+  int64_t extent = 0, box = 0;
+  bool operator==(const BoxAxis&) const = default;
+};
 struct AsyncCopy final : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kAsyncCopy;
-  AsyncCopy(Buffer t, std::vector<Expr> ti, Buffer s, std::vector<Expr> si, int64_t n, Expr p = nullptr)
+  AsyncCopy(Buffer t, std::vector<Expr> ti, Buffer s, std::vector<Expr> si, int64_t n, Expr p = nullptr,
+            std::vector<BoxAxis> b = {})
       : StmtNode(kKind),
         target(std::move(t)),
         target_indices(std::move(ti)),
         source(std::move(s)),
         source_indices(std::move(si)),
         elements(n),
-        predicate(std::move(p)) {}
+        predicate(std::move(p)),
+        box(std::move(b)) {}
   const Buffer target;
   const std::vector<Expr> target_indices;
   const Buffer source;
   const std::vector<Expr> source_indices;
   const int64_t elements;
   const Expr predicate;  // null: always
+  const std::vector<BoxAxis> box;
 };
 
 // Of one thread: what it started to copy since its last AsyncWait becomes a group, which may be empty; then it waits

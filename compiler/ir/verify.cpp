@@ -16,6 +16,9 @@ namespace {
 
 constexpr Type kScalarBool{Element::kBool, 1};
 
+constexpr size_t kMostBoxAxes = 5;
+constexpr int64_t kMostExtent = int64_t{1} << 40;
+
 std::string type_text(const Type& type) {
   const std::string name(tensor::element_name(type.element));
   return type.is_vector() ? absl::StrCat(name, "x", type.lanes) : name;
@@ -306,13 +309,35 @@ class Verifier {
     for (const auto* indices : {&s.target_indices, &s.source_indices})
       for (const Expr& index : *indices) TF_RETURN_IF_ERROR(scalar_index(index, "index of an async copy"));
     TF_RETURN_IF_ERROR(access(s.target, s.target_indices, 1));
-    TF_RETURN_IF_ERROR(access(s.source, s.source_indices, 1));
+    if (s.box.empty())
+      TF_RETURN_IF_ERROR(access(s.source, s.source_indices, 1));
+    else
+      TF_RETURN_IF_ERROR(check_box(s));
     if (s.source->scope != Scope::kGlobal || s.target->scope != Scope::kShared)
       return error("an async copy goes from global to shared memory");
     if (s.source->element != s.target->element || s.elements < 1)
       return error("an async copy moves at least one element between buffers of one type");
     if (s.predicate) TF_RETURN_IF_ERROR(expr(s.predicate));
     return predicate(s.predicate, 1);
+  }
+
+  absl::Status check_box(const AsyncCopy& s) {
+    int64_t tensor = 1, elements = 1;
+    for (const BoxAxis& axis : s.box) {
+      if (axis.extent < 1 || axis.extent > kMostExtent / tensor || axis.box < 1 ||
+          axis.box > kMostExtent / elements)
+        return error("the tensor and the box of an async copy have 1 to 2^40 elements");
+      tensor *= axis.extent;
+      elements *= axis.box;
+    }
+    TF_RETURN_IF_ERROR(access(s.source, {tensor::imm(0)}, 1));
+    if (s.predicate || s.elements != elements || s.source_indices.size() != s.box.size() ||
+        s.box.size() > kMostBoxAxes)
+      return error(absl::StrCat("an async copy of a box has an index for each of its axes, of which there are at most ",
+                                kMostBoxAxes, ", all its elements, and no predicate"));
+    for (const Expr& index : s.source_indices)
+      if (index->type() != Type{Element::kInt64, 1}) return error("an index of a box is no i64");
+    return absl::OkStatus();
   }
 
   absl::Status check(const AsyncWait&) {

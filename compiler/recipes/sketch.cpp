@@ -24,7 +24,10 @@ class Filler {
     fill(step.offset);
   }
   void operator()(schedule::Pragma& step) const { fill(step.value); }
-  void operator()(schedule::Pipeline& step) const { fill(step.stages); }
+  void operator()(schedule::Pipeline& step) const {
+    fill(step.stages);
+    fill(step.bulk);
+  }
   void operator()(schedule::Raster& step) const { fill(step.group); }
   void operator()(schedule::CrossThread& step) const { fill(step.threads); }
   void operator()(schedule::Matrices& step) const { fill(step.part); }

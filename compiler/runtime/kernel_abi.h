@@ -14,6 +14,7 @@ extern "C" {
 #endif
 
 #define TF_ABI_VERSION 1u
+#define TF_ABI_VERSION_TENSOR_MAPS 2u /* of kernels for GPUs whose launches have tensor maps */
 #define TF_ALIGNMENT 64u
 
 enum {

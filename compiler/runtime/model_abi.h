@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TF_MODEL_MAGIC 0x444d4654u /* "TFMD" */
-#define TF_MODEL_VERSION 9u
+#define TF_MODEL_VERSION 10u
 
 /* What model.h declares after the prefix tf_model_. */
 #define TF_MODEL_FUNCTIONS(each)                                                                            \
@@ -227,7 +227,19 @@ typedef struct tf_model_launch {
   /* Codes, in numbers, that give the blocks of a run: TF_CODE_DIM pushes a dim of the step. Without one, the count is 0. */
   uint32_t first_code[3];
   uint32_t code_count[3];
+  uint32_t first_map; /* index in tensor_maps */
+  uint32_t map_count; /* parameters behind the buffers */
 } tf_model_launch;
+
+/* Of a row-major tensor in one of the launch's buffers, what the device copies at once: kernel.v1.TensorMap. */
+#define TF_MOST_TENSOR_AXES 5
+typedef struct tf_model_tensor_map {
+  uint32_t buffer;
+  uint32_t element_bytes;
+  uint32_t rank;
+  uint32_t box[TF_MOST_TENSOR_AXES];
+  uint64_t extents[TF_MOST_TENSOR_AXES];
+} tf_model_tensor_map;
 
 /* For tf_model_header.device_function. */
 #define TF_NO_DEVICE UINT64_MAX
@@ -258,6 +270,7 @@ typedef struct tf_model_header {
   tf_model_table device_kernels; /* tf_model_device_kernel */
   tf_model_table codes;          /* tf_model_code */
   tf_model_table launches;       /* tf_model_launch */
+  tf_model_table tensor_maps;    /* tf_model_tensor_map */
   tf_model_table codes_bytes;    /* bytes */
 } tf_model_header;
 

@@ -64,7 +64,8 @@ struct NumberText {
     return out_of_range("unroll_limit", s.value, 0, kMaxUnrollLimit);
   }
   std::string operator()(const Pipeline& s) const {
-    return out_of_range("stages", s.stages, 1, kMaxPipelineStages);
+    return is_outside(s.bulk, 0, 1) ? out_of_range("bulk", s.bulk, 0, 1)
+                                    : out_of_range("stages", s.stages, 1, kMaxPipelineStages);
   }
   std::string operator()(const Raster& s) const { return out_of_range("group", s.group, 1, kMaxRasterGroup); }
   std::string operator()(const CrossThread& s) const {

@@ -69,6 +69,7 @@ enum class Illegal : uint8_t {
   kNotTensor,    // not the product of fragments that the matrix instruction computes
   kIsTensor,     // a stage of a matrix instruction, whose loops are fixed
   kNotPipeline,  // the loop is not serial, or nothing is copied into shared memory in it
+  kNotBulk,      // nothing that a pipeline copies is a whole tile of an input, in lines that the copy engine makes
   kSharedBytes,  // more shared memory than any GPU has
   kNotRaster,    // the stage has no grid loops of two axes
   kInRaster,     // a stage is computed between the grid loops of a raster
@@ -134,6 +135,7 @@ struct StageState {
   bool is_factor = false;      // likewise, the copy, fragment or shared, that a factor of such a product is
   std::string pipelined_loop;  // whose iterations' shared tiles are copied ahead; empty: none
   SymInt pipeline_stages = 1;
+  SymInt bulk_copies = 0;   // 1: by the copy engine, those that it can make
   SymInt raster_group = 1;  // rows of blocks that run together
   bool reshaped = false;    // split, fused or reordered
 

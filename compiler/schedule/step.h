@@ -207,6 +207,7 @@ struct
     Pipeline {  // what the loop's iterations copy into shared memory is on its way `stages` - 1 iterations before it is read
   std::string stage, loop;
   Size stages;
+  Size bulk = 0;  // 1: whole tiles of inputs are copied by the device's copy engine, not by threads
   bool operator==(const Pipeline&) const = default;
 };
 

@@ -107,7 +107,8 @@ struct Printer {
     return absl::StrCat("pragma ", s.stage, " ", word_of(kPragmas, s.kind), " ", text(s.value));
   }
   std::string operator()(const Pipeline& s) const {
-    return absl::StrCat("pipeline ", s.stage, " ", s.loop, " ", text(s.stages));
+    return absl::StrCat("pipeline ", s.stage, " ", s.loop, " ", text(s.stages),
+                        s.bulk == Size(0) ? "" : absl::StrCat(" bulk ", text(s.bulk)));
   }
   std::string operator()(const Raster& s) const {
     return absl::StrCat("raster ", s.stage, " ", text(s.group));
@@ -144,6 +145,11 @@ class LineReader {
     if (next_ < words_.size()) return std::string(words_[next_++]);
     fail(absl::StrCat("here ", what, " is missing"));
     return "";
+  }
+  bool accept(absl::string_view word) {
+    const bool is_next = next_ < words_.size() && words_[next_] == word;
+    if (is_next) ++next_;
+    return is_next;
   }
   std::vector<std::string> names() { return absl::StrSplit(word("a list of loops"), ','); }
   Size size() { return size_of(word("a number")); }
@@ -253,7 +259,8 @@ Step parse_step(LineReader& in) {
   if (kind == "storage_align")
     return StorageAlign{in.word("a buffer"), in.number("an axis number"), in.size(), in.size()};
   if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
-  if (kind == "pipeline") return Pipeline{in.word("a stage"), in.word("a loop"), in.size()};
+  if (kind == "pipeline") return Pipeline{in.word("a stage"), in.word("a loop"), in.size(),
+                                          in.accept("bulk") ? in.size() : Size(0)};
   if (kind == "raster") return Raster{in.word("a stage"), in.size()};
   if (kind == "cross_thread")
     return CrossThread{in.word("a stage"), in.one_of(kAnnotations, "an annotation"), in.size()};

@@ -250,6 +250,27 @@ absl::Status set_extents(std::string_view what, const google::protobuf::Repeated
   return absl::OkStatus();
 }
 
+absl::Status add_tensor_maps(const kernel::Launch& launch, sandbox::LaunchJob& target) {
+  if (launch.tensor_maps_size() > static_cast<int>(sandbox::kMaxTensorMaps))
+    return absl::InvalidArgumentError(absl::StrCat("a launch with ", launch.tensor_maps_size(),
+                                                   " tensor maps; at most ", sandbox::kMaxTensorMaps,
+                                                   " are supported"));
+  for (const kernel::TensorMap& map : launch.tensor_maps()) {
+    const int rank = map.extents_size();
+    if (rank < 1 || rank > static_cast<int>(sandbox::kMaxTensorAxes) || map.box_size() != rank)
+      return absl::InvalidArgumentError(absl::StrCat("a tensor map of ", rank, " axes with a box of ",
+                                                     map.box_size(), "; both have the same, 1 to ",
+                                                     sandbox::kMaxTensorAxes));
+    sandbox::TensorMapJob& job = target.maps[target.map_count++];
+    job.buffer = map.buffer();
+    job.element_bytes = map.element_bytes();
+    job.rank = static_cast<uint32_t>(rank);
+    std::ranges::copy(map.extents(), job.extents);
+    std::ranges::copy(map.box(), job.box);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status add_code(const kernel::Artifact& artifact, LoadedArtifact* loaded) {
   const kernel::Manifest& manifest = artifact.manifest();
   Job& job = loaded->job;
@@ -283,6 +304,7 @@ absl::Status add_code(const kernel::Artifact& artifact, LoadedArtifact* loaded) 
                                            target.shared_bytes < 0 || target.shared_bytes > INT32_MAX))
       return absl::InvalidArgumentError(
           absl::StrCat("a launch with shared memory of '", printable(launch.shared_bytes()), "' bytes"));
+    TF_RETURN_IF_ERROR(add_tensor_maps(launch, target));
   }
   return absl::OkStatus();
 }
@@ -313,7 +335,7 @@ absl::StatusOr<LoadedArtifact> load_artifact(std::string_view serialized, std::s
     return absl::InvalidArgumentError("the bytes are not a serialized kernel.v1.Artifact");
   }
   const kernel::Manifest& manifest = artifact.manifest();
-  if (manifest.abi_version() != TF_ABI_VERSION) {
+  if (manifest.abi_version() != TF_ABI_VERSION && manifest.abi_version() != TF_ABI_VERSION_TENSOR_MAPS) {
     return absl::FailedPreconditionError(
         absl::StrCat("the artifact is for kernel ABI ", manifest.abi_version(),
                      ", but this worker supports ABI ", TF_ABI_VERSION, ": use one version of both"));

@@ -63,6 +63,11 @@ std::vector<Case> read_cases(const std::string& folder) {
       for (uint32_t& extent : launch.size.block) words >> extent;
       words >> launch.size.shared_bytes;
       last.launches.push_back(launch);
+    } else if (word == "map" && !last.launches.empty()) {
+      gpu::TensorMap& map = last.launches.back().maps.emplace_back();
+      words >> map.argument >> map.element_bytes >> map.rank;
+      for (uint32_t axis = 0; axis < map.rank && axis < gpu::kMostTensorAxes; ++axis)
+        words >> map.extents[axis] >> map.box[axis];
     } else if (word == "gemm") {
       Product product;
       words >> product.element >> product.m >> product.n >> product.k;

@@ -21,6 +21,7 @@ struct PortCase {
 struct LaunchCase {
   std::string entry;
   gpu::LaunchSize size = {};
+  std::vector<gpu::TensorMap> maps = {};
 };
 
 struct Product {

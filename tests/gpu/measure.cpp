@@ -63,7 +63,9 @@ Running::Running(gpu::Device* device, const Case& one) : device_(device), case_(
   for (const LaunchCase& launch : one.launches) {
     gpu::Kernel* kernel = driver_.find(program_, launch.entry.c_str(), error);
     if (kernel == nullptr ||
-        !driver_.bind(kernel, arguments.data(), static_cast<uint32_t>(arguments.size()), nullptr, 0, error)) {
+        !driver_.bind(kernel, arguments.data(), static_cast<uint32_t>(arguments.size()), nullptr, 0, error) ||
+        (!launch.maps.empty() &&
+         !driver_.map(kernel, launch.maps.data(), static_cast<uint32_t>(launch.maps.size()), error))) {
       fail(error);
       return;
     }

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/files/file.h"
 #include "base/status.h"
+#include "compiler/backends/cuda/bulk_probes.h"
 #include "compiler/backends/cuda/cuda_dialect.h"
 #include "compiler/backends/cuda/group_probes.h"
 #include "compiler/backends/cuda/matrix_probes.h"
@@ -50,9 +51,18 @@ class Folder {
     absl::StrAppend(&text_, "case ", kind, " ", name, "\ncode ", keep(kernel.code.cubin), "\nworkspace ",
                     kernel.source.workspace_bytes, "\n");
     for (const std::string& port : ports) absl::StrAppend(&text_, "port ", port, "\n");
-    for (const auto& launch : backends::test::numbers_of(kernel.source))
+    const std::vector<backends::test::LaunchNumbers> launches = backends::test::numbers_of(kernel.source);
+    for (size_t l = 0; l < launches.size(); ++l) {
+      const auto& launch = launches[l];
       absl::StrAppend(&text_, "launch ", launch.entry, " ", absl::StrJoin(launch.grid, " "), " ",
                       absl::StrJoin(launch.block, " "), " ", launch.shared_bytes, "\n");
+      for (const backends::TensorMap& map : kernel.source.launches[l].tensor_maps) {
+        absl::StrAppend(&text_, "map ", map.buffer, " ", map.element_bytes, " ", map.extents.size());
+        for (size_t axis = 0; axis < map.extents.size(); ++axis)
+          absl::StrAppend(&text_, " ", map.extents[axis], " ", map.box[axis]);
+        absl::StrAppend(&text_, "\n");
+      }
+    }
     absl::StrAppend(&text_, more, "end\n");
   }
 
@@ -152,12 +162,37 @@ void add_matrix_probes(Folder& folder, const target::Target& target) {
   }
 }
 
+// Where the copy engine puts what, and what of it is zeros.
+void add_bulk_probes(Folder& folder, const target::Target& target) {
+  for (const backends::BulkProbe& probe : backends::bulk_probes(target)) {
+    const absl::StatusOr<backends::CudaCode> code = backends::compile_cuda(probe.source, target);
+    if (!code.ok()) {
+      std::fprintf(stderr, "prepare: %s: %s\n", probe.name.c_str(),
+                   std::string(code.status().message()).c_str());
+      continue;
+    }
+    gpu_test::KernelCode kernel;
+    kernel.code = *code;
+    kernel.source.launches.push_back(probe.launch);
+    const std::string input = folder.keep(probe.before);
+    folder.add("check", probe.entry, kernel,
+               {absl::StrCat("file u8 ", probe.before.size(), " ", input, " ", input),
+                absl::StrCat("file u8 ", probe.after.size(), " ",
+                             folder.keep(std::string(probe.after.size(), '\xff')), " ", folder.keep(probe.after))});
+  }
+}
+
 // A product by each matrix instruction that the recipe finds for the architecture.
 void add_matrix_instructions(Folder& folder, const target::Target& target) {
   for (const Element element : {Element::kFloat16, Element::kBFloat16}) {
     const tensor::Workload workload = product(element, 64, 64, 64);
     const tensor::KernelSpec spec{.workload = workload, .target = target};
-    for (const recipes::Sketch& sketch : recipes::tensor_product_on_gpu(spec)) {
+    std::vector<recipes::Sketch> sketches = recipes::tensor_product_on_gpu(spec);
+    // Again, fed by the copy engine.
+    for (recipes::Sketch& sketch : recipes::tensor_product_on_gpu(
+             spec, {.warps_m = 1, .warps_n = 1, .tiles_m = 1, .tiles_n = 1, .steps = 4, .stages = 4, .bulk = 1}))
+      if (sketch.family.find("wgmma") != std::string::npos) sketches.push_back(std::move(sketch));
+    for (const recipes::Sketch& sketch : sketches) {
       const auto lowered = passes::lower(workload, recipes::instantiate(sketch, sketch.default_point()), {},
                                          {.name = "product", .pipeline = passes::gpu_pipeline()});
       if (lowered.ok())
@@ -250,6 +285,7 @@ int main(int argc, char** argv) {
   }
   Folder folder(folder_path, arch);
   if (!quick) add_matrix_probes(folder, *target);
+  add_bulk_probes(folder, *target);
   std::vector<backends::test::Case> cases = backends::test::cases();
   for (size_t i = 0; i < cases.size(); ++i)
     if (!quick || i % 8 == 0) add_checked(folder, cases[i].name, cases[i].function, *target);

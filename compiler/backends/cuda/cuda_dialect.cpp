@@ -45,6 +45,70 @@ __device__ inline void tf_end_copies() {
 #endif
 )";
 
+// A barrier for each group in flight: the first thread starts the copies and says at the end of the group how many bytes arrive
+// by them; all threads wait. Bytes may arrive before that: the group ends with the one arrival that its barrier counts.
+constexpr char kBulkCopies[] = R"(#ifndef TF_HAS_BULK_COPIES
+struct __align__(64) tf_tensor_map {
+  unsigned long long words[16];
+};
+template <unsigned kBarriers>
+struct tf_bulk_copies {
+  const unsigned barriers;
+  const bool is_first;
+  unsigned group = 0, waited = 0, bytes = 0;
+  __device__ explicit tf_bulk_copies(void* memory)
+      : barriers((unsigned)__cvta_generic_to_shared(memory)),
+        is_first(threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    if (is_first) {
+      for (unsigned i = 0; i < kBarriers; ++i)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(barrier(i)) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    }
+    __syncthreads();
+  }
+  __device__ unsigned barrier(unsigned number) const { return barriers + number % kBarriers * 8; }
+#define TF_COPY_BULK(dims, numbers)   asm volatile("cp.async.bulk.tensor." dims ".shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {"                numbers "}], [%2];" :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(&map), "r"(barrier(group)),                TF_PLACES : "memory");   bytes += size
+#define TF_PLACES "r"(x)
+  __device__ void copy(void* to, const tf_tensor_map& map, unsigned size, int x) {
+    if (is_first) { TF_COPY_BULK("1d", "%3"); }
+  }
+#undef TF_PLACES
+#define TF_PLACES "r"(x), "r"(y)
+  __device__ void copy(void* to, const tf_tensor_map& map, unsigned size, int x, int y) {
+    if (is_first) { TF_COPY_BULK("2d", "%3, %4"); }
+  }
+#undef TF_PLACES
+#define TF_PLACES "r"(x), "r"(y), "r"(z)
+  __device__ void copy(void* to, const tf_tensor_map& map, unsigned size, int x, int y, int z) {
+    if (is_first) { TF_COPY_BULK("3d", "%3, %4, %5"); }
+  }
+#undef TF_PLACES
+#define TF_PLACES "r"(x), "r"(y), "r"(z), "r"(u)
+  __device__ void copy(void* to, const tf_tensor_map& map, unsigned size, int x, int y, int z, int u) {
+    if (is_first) { TF_COPY_BULK("4d", "%3, %4, %5, %6"); }
+  }
+#undef TF_PLACES
+#define TF_PLACES "r"(x), "r"(y), "r"(z), "r"(u), "r"(v)
+  __device__ void copy(void* to, const tf_tensor_map& map, unsigned size, int x, int y, int z, int u, int v) {
+    if (is_first) { TF_COPY_BULK("5d", "%3, %4, %5, %6, %7"); }
+  }
+#undef TF_PLACES
+#undef TF_COPY_BULK
+  __device__ void wait(unsigned groups_in_flight) {
+    if (is_first)
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(barrier(group)), "r"(bytes) : "memory");
+    bytes = 0;
+    for (; waited + groups_in_flight <= group; ++waited)
+      for (unsigned done = 0; done == 0;)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(barrier(waited)), "r"(waited / kBarriers & 1) : "memory");
+    ++group;
+  }
+};
+#endif
+)";
+
 std::string kernel_head(const std::array<int64_t, 3>& block) {
   return absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", block[0] * block[1] * block[2],
                       ") ");
@@ -82,6 +146,7 @@ const GpuDialect& cuda_dialect() {
       .prelude = kPrelude,
       .half_functions = kHalfFunctions,
       .async_copies = kAsyncCopies,
+      .bulk_copies = kBulkCopies,
       .doubles = "",
       .kernel_head = kernel_head,
       .shared_array = shared_array,

@@ -34,6 +34,9 @@ struct GpuDialect {
   // tf_copy_async_4, _8 and _16 (shared, global, whether to copy or to set to zero), tf_end_copies, which ends a group of them, and
   // tf_wait_copies(n); where a kernel copies asynchronously. Null: the dialect has no asynchronous copies.
   const char* async_copies = nullptr;
+  // tf_tensor_map, a parameter, and tf_bulk_copies<n>, which copies boxes of such tensors (copy) in groups (wait) with n barriers in
+  // the shared memory that it is given; where a kernel copies boxes. Null: the dialect has no such copies.
+  const char* bulk_copies = nullptr;
   // The source asks for doubles by this; empty: it need not.
   const char* doubles;
   // What stands before the name of a kernel that runs with such blocks.

@@ -179,6 +179,7 @@ std::string Helpers::swizzle(const tensor::Swizzle& swizzle) {
 
 std::string Helpers::text() const {
   std::string all = async_copies_ ? dialect_.async_copies : "";
+  if (bulk_copies_) all += dialect_.bulk_copies;
   for (const auto& [name, text] : swizzles_) all += text;
   if (used_.contains({Helper::kLoad, Element::kFloat16}) ||
       used_.contains({Helper::kStore, Element::kFloat16}))

@@ -39,13 +39,14 @@ class Helpers {
   void use_doubles() { doubles_ = true; }
   bool doubles() const { return doubles_; }
   void use_async_copies() { async_copies_ = true; }
+  void use_bulk_copies() { bulk_copies_ = true; }
   // Of an offset; named as above.
   std::string swizzle(const tensor::Swizzle& swizzle);
 
  private:
   const GpuDialect& dialect_;
   std::set<std::pair<Helper, tensor::Element>> used_;
-  bool doubles_ = false, async_copies_ = false;
+  bool doubles_ = false, async_copies_ = false, bulk_copies_ = false;
   std::map<std::string, std::string> swizzles_;  // by name: the text
 };
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "compiler/analysis/shared_memory.h"
+#include "compiler/backends/gpu/bulk_text.h"
 #include "compiler/backends/gpu/copy_pieces.h"
 #include "compiler/backends/gpu/expr_text.h"
 #include "compiler/backends/gpu/wide_loads.h"
@@ -65,16 +66,20 @@ class KernelEmitter {
     }
     factors_ = factor_buffers(part.body);
     shared_ = analysis::plan_shared_memory(part.body);
+    bulk_ = BulkText(part.body, shared_.bytes);
+    shared_.bytes += bulk_.shared_bytes();
     stmt(part.body);
     for (size_t i = 0; i < part.lets.size(); ++i) end();
     TF_RETURN_IF_ERROR(context_.status);
     Launch launch{.entry = name_};
     std::array<int64_t, 3> block = {1, 1, 1};
     TF_RETURN_IF_ERROR(set_launch(launch, block));
-    std::string text = absl::StrCat(dialect_.kernel_head(block), name_, "(", parameters, ") {\n");
+    launch.tensor_maps = bulk_.tensor_maps();
+    std::string text =
+        absl::StrCat(dialect_.kernel_head(block), name_, "(", parameters, bulk_.parameters(), ") {\n");
     if (shared_.bytes > 0)
       absl::StrAppend(&text, "  ", dialect_.shared_array(shared_.bytes, shared_.alignment), "\n");
-    absl::StrAppend(&text, body_, "}\n");
+    absl::StrAppend(&text, bulk_.beginning(), body_, "}\n");
     return KernelText{std::move(text), std::move(launch)};
   }
 
@@ -340,6 +345,7 @@ class KernelEmitter {
   }
 
   void emit(const ir::AsyncCopy& s) {
+    if (!s.box.empty()) return copy_in_bulk(s);
     shared_stores_.push_back(entered_);
     const CopyPieces pieces = pieces_of(s, unit_.target, ranges_);
     const std::string holds = s.predicate ? expr(s.predicate) : "";
@@ -368,7 +374,22 @@ class KernelEmitter {
     }
   }
 
+  void copy_in_bulk(const ir::AsyncCopy& s) {
+    shared_stores_.push_back(entered_);
+    const char* feature = "tma";
+    if (dialect_.bulk_copies == nullptr || !unit_.target.has(feature))
+      return fail(absl::StrCat("a pipeline copies in bulk, which needs ", feature, ", and ", unit_.target.text(),
+                               " does not have that; leave `bulk` out"));
+    unit_.helpers.use_bulk_copies();
+    std::vector<std::string> at;
+    for (const ir::Expr& index : s.source_indices) at.push_back(expr(index));
+    line(bulk_.copy(s, absl::StrCat(name_of(*s.target), " + ", expr(s.target_indices[0])), at,
+                    unit_.function.params));
+  }
+
   void emit(const ir::AsyncWait& s) {
+    if (bulk_.has_boxes()) line(bulk_.wait(s.groups_in_flight));
+    if (bulk_.has_boxes() && !bulk_.has_pieces()) return;
     if (!unit_.target.has("cp_async") || dialect_.async_copies == nullptr) return;
     unit_.helpers.use_async_copies();
     line("tf_end_copies();");
@@ -478,6 +499,7 @@ class KernelEmitter {
   std::set<const ir::BufferNode*> factors_;  // of matrix instructions
   bool has_folds_ = false;                   // of lanes
   int lanes_ = 1;                            // of a matrix instruction
+  BulkText bulk_;
 };
 
 }  // namespace

@@ -150,8 +150,8 @@ void Emitter::stmt_async_copy(const ir::AsyncCopy& copy) {
     return index ? address(buffer.get(), *index)
                  : fail(absl::InvalidArgumentError("async copy from a vector of places"), b_.getPtrTy());
   };
-  if (copy.predicate) {
-    fail(absl::UnimplementedError("async copies with a predicate are for GPUs"), b_.getPtrTy());
+  if (copy.predicate || !copy.box.empty()) {
+    fail(absl::UnimplementedError("async copies with a predicate or of a box are for GPUs"), b_.getPtrTy());
     return;
   }
   llvm::Value* target = at(copy.target, copy.target_indices);

@@ -214,6 +214,14 @@ absl::Status compile_into(const proto::BuildKernelRequest& request, proto::Build
     launch.mutable_grid()->Assign(each.grid.begin(), each.grid.end());
     launch.mutable_block()->Assign(each.block.begin(), each.block.end());
     launch.set_shared_bytes(each.shared_bytes);
+    for (const backends::TensorMap& map : each.tensor_maps) {
+      manifest.set_abi_version(TF_ABI_VERSION_TENSOR_MAPS);
+      proto::TensorMap& added = *launch.add_tensor_maps();
+      added.set_buffer(map.buffer);
+      added.set_element_bytes(map.element_bytes);
+      for (const int64_t extent : map.extents) added.add_extents(static_cast<uint64_t>(extent));
+      for (const int64_t box : map.box) added.add_box(static_cast<uint32_t>(box));
+    }
   }
   proto::Blob& blob = *artifact.add_blobs();
   blob.set_kind(code.kind);

@@ -10,6 +10,7 @@
 #include "compiler/analysis/access.h"
 #include "compiler/analysis/simplify.h"
 #include "compiler/passes/fresh_variables.h"
+#include "compiler/passes/loops/bulk_copies.h"
 #include "compiler/passes/loops/check_launch_loops.h"
 #include "compiler/passes/loops/check_ports.h"
 #include "compiler/passes/loops/lane_folds.h"
@@ -17,6 +18,7 @@
 #include "compiler/passes/loops/raster_order.h"
 #include "compiler/passes/loops/temporary_shapes.h"
 #include "compiler/passes/memory/own_fragments.h"
+#include "compiler/schedule/bulk_copy.h"
 #include "compiler/schedule/in_place.h"
 #include "compiler/schedule/steps/steps.h"
 
@@ -230,8 +232,11 @@ class LoopBuilder {
                          const std::vector<const StageState*>& copies, Stmt body) const {
     const int64_t distance = distance_of(stage);
     const Expr ahead = stage.loop_vars[pipelined_loop(stage)] + distance;
-    const Stmt begin = ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance) - 1),
-                                published(copies), ir::make_stmt<ir::Barrier>()});
+    const bool by_threads =
+        std::ranges::any_of(copies, [&](const StageState* copy) { return !is_in_bulk(*copy); });
+    const Stmt begin =
+        ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance) - 1),
+                 by_threads ? published(copies) : ir::seq({}), ir::make_stmt<ir::Barrier>()});
     const Stmt copied = ir::make_stmt<ir::If>(ahead < loop.extent.expr(), copies_of(stage, copies, ahead));
     // Copies between multiplications and their wait: elsewhere ptxas would have the multiplications wait for each other.
     return multiplies_on(stage)
@@ -244,6 +249,9 @@ class LoopBuilder {
                   Stmt pipeline) const {
     const int64_t distance = distance_of(stage);
     std::vector<Stmt> all = {ir::make_stmt<ir::Barrier>()};
+    // What threads did before with that memory comes before what a copy engine does.
+    if (std::ranges::any_of(copies, [&](const StageState* copy) { return is_in_bulk(*copy); }))
+      all.insert(all.begin(), published(copies));
     for (int64_t k = 0; k < distance; ++k) {
       if (k > 0) all.push_back(ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance)));
       const Expr first = tensor::imm(k);
@@ -270,6 +278,7 @@ class LoopBuilder {
 
   Stmt nest(const StageState& stage) const {
     if (stage.is_factor && stage.scope == ir::Scope::kFragment) return filled_fragment(stage);
+    if (is_in_bulk(stage)) return copied_in_bulk(stage);
     const std::vector<Annotation> annotations = with_automatic_unrolling(stage);
     const Expr first = folds_lanes(stage) ? Expr() : first_threads(stage);  // of a fold, only stores
     Stmt body = within_parting_guards(stage, first, false,
@@ -303,6 +312,25 @@ class LoopBuilder {
     if (first && !meets_threads(stage)) body = ir::make_stmt<ir::If>(first, body);
     if (data_.deepest_held_loop(stage) < 0) body = waited_for(stage, body);
     return stage.tensor ? ir::seq({zeros(stage), body}) : body;
+  }
+
+  // The parameter that a copy in bulk is made from.
+  const Buffer& source_of(const StageState& stage) const {
+    return storage_.at(ir::as<ir::Load>(stage.stage.body)->buffer.get()).buffer;
+  }
+
+  bool is_in_bulk(const StageState& stage) const {
+    const StageState* holder = shapes_.pipeline_of(stage);
+    return holder && holder->bulk_copies == 1 && schedule::is_bulk_copy(data_, stage) &&
+           can_copy_in_bulk(source_of(stage), storage_.at(stage.stage.output.get()).buffer);
+  }
+
+  Stmt copied_in_bulk(const StageState& stage) const {
+    const Storage& storage = storage_.at(stage.stage.output.get());
+    return bulk_copies({.source = source_of(stage),
+                        .origin = stage.origin,
+                        .target = storage.buffer,
+                        .tile = storage.tile});
   }
 
   Stmt fold(const StageState& stage) const {

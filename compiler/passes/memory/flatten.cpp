@@ -27,7 +27,8 @@ class ReachFinder final : public ir::Visitor {
  protected:
   bool enter(const Stmt& stmt) override {
     if (const auto* loop = as<ir::For>(stmt)) simplifier_.enter(*loop);
-    if (const auto* copy = as<ir::AsyncCopy>(stmt)) note(*copy->source, copy->source_indices);
+    if (const auto* copy = as<ir::AsyncCopy>(stmt); copy && copy->box.empty())
+      note(*copy->source, copy->source_indices);
     return true;
   }
   bool enter(const Expr& expr) override {
@@ -74,8 +75,11 @@ class Flattener final : public ir::Rewriter {
     if (const auto* copy = as<ir::AsyncCopy>(out))
       return ir::make_stmt<ir::AsyncCopy>(
           flat(copy->target), std::vector<Expr>{ir::physical_offset(*copy->target, copy->target_indices)},
-          flat(copy->source), std::vector<Expr>{ir::physical_offset(*copy->source, copy->source_indices)},
-          copy->elements, copy->predicate);
+          flat(copy->source),
+          copy->box.empty()
+              ? std::vector<Expr>{ir::physical_offset(*copy->source, copy->source_indices)}
+              : copy->source_indices,
+          copy->elements, copy->predicate, copy->box);
     if (const auto* matrix = as<ir::MatrixOp>(out)) return flat(*matrix);
     if (const auto* fold = as<ir::LaneFold>(out))
       return ir::make_stmt<ir::LaneFold>(flat(fold->buffer),

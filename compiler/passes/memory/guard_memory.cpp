@@ -70,7 +70,7 @@ class MemoryGuard final : public ir::Rewriter {
       return out;
     }
     if (const auto* allocate = as<ir::Allocate>(stmt)) temporaries_.insert(allocate->buffer.get());
-    if (const auto* copy = as<ir::AsyncCopy>(stmt)) return guarded(*copy);
+    if (const auto* copy = as<ir::AsyncCopy>(stmt)) return copy->box.empty() ? guarded(*copy) : stmt;
     return recurse(stmt);
   }
 

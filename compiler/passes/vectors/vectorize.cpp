@@ -108,7 +108,7 @@ class LaneRewriter {
     std::vector<Expr> target = first_of_neighbours(s.target_indices),
                       source = first_of_neighbours(s.source_indices);
     const Expr predicate = s.predicate ? tensor::substitute(s.predicate, values_) : nullptr;
-    ok_ = ok_ && !folds_ && !mask && s.elements == 1 && !target.empty() && !source.empty() &&
+    ok_ = ok_ && !folds_ && !mask && s.elements == 1 && s.box.empty() && !target.empty() && !source.empty() &&
           (!predicate || !predicate->type().is_vector());
     if (!ok_) return Stmt(&s);
     return ir::make_stmt<ir::AsyncCopy>(s.target, std::move(target), s.source, std::move(source), lanes_,

@@ -164,7 +164,7 @@ Steps tensor_steps(const Workload& workload, const Structure& structure, const T
   for (const Factor* factor : {&shape.a, &shape.b})
     append_factor(*factor, *shape.unit, reduction, tile, steps);
   append_inlining(structure.producers, steps);
-  steps.push_back(Pipeline{reduction, "r0.0", tile.stages});
+  steps.push_back(Pipeline{reduction, "r0.0", tile.stages, tile.bulk});
   steps.push_back(Raster{output, tile.group});
   steps.push_back(Tensorize{reduction, first, std::string(shape.unit->name)});
   return steps;

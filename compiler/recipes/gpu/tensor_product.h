@@ -15,6 +15,7 @@ struct TensorTile {
   int64_t steps = 2;
   int64_t stages = 3;  // fillings of shared memory at a time, where the target copies asynchronously
   int64_t group = 1;   // rows of blocks that run together
+  int64_t bulk = 0;    // 1: the copy engine fills shared memory; of instructions that read it
 };
 
 // Of products y[…, m, n] = Σ over k of a · b, of elements that a matrix instruction of the target multiplies and adds up as

@@ -86,6 +86,7 @@ OpenTensorTile opened(const TensorTile& by_default, const TensorUnit& unit, cons
   tile.stages =
       sketch.open("stages", copies ? Choices{1, 2, 3, 4} : Choices{1}, copies ? by_default.stages : 1);
   tile.group = sketch.open("group", {1, 4, 8}, by_default.group);
+  if (is_wide && target.has("tma")) tile.bulk = sketch.open("bulk", {0, 1}, by_default.bulk);
   return tile;
 }
 

@@ -38,7 +38,7 @@ std::vector<TensorMethod> tensor_methods(const tensor::KernelSpec& kernel);
 
 // A tile whose sizes may be open.
 struct OpenTensorTile {
-  Size warps_m, warps_n, tiles_m, tiles_n, steps, stages, group;
+  Size warps_m, warps_n, tiles_m, tiles_n, steps, stages, group, bulk;
 };
 OpenTensorTile opened(const TensorTile& by_default, const tensor_units::TensorUnit& unit,
                       const target::Target& target, Sketch& sketch);

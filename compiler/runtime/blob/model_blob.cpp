@@ -251,6 +251,7 @@ struct DeviceTables {
   std::vector<tf_model_device_kernel> kernels;
   std::vector<tf_model_code> codes;
   std::vector<tf_model_launch> launches;
+  std::vector<tf_model_tensor_map> maps;
   std::string codes_bytes;
 };
 
@@ -285,6 +286,16 @@ DeviceTables device_tables(const std::vector<ModelDeviceKernel>& kernels, String
         added.first_code[axis] = static_cast<uint32_t>(numbers.size());
         added.code_count[axis] = static_cast<uint32_t>(blocks.code.size());
         numbers.insert(numbers.end(), blocks.code.begin(), blocks.code.end());
+      }
+      added.first_map = static_cast<uint32_t>(tables.maps.size());
+      added.map_count = static_cast<uint32_t>(launch.maps.size());
+      for (const ModelTensorMap& map : launch.maps) {
+        tf_model_tensor_map& mapped = tables.maps.emplace_back();
+        mapped.buffer = map.buffer;
+        mapped.element_bytes = map.element_bytes;
+        mapped.rank = static_cast<uint32_t>(map.extents.size());
+        std::ranges::copy(map.box, mapped.box);
+        std::ranges::copy(map.extents, mapped.extents);
       }
     }
   }
@@ -374,6 +385,7 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
                             .device_kernels = {},
                             .codes = {},
                             .launches = {},
+                            .tensor_maps = {},
                             .codes_bytes = {}};
   std::string blob(sizeof header, '\0');
   header.programs = append_table(blob, programs.data(), programs.size());
@@ -388,6 +400,7 @@ absl::StatusOr<std::string> encode_model(const ModelDescription& model) {
   header.device_kernels = append_table(blob, device.kernels.data(), device.kernels.size());
   header.codes = append_table(blob, device.codes.data(), device.codes.size());
   header.launches = append_table(blob, device.launches.data(), device.launches.size());
+  header.tensor_maps = append_table(blob, device.maps.data(), device.maps.size());
   header.codes_bytes = append_table(blob, device.codes_bytes.data(), device.codes_bytes.size());
   header.blob_bytes = blob.size();
   std::memcpy(blob.data(), &header, sizeof header);

@@ -72,12 +72,20 @@ struct ModelStep {
   ModelMade made;
 };
 
+// As tf_model_tensor_map.
+struct ModelTensorMap {
+  uint32_t buffer = 0, element_bytes = 0;
+  std::vector<uint64_t> extents;
+  std::vector<uint32_t> box;  // as many
+};
+
 // As tf_model_launch.
 struct ModelLaunch {
   std::string entry;
   uint32_t shared_bytes = 0;
   std::array<Sized, 3> grid = {1, 1, 1};  // codes over the dims of the step
   std::array<uint32_t, 3> block = {1, 1, 1};
+  std::vector<ModelTensorMap> maps = {};
 };
 
 struct ModelCode {

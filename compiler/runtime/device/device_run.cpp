@@ -180,6 +180,33 @@ int32_t allocate_all(tf_device_run* device, const tf_execution* run) {
                                       : allocate(device, device->workspace_bytes, &device->workspace);
 }
 
+// The tensors that a launch has copied, where its buffers lie by now.
+bool map_launch(const tf_device_run* device, const tf_execution* run, const tf_model_launch& launch,
+                tf::gpu::Kernel* kernel, char* error) {
+  if (launch.map_count == 0) return true;
+  if (device->driver->map == nullptr) {
+    snprintf(error, kErrorChars, "the model has kernels that copy by tensor maps, which %s does not have",
+             device->driver->name);
+    return false;
+  }
+  auto* maps = make_array<tf::gpu::TensorMap>(launch.map_count);
+  if (maps == nullptr) return false;
+  const tf_model_tensor_map* given =
+      tf_table_at<tf_model_tensor_map>(run->header, run->header->tensor_maps) + launch.first_map;
+  for (uint32_t i = 0; i < launch.map_count; ++i) {
+    maps[i].argument = given[i].buffer;
+    maps[i].element_bytes = given[i].element_bytes;
+    maps[i].rank = given[i].rank;
+    for (uint32_t axis = 0; axis < given[i].rank; ++axis) {
+      maps[i].extents[axis] = given[i].extents[axis];
+      maps[i].box[axis] = given[i].box[axis];
+    }
+  }
+  const bool mapped = device->driver->map(kernel, maps, launch.map_count, error);
+  free(maps);
+  return mapped;
+}
+
 // A step's launches get its buffers where they lie in this run, and its sizes.
 int32_t bind_step(tf_device_run* device, const tf_execution* run, uint64_t number) {
   const tf_model_step& step = step_of(run, number);
@@ -199,9 +226,14 @@ int32_t bind_step(tf_device_run* device, const tf_execution* run, uint64_t numbe
   if (kernel.workspace_bytes != 0) arguments[count++] = {device->workspace, 0, kernel.workspace_bytes};
   char error[kErrorChars] = "no memory";
   bool bound = true;
-  for (uint32_t i = 0; i < kernel.launch_count && bound && aligned; ++i)
-    bound = device->driver->bind(device->kernels[device->first_kernels[number] + i], arguments, count,
-                                 run->numbers + step.first_dim, kernel.dim_count, error);
+  const tf_model_launch* launches =
+      tf_table_at<tf_model_launch>(run->header, run->header->launches) + kernel.first_launch;
+  for (uint32_t i = 0; i < kernel.launch_count && bound && aligned; ++i) {
+    tf::gpu::Kernel* bind_to = device->kernels[device->first_kernels[number] + i];
+    bound = device->driver->bind(bind_to, arguments, count, run->numbers + step.first_dim, kernel.dim_count,
+                                 error) &&
+            map_launch(device, run, launches[i], bind_to, error);
+  }
   free(arguments);
   if (!aligned) return TF_MODEL_BAD_SIZE;
   return bound ? TF_MODEL_OK : failed(device, error);

@@ -33,9 +33,13 @@ bool launches_valid(const tf_model_header* header) {
     }
     // The entry's name ends: tf_tables_valid saw that the last string does.
     if (threads > TF_MOST_BLOCK_THREADS || launches[i].shared_bytes > TF_MOST_SHARED_BYTES ||
-        launches[i].entry >= header->strings.count)
+        launches[i].entry >= header->strings.count ||
+        !tf_range_fits(launches[i].first_map, launches[i].map_count, header->tensor_maps.count))
       return false;
   }
+  const tf_model_tensor_map* maps = tf_table_at<tf_model_tensor_map>(header, header->tensor_maps);
+  for (uint64_t i = 0; i < header->tensor_maps.count; ++i)
+    if (maps[i].rank < 1 || maps[i].rank > TF_MOST_TENSOR_AXES) return false;
   return true;
 }
 
@@ -122,6 +126,7 @@ bool tf_device_tables_valid(const tf_model_header* header) {
   if (!table_fits(header, header->device_kernels, sizeof(tf_model_device_kernel)) ||
       !table_fits(header, header->codes, sizeof(tf_model_code)) ||
       !table_fits(header, header->launches, sizeof(tf_model_launch)) ||
+      !table_fits(header, header->tensor_maps, sizeof(tf_model_tensor_map)) ||
       !table_fits(header, header->codes_bytes, 1))
     return false;
   if (header->device_function != TF_NO_DEVICE && header->device_function >= header->kernel_count)

@@ -47,6 +47,9 @@ const char* find_functions(CuApi& api) {
   if (api.field == nullptr) absent = #name;
   TF_CU_FUNCTIONS(TF_FIND)
 #undef TF_FIND
+#define TF_FIND(field, name, ...) api.field = reinterpret_cast<CuApi::field##_type>(dlsym(library, #name));
+  TF_CU_LATER_FUNCTIONS(TF_FIND)
+#undef TF_FIND
   if (absent == nullptr) return start(api);
   snprintf(missing_text, sizeof missing_text,
            "NVIDIA's driver is too old: libcuda.so.1 has no %s; install one for CUDA 11.4 or later", absent);

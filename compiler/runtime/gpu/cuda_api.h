@@ -81,11 +81,26 @@ struct CuKernelNode {
   X(destroy_graph, cuGraphDestroy, int (*)(CuHandle))                                                 \
   X(destroy_instance, cuGraphExecDestroy, int (*)(CuHandle))
 
+// As CUtensorMap.
+struct alignas(64) CuTensorMap {
+  uint64_t words[16];
+};
+enum CuTensorType : int { kCuBytes1 = 0, kCuBytes2 = 1, kCuBytes4 = 2, kCuBytes8 = 4 };  // unsigned integers
+constexpr int kCuNoInterleave = 0, kCuSwizzle128 = 3, kCuFetch256 = 3, kCuFillZeros = 0;
+
+// Those that only later drivers have: null in others.
+#define TF_CU_LATER_FUNCTIONS(X)                                                                               \
+  X(encode_tiled, cuTensorMapEncodeTiled,                                                                      \
+    int (*)(CuTensorMap*, int type, uint32_t rank, void* address, const uint64_t* extents,                     \
+            const uint64_t* strides_bytes, const uint32_t* box, const uint32_t* element_strides, int interleave, \
+            int swizzle, int fetch, int fill))
+
 struct CuApi {
 #define TF_FIELD(field, name, ...)  \
   using field##_type = __VA_ARGS__; \
   field##_type field;
   TF_CU_FUNCTIONS(TF_FIELD)
+  TF_CU_LATER_FUNCTIONS(TF_FIELD)
 #undef TF_FIELD
 };
 

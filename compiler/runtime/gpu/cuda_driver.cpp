@@ -131,6 +131,7 @@ void unload(Program* loaded) {
     program->kernels = kernel->next;
     ::free(kernel->values);
     ::free(kernel->params);
+    ::free(kernel->maps);
     ::free(kernel);
   }
   if (program->module != nullptr) program->device->api->unload(program->module);
@@ -282,6 +283,8 @@ bool bind(Kernel* found, const Argument* arguments, uint32_t argument_count, con
   CudaKernel& kernel = *own(found);
   ::free(kernel.values);
   ::free(kernel.params);
+  ::free(kernel.maps);
+  kernel.maps = nullptr;
   const uint32_t total = argument_count + dim_count;
   kernel.values = make_zeroed<uint64_t>(total + 1);
   kernel.params = make_zeroed<void*>(total + 1);
@@ -290,6 +293,30 @@ bool bind(Kernel* found, const Argument* arguments, uint32_t argument_count, con
     kernel.values[i] = own(arguments[i].memory)->address + arguments[i].offset_bytes;
   for (uint32_t i = 0; i < dim_count; ++i) kernel.values[argument_count + i] = static_cast<uint64_t>(dims[i]);
   for (uint32_t i = 0; i < total; ++i) kernel.params[i] = &kernel.values[i];
+  kernel.param_count = total;
+  return true;
+}
+
+bool map(Kernel* found, const TensorMap* maps, uint32_t map_count, char* error) {
+  CudaKernel& kernel = *own(found);
+  CudaDevice& device = *kernel.program->device;
+  ::free(kernel.maps);
+  kernel.maps = static_cast<CuTensorMap*>(
+      aligned_alloc(alignof(CuTensorMap), (size_t{map_count} + 1) * sizeof(CuTensorMap)));
+  auto** params = static_cast<void**>(
+      realloc(kernel.params, (size_t{kernel.param_count} + map_count + 1) * sizeof(void*)));
+  if (params != nullptr) kernel.params = params;
+  if (kernel.maps == nullptr || params == nullptr) return no_memory(error);
+  const Entered entered(device);
+  for (uint32_t i = 0; i < map_count; ++i) {
+    if (maps[i].argument >= kernel.param_count) {
+      snprintf(error, kErrorChars, "a tensor map is of argument %u; the kernel has %u", maps[i].argument,
+               kernel.param_count);
+      return false;
+    }
+    if (!make_tensor_map(device, kernel.values[maps[i].argument], maps[i], &kernel.maps[i], error)) return false;
+    kernel.params[kernel.param_count + i] = &kernel.maps[i];
+  }
   return true;
 }
 
@@ -429,6 +456,7 @@ const Driver& cuda_driver() {
       .download = cuda::download,
       .fill = cuda::fill,
       .bind = cuda::bind,
+      .map = cuda::map,
       .launch = cuda::launch,
       .finish = cuda::finish,
       .begin_time = cuda::begin_time,

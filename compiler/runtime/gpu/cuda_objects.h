@@ -27,7 +27,9 @@ struct CudaKernel {
   CudaKernel* next;
   CuHandle function;
   uint64_t* values;       // pointers, then dims
-  void** params;          // to them
+  void** params;          // to them, and to the maps
+  uint32_t param_count;   // without those
+  CuTensorMap* maps;
   uint32_t shared_bytes;  // that it may ask for as it is
 };
 
@@ -64,6 +66,9 @@ inline CudaMemory* own(Memory* memory) {
 inline CudaGraph* own(Graph* graph) {
   return reinterpret_cast<CudaGraph*>(graph);
 }
+
+// The map of a tensor at that address.
+bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& tensor, CuTensorMap* map, char* error);
 
 template <typename T>
 T* make_zeroed(size_t count = 1) {

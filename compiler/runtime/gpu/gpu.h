@@ -38,6 +38,17 @@ struct Argument {
   uint64_t size_bytes;
 };
 
+// A row-major tensor where an argument lies, and the part of it, at most kMostOfBox along an axis, that a kernel has the copy
+// engine copy at once, into lines of 128 bytes with their swizzle: what CUDA calls a tensor map. Axes from the outside in.
+constexpr uint32_t kMostTensorAxes = 5, kMostOfBox = 256;
+struct TensorMap {
+  uint32_t argument;
+  uint32_t element_bytes;  // 1, 2, 4 or 8
+  uint32_t rank;
+  uint64_t extents[kMostTensorAxes];
+  uint32_t box[kMostTensorAxes];
+};
+
 struct LaunchSize {
   uint64_t grid[3];
   uint32_t block[3];
@@ -87,6 +98,8 @@ struct Driver {
   // The kernel's parameters: pointers, then dims. They stay until they are bound again.
   bool (*bind)(Kernel* kernel, const Argument* arguments, uint32_t count, const int64_t* dims,
                uint32_t dim_count, char* error);
+  // Parameters behind those, of the arguments that it is bound to: after each bind. Null: this kind of driver has none.
+  bool (*map)(Kernel* kernel, const TensorMap* maps, uint32_t count, char* error);
   // After what was launched before. Does not wait.
   bool (*launch)(Kernel* kernel, const LaunchSize& size, char* error);
   // Waits for all that was launched.

@@ -451,6 +451,7 @@ const Driver& opencl_driver() {
       .download = download,
       .fill = fill,
       .bind = bind,
+      .map = nullptr,
       .launch = launch,
       .finish = finish,
       .begin_time = begin_time,

@@ -250,6 +250,14 @@ std::optional<Illegal> apply_step(StateData& data, const Narrow& step);
 // Legal for a serial loop in which element-wise stages are computed in shared memory that read no placed stage, for 1 (no
 // pipeline) to kMaxPipelineStages stages; their rings together take at most kMaxSharedBytes. The loop stays serial; a stage that
 // is computed there later joins the pipeline.
+//
+// With `bulk 1` the device's copy engine (CUDA's TMA, of sm_90 and later) makes those copies that it can, each tile in one piece
+// and started by one thread, if they are copied ahead:
+//
+//   pipeline t0 r0.0 3 bulk 1
+//
+// Legal if it can make one of them: a row-major input as it is, of constant extents, whose rows begin at multiples of 16 bytes, in
+// lines of 128 bytes along its last axis with their swizzle ("1,0,1:64^3:3:3" of f16).
 inline constexpr int64_t kMaxPipelineStages = 8;
 std::optional<Illegal> apply_step(StateData& data, const Pipeline& step);
 

@@ -122,10 +122,25 @@ bool GpuTrial::bind(Set& set, gpu::Program* program) {
   if (job_.workspace_bytes > 0) arguments[count++] = workspace_.argument();
   for (uint32_t l = 0; l < job_.launch_count; ++l) {
     set.kernels[l] = driver_.find(program, job_.launches[l].entry, error_);
-    if (set.kernels[l] == nullptr || !driver_.bind(set.kernels[l], arguments, count, nullptr, 0, error_))
+    if (set.kernels[l] == nullptr || !driver_.bind(set.kernels[l], arguments, count, nullptr, 0, error_) ||
+        !map_tensors(job_.launches[l], set.kernels[l]))
       return false;
   }
   return true;
+}
+
+bool GpuTrial::map_tensors(const sandbox::LaunchJob& launch, gpu::Kernel* kernel) {
+  if (launch.map_count == 0) return true;
+  gpu::TensorMap maps[sandbox::kMaxTensorMaps];
+  for (uint32_t i = 0; i < launch.map_count; ++i) {
+    const sandbox::TensorMapJob& map = launch.maps[i];
+    maps[i] = {.argument = map.buffer, .element_bytes = map.element_bytes, .rank = map.rank, .extents = {}, .box = {}};
+    std::copy_n(map.extents, map.rank, maps[i].extents);
+    std::copy_n(map.box, map.rank, maps[i].box);
+  }
+  if (driver_.map != nullptr) return driver_.map(kernel, maps, launch.map_count, error_);
+  std::snprintf(error_, sizeof error_, "%s devices make no tensor maps", driver_.name);
+  return false;
 }
 
 gpu::LaunchSize GpuTrial::size_of(uint32_t index) const {

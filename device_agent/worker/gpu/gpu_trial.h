@@ -61,6 +61,7 @@ class GpuTrial {
   bool fill_set(Set& set);
   bool poison_outputs(Set& set);
   bool bind(Set& set, gpu::Program* program);
+  bool map_tensors(const sandbox::LaunchJob& launch, gpu::Kernel* kernel);
   gpu::LaunchSize size_of(uint32_t launch) const;
   bool launch(Set& set);
   bool run_once(Set& set, int64_t* elapsed_ns);

@@ -12,6 +12,7 @@ namespace tf::worker::sandbox {
 constexpr uint32_t kMaxPorts = 64;
 constexpr uint32_t kMaxDims = 32;
 constexpr uint32_t kMaxLaunches = 16;
+constexpr uint32_t kMaxTensorMaps = 4, kMaxTensorAxes = 5;
 constexpr uint32_t kMaxBlobs = 4;
 constexpr uint32_t kMaxMaps = 2;
 constexpr uint32_t kMaxMapElems = 64;
@@ -64,11 +65,20 @@ struct PortJob {
       result_offset;  // outputs: where the first answer goes in the result memory; the last one follows it
 };
 
+// As kernel.v1.TensorMap.
+struct TensorMapJob {
+  uint32_t buffer, element_bytes, rank;
+  uint64_t extents[kMaxTensorAxes];
+  uint32_t box[kMaxTensorAxes];
+};
+
 struct LaunchJob {
   char entry[kMaxEntryChars];
   uint32_t blob;
   int64_t grid[3], block[3];  // x, y, z; all 0: a plain call on the host
   int64_t shared_bytes;
+  uint32_t map_count;
+  TensorMapJob maps[kMaxTensorMaps];
 };
 
 // Lies at the start of a sealed memory file.

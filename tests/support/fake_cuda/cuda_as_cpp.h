@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "bulk_copies.h"
+
 #define __global__
 #define __device__
 #define __shared__
@@ -90,6 +92,12 @@ template <typename... P>
 constexpr int count_params(void (*)(P...)) {
   return sizeof...(P);
 }
+// Of parameter number `i`.
+template <typename... P>
+constexpr int param_bytes(void (*)(P...), int i) {
+  constexpr int kBytes[] = {int(sizeof(P))..., 0};
+  return kBytes[i];
+}
 
 // As the fake driver starts it: values of parameters by address.
 template <auto kKernel>
@@ -115,6 +123,11 @@ void launch(void** values, const unsigned* grid, const unsigned* block, bool has
 }
 
 }  // namespace fake
+
+template <unsigned kBarriers>
+struct tf_bulk_copies : tf_bulk_copies_of<kBarriers, FakeIndex> {
+  explicit tf_bulk_copies(void* memory) : tf_bulk_copies_of<kBarriers, FakeIndex>(memory, threadIdx) {}
+};
 
 inline void __syncthreads() {
   swapcontext(&fake::fibers[fake::running], &fake::scheduler);

@@ -19,12 +19,13 @@
 #include <vector>
 
 #include "tests/support/fake_cuda/builtin_kernels.h"
+#include "tests/support/fake_cuda/bulk_copies.h"
 #include "tests/support/fake_cuda/told.h"
 
 namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kInvalidDevice = 101,
-              kInvalidContext = 201, kNoBinary = 209, kInvalidPtx = 218, kNotFound = 500,
+              kNotSupported = 801, kInvalidContext = 201, kNoBinary = 209, kInvalidPtx = 218, kNotFound = 500,
               kIllegalAddress = 700, kTooManyResources = 701;
 
 long long number_of(const char* variable, long long otherwise) {
@@ -35,6 +36,7 @@ long long number_of(const char* variable, long long otherwise) {
 struct Function {
   std::string name;
   int param_count = 0;
+  int (*param_bytes)(int number) = [](int) { return 8; };
   void (*run)(void** params, const unsigned* grid, const unsigned* block) = nullptr;
   unsigned most_shared_bytes = 48 << 10;
 };
@@ -52,11 +54,20 @@ struct Context {
   int device = 0, held = 0;
 };
 
+struct alignas(64) Value {
+  unsigned char bytes[128] = {};
+};
+
 struct Launch {
   Function* function = nullptr;
   unsigned grid[3] = {}, block[3] = {};
   unsigned shared_bytes = 0;
-  std::vector<uint64_t> values;
+  std::vector<Value> values;
+
+  void set_values(void* const* params) {
+    for (int p = 0; p < function->param_count; ++p)
+      memcpy(values.emplace_back().bytes, params[p], static_cast<size_t>(function->param_bytes(p)));
+  }
 };
 
 struct Graph {
@@ -131,7 +142,7 @@ int run(Launch& launch) {
   if (++launches_made == number_of("CUDA_FAKE_FAIL_LAUNCH", 0))
     of_this_launch = static_cast<int>(number_of("CUDA_FAKE_FAIL_CODE", 719));
   std::vector<void*> params;
-  for (uint64_t& value : launch.values) params.push_back(&value);
+  for (Value& value : launch.values) params.push_back(&value);
   struct sigaction ours = {}, segv = {}, bus = {};
   ours.sa_handler = on_fault;
   ours.sa_flags = SA_NODEFER;
@@ -165,6 +176,8 @@ Function* function_of(Module& module, const std::string& name) {
     made.run = reinterpret_cast<decltype(made.run)>(dlsym(module.library, ("fake_launch_" + name).c_str()));
     if (const auto* count = static_cast<const int*>(dlsym(module.library, ("fake_params_" + name).c_str())))
       made.param_count = *count;
+    if (void* bytes = dlsym(module.library, ("fake_param_bytes_" + name).c_str()))
+      made.param_bytes = reinterpret_cast<decltype(made.param_bytes)>(bytes);
   } else if (module.ptx.find(".entry " + name + "(") != std::string::npos) {
     for (const fake::Builtin& builtin : fake::kBuiltins)
       if (name == builtin.name) made = {.name = name, .param_count = builtin.param_count, .run = builtin.run};
@@ -383,8 +396,7 @@ int cuLaunchKernel(void* handle, unsigned gx, unsigned gy, unsigned gz, unsigned
                 .block = {bx, by, bz},
                 .shared_bytes = shared_bytes,
                 .values = {}};
-  for (int p = 0; p < launch.function->param_count; ++p)
-    launch.values.push_back(*static_cast<uint64_t*>(params[p]));
+  launch.set_values(params);
   return run(launch);
 }
 int cuEventCreate(void** event, unsigned) {
@@ -409,6 +421,37 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   *milliseconds = static_cast<float>(static_cast<double>(as<Event>(to).ns - as<Event>(from).ns) * 1e-6);
   return sticky;
 }
+// As cuda.h says of it, of what is asked for here: no interleaving, plain elements.
+int cuTensorMapEncodeTiled(tf_tensor_map* map, int type, uint32_t rank, void* address, const uint64_t* extents,
+                           const uint64_t* strides_bytes, const uint32_t* box, const uint32_t* steps, int interleave,
+                           int swizzle, int fetch, int fill) {
+  static const int bytes_of_type[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  static const uint32_t widths[] = {0, 32, 64, 128};
+  if (in_context() != kSuccess) return in_context();
+  if (capability() < 90) return kNotSupported;
+  const auto place = reinterpret_cast<uint64_t>(address);
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || type < 0 || type > 12 || rank < 1 || rank > 5 ||
+      place % 16 != 0 || interleave != 0 || swizzle < 0 || swizzle > 3 || fetch < 0 || fetch > 3 || fill != 0)
+    return kInvalidValue;
+  const auto bytes = static_cast<uint32_t>(bytes_of_type[type]);
+  uint64_t least = bytes;
+  *map = {.address = place, .rank = rank, .element_bytes = bytes, .swizzle_bytes = widths[swizzle]};
+  for (uint32_t axis = 0; axis < rank; ++axis) {
+    if (extents[axis] < 1 || extents[axis] > uint64_t{1} << 32 || box[axis] < 1 || box[axis] > 256 ||
+        (axis > 0 && (steps[axis] < 1 || steps[axis] > 8)))
+      return kInvalidValue;
+    least *= extents[axis];
+    map->extents[axis] = static_cast<uint32_t>(extents[axis]);
+    map->box[axis] = box[axis];
+    if (axis + 1 == rank) break;
+    const uint64_t stride = strides_bytes[axis];
+    if (stride % 16 != 0 || stride >= uint64_t{1} << 40 || stride < least) return kInvalidValue;
+    least = stride;
+    map->strides_bytes[axis] = stride;
+  }
+  const uint32_t line = box[0] * bytes;
+  return line % 16 != 0 || (swizzle != 0 && line > widths[swizzle]) ? kInvalidValue : kSuccess;
+}
 int cuGraphCreate(void** graph, unsigned) {
   *graph = new Graph;
   return in_context();
@@ -426,8 +469,7 @@ int cuGraphAddKernelNode(void** node, void* graph, void* const*, size_t, const F
       .function = &as<Function>(given->function), .shared_bytes = given->shared_bytes, .values = {}};
   std::copy(given->grid, given->grid + 3, launch.grid);
   std::copy(given->block, given->block + 3, launch.block);
-  for (int p = 0; p < launch.function->param_count; ++p)
-    launch.values.push_back(*static_cast<uint64_t*>(given->params[p]));
+  launch.set_values(given->params);
   as<Graph>(graph).launches.push_back(launch);
   *node = given->function;
   return kSuccess;

@@ -56,7 +56,8 @@ std::string translation(const Program& program, int capability) {
   std::string text = "#include \"" TF_CUDA_AS_CPP "\"\n" + program.source +
                      "\nextern \"C\" { int fake_cuda_capability = " + std::to_string(capability) + ";\n";
   for (const std::string& name : kernels_of(program.source))
-    text += "int fake_params_" + name + " = fake::count_params(" + name + ");\nvoid fake_launch_" + name +
+    text += "int fake_params_" + name + " = fake::count_params(" + name + ");\nint fake_param_bytes_" + name +
+            "(int i) { return fake::param_bytes(" + name + ", i); }\nvoid fake_launch_" + name +
             "(void** values, const unsigned* grid, const unsigned* block) { fake::launch<" + name +
             ">(values, grid, block, " + (has_barriers ? "true" : "false") + "); }\n";
   return text + "}\n";

@@ -27,7 +27,10 @@ Step varied(const Step& step, Draws& draws) {
   if (auto* at = std::get_if<schedule::ComputeAt>(&changed))
     at->scope = draws.one_in(2) ? tensor::Scope::kShared : tensor::Scope::kRegister;
   if (auto* raster = std::get_if<schedule::Raster>(&changed)) raster->group = 1 + draws.below(5);
-  if (auto* pipeline = std::get_if<schedule::Pipeline>(&changed)) pipeline->stages = 1 + draws.below(5);
+  if (auto* pipeline = std::get_if<schedule::Pipeline>(&changed)) {
+    pipeline->stages = 1 + draws.below(5);
+    pipeline->bulk = draws.below(2);
+  }
   if (auto* cross = std::get_if<schedule::CrossThread>(&changed)) cross->threads = 1 + draws.below(40);
   return changed;
 }

@@ -145,6 +145,15 @@ TEST(Threads, WaitForTheCopiesThatTheyRead) {
               HasSubstr("an asynchronous copy into s is in flight when its memory ends"));
 }
 
+// a is a tensor of 2 x 4; what of the box is outside is zeros.
+TEST(Threads, GetBoxesFromTheFirst) {
+  const std::string copy = "async_copy s[0] from a[1, 2] elements 8 box 2 of 2 box 4 of 4 ";
+  EXPECT_THAT(answer(in_a_block(copy + "async_wait 0 barrier b[t] = s[t]")),
+              ElementsAre(6, 7, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(fault(in_a_block(copy + "async_wait 0 b[t] = s[t]")), HasSubstr("thread (1, 0, 0)"));
+  EXPECT_THAT(fault(in_a_block(copy + "barrier b[t] = s[t]")), HasSubstr("still moves"));
+}
+
 TEST(Threads, WaitForTheOldestGroupsOfCopies) {
   EXPECT_THAT(
       answer(in_a_block("async_copy s[t] from a[t] elements 1 async_wait 1 async_copy s[t + 4] from a[t] "

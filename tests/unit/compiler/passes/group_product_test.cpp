@@ -135,6 +135,40 @@ TEST(GroupProduct, OfAnySize) {
                 64, {any(2), any(2), any(2), 1, 4 * any(2), any(3), any(3)}, static_cast<uint64_t>(i));
 }
 
+// Tiles in one piece, with zeros beyond the tensors; those of a factor whose rows do not begin at multiples of 16 bytes by threads.
+TEST(GroupProduct, IsFedByTheCopyEngine) {
+  const auto boxes = [](const GroupCase& c, const recipes::TensorTile& tile) {
+    const tensor::Workload workload = group_workload(c);
+    const auto lowered = passes::lower(workload, group_schedule(workload, 64, tile), {},
+                                       {.pipeline = passes::gpu_pipeline(), .verify_each = true});
+    EXPECT_TRUE(lowered.ok()) << lowered.status();
+    const std::string text = lowered.ok() ? ir::to_string(lowered->function) : "";
+    std::vector<std::string> found;
+    for (size_t at = 0, end = 0; (at = text.find("box ", end)) != std::string::npos;) {
+      end = text.find('\n', at);
+      found.push_back(text.substr(at, end - at));
+    }
+    return found;
+  };
+  using Boxes = std::vector<std::string>;
+  const std::string a = "box 128 of 100 box 64 of 136", b = "box 64 of 136 box 64 of 72";
+  EXPECT_EQ(boxes({.m = 100, .n = 72, .k = 136}, {2, 1, 1, 1, 4, 2, 1, 1}), (Boxes{a, b, a, b}));
+  EXPECT_EQ(boxes({.m = 100, .n = 72, .k = 132}, {2, 1, 1, 1, 4, 2, 1, 1}).size(), 2u) << "b's only";
+  EXPECT_EQ(boxes({.m = 100, .n = 72, .k = 136}, {2, 1, 1, 1, 4, 1, 1, 1}), Boxes()) << "nothing is ahead";
+  EXPECT_EQ(boxes({.m = 64, .n = 64, .k = 256, .b_transposed = true}, {1, 1, 1, 1, 8, 2, 1, 1}).size(), 8u)
+      << "two lines a row";
+  uint64_t seed = 70;
+  for (const int64_t stages : {2, 3, 4})
+    for (const int64_t trips : {1, 2, 5})
+      check_group({.m = 100, .n = 72, .k = 64 * trips - 8 * (trips % 2), .b_transposed = trips == 2}, 64,
+                  {2, 1, 1, 1, 4, stages, 1, 1}, ++seed);
+  check_group({.m = 64, .n = 200, .k = 72, .a_transposed = true}, 128, {1, 1, 1, 1, 4, 3, 1, 1}, ++seed);
+  check_group({.m = 40, .n = 72, .k = 68}, 64, {1, 1, 1, 1, 4, 3, 1, 1}, ++seed);
+  check_group({.m = 70, .n = 72, .k = 136, .batch = 2, .epilogue = true}, 64, {1, 1, 1, 1, 8, 3, 2, 1}, ++seed);
+  check_group({.element = Element::kInt8, .n = 64, .k = 272, .b_transposed = true}, 64, {1, 1, 1, 1, 4, 3, 1, 1},
+              ++seed);
+}
+
 TEST(GroupProduct, OfNarrowedFloats) {
   ops::Builder b;
   const tensor::Workload workload =

@@ -117,6 +117,11 @@ gpu::Driver fake_driver() {
     for (uint32_t i = 0; i < dim_count; ++i) call += " d" + std::to_string(dims[i]);
     return note(call, error);
   };
+  driver.map = [](gpu::Kernel* kernel, const gpu::TensorMap* maps, uint32_t count, char* error) {
+    return note("map " + taken(kernel)->name + " " + std::to_string(count) + " of " +
+                    std::to_string(maps[0].extents[1]),
+                error);
+  };
   driver.launch = [](gpu::Kernel* kernel, const gpu::LaunchSize& size, char* error) {
     const bool usual = size.grid[0] == 4 || size.grid[0] == 1;
     return note("launch " + taken(kernel)->name + (usual ? "" : " " + std::to_string(size.grid[0])), error);
@@ -161,7 +166,12 @@ ModelDescription model_of_two_launches() {
   model.device_function = 0;
   ModelDeviceKernel kernel;
   kernel.codes = {{TF_DEVICE_CODE_CUBIN, "cubin"}, {TF_DEVICE_CODE_PTX, "ptx"}};
-  kernel.launches = {{"a", 0, {4, 1, 1}, {32, 2, 1}}, {"b", 0, {1, 1, 1}, {1, 1, 1}}};
+  kernel.launches = {{"a", 0, {4, 1, 1}, {32, 2, 1}},
+                     {"b",
+                      0,
+                      {1, 1, 1},
+                      {1, 1, 1},
+                      {{.buffer = 0, .element_bytes = 2, .extents = {4, 64}, .box = {4, 64}}}}};
   kernel.workspace_bytes = 128;
   model.device_kernels = {kernel};
   return model;
@@ -236,10 +246,10 @@ class DeviceRun : public testing::Test {
 
 TEST_F(DeviceRun, TakesWeightsAndCodeToTheDeviceOnce) {
   ASSERT_EQ(open(), TF_MODEL_OK);
-  EXPECT_THAT(asked.calls,
-              ElementsAre("open", "allocate 1024", "allocate 512", "allocate 1024", "allocate 512",
-                          "allocate 128", "load cubin", "find a", "find b", "bind a 4", "bind b 4", "find a",
-                          "find b", "bind a 3", "bind b 3", "upload 512"));
+  EXPECT_THAT(asked.calls, ElementsAre("open", "allocate 1024", "allocate 512", "allocate 1024",
+                                       "allocate 512", "allocate 128", "load cubin", "find a", "find b",
+                                       "bind a 4", "bind b 4", "map b 1 of 64", "find a", "find b",
+                                       "bind a 3", "bind b 3", "map b 1 of 64", "upload 512"));
   EXPECT_STREQ(tf_describe_device(device_)->driver, "fake");
   EXPECT_EQ(tf_describe_device(device_)->queue, &the_device);
 }
@@ -286,13 +296,15 @@ TEST_F(DeviceRun, AGraphThatCannotBeMadeIsLaunchedOneByOne) {
 TEST_F(DeviceRun, MemoryOfTheCallerIsBoundAndNotCopied) {
   int x = 0, y = 0, z = 0;
   ASSERT_EQ(open(), TF_MODEL_OK);
-  EXPECT_THAT(run(&x, &y), ElementsAre("wrap 1024", "wrap 512", "bind a 4", "bind b 4", "bind a 3",
-                                       "bind b 3", "launch a", "launch b", "launch a", "launch b"));
+  EXPECT_THAT(run(&x, &y),
+              ElementsAre("wrap 1024", "wrap 512", "bind a 4", "bind b 4", "map b 1 of 64", "bind a 3",
+                          "bind b 3", "map b 1 of 64", "launch a", "launch b", "launch a", "launch b"));
   EXPECT_THAT(run(&x, &y), testing::IsSupersetOf({"make_graph 4", "launch_graph"}));
   // Other memory: other arguments.
   EXPECT_THAT(run(&x, &z), testing::Not(testing::Contains(HasSubstr("graph"))));
-  EXPECT_THAT(run(&x), ElementsAre("wrap 1024", "bind a 4", "bind b 4", "bind a 3", "bind b 3", "launch a",
-                                   "launch b", "launch a", "launch b", "download 512"));
+  EXPECT_THAT(run(&x),
+              ElementsAre("wrap 1024", "bind a 4", "bind b 4", "map b 1 of 64", "bind a 3", "bind b 3",
+                          "map b 1 of 64", "launch a", "launch b", "launch a", "launch b", "download 512"));
   EXPECT_THAT(run(), testing::IsSupersetOf({"upload 1024", "download 512"}));
 }
 
@@ -367,9 +379,9 @@ class SizedDeviceRun : public DeviceRun {
 TEST_F(SizedDeviceRun, KernelsGetTheSizesOfTheRun) {
   ASSERT_EQ(open(), TF_MODEL_OK);
   EXPECT_THAT(asked.calls, testing::IsSupersetOf({"bind a 4 d256", "bind b 4 d256"}));
-  EXPECT_THAT(run_at(34),
-              ElementsAre("bind a 4 d34", "bind b 4 d34", "bind a 3 d34", "bind b 3 d34", "upload 136",
-                          "launch a 2", "launch b", "launch a 2", "launch b", "download 68"));
+  EXPECT_THAT(run_at(34), ElementsAre("bind a 4 d34", "bind b 4 d34", "map b 1 of 64", "bind a 3 d34",
+                                      "bind b 3 d34", "map b 1 of 64", "upload 136", "launch a 2", "launch b",
+                                      "launch a 2", "launch b", "download 68"));
   EXPECT_THAT(run_at(0), testing::IsSupersetOf({"bind a 4 d0", "upload 0", "launch a 0", "download 0"}));
 }
 

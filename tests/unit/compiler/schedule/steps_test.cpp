@@ -247,6 +247,9 @@ TEST(Pipeline, IsForLoopsThatCopyIntoSharedMemory) {
   EXPECT_EQ(reason_of(copied + "annotate t0 r0.0 unroll\npipeline t0 r0.0 2"), Illegal::kNotPipeline);
   EXPECT_EQ(reason_of("pipeline t0 r0 2"), Illegal::kNotPipeline);
   EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 $0.0"), Illegal::kOpenSize);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 3 bulk 0"), std::nullopt);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 3 bulk 1"), Illegal::kNotBulk);
+  EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 3 bulk 2"), Illegal::kBadFactor);
 }
 
 TEST(Pipeline, ItsLoopStaysSerial) {

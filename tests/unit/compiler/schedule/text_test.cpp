@@ -36,6 +36,7 @@ TEST(ScheduleText, RoundTripsEveryKindOfStep) {
                     Pragma{"t0", PragmaKind::kUnrollLimit, 64},
                     Pipeline{"t0", "r0.0", 3},
                     Pipeline{"t0", "r0.0", Size::open(1, 0)},
+                    Pipeline{"t0", "r0.0", 3, 1},
                     Raster{"t0", 4},
                     Rescale{"t1", "t2", "t3", Size::open(0, 1)}};
   const std::string text = to_string(schedule);

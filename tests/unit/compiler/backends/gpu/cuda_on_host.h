@@ -8,8 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "../../../../support/fake_cuda/bulk_copies.h"
 
 #define __global__
 #define __device__
@@ -27,6 +30,10 @@ inline std::barrier<>* tf_barrier = nullptr;
 inline void __syncthreads() {
   tf_barrier->arrive_and_wait();
 }
+template <unsigned kBarriers>
+struct tf_bulk_copies : tf_bulk_copies_of<kBarriers, TfIndex> {
+  explicit tf_bulk_copies(void* memory) : tf_bulk_copies_of<kBarriers, TfIndex>(memory, threadIdx) {}
+};
 inline float __int_as_float(int bits) {
   return std::bit_cast<float>(bits);
 }
@@ -117,9 +124,17 @@ inline void tf_wait_copies(std::size_t groups) {  // the last group is open
     for (const TfCopy& copy : tf_copies.front()) std::memcpy(copy.to, copy.bytes, copy.size);
 }
 
+// A pointer, or a tensor map by its address.
+template <typename P>
+P tf_argument(void* given) {
+  if constexpr (std::is_pointer_v<P>)
+    return static_cast<P>(given);
+  else
+    return *static_cast<P*>(given);
+}
 template <typename... P, std::size_t... I>
 void tf_call_kernel(void (*kernel)(P...), void** buffers, std::index_sequence<I...>) {
-  kernel(static_cast<P>(buffers[I])...);
+  kernel(tf_argument<P>(buffers[I])...);
 }
 
 template <typename... P>

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "compiler/backends/cuda/bulk_probes.h"
 #include "compiler/backends/cuda/cuda_dialect.h"
 #include "compiler/backends/cuda/group_probes.h"
 #include "compiler/backends/cuda/nvrtc.h"
@@ -142,6 +143,10 @@ TEST(GroupSource, ComputesWhatTheInterpreterDoes) {
       {.element = Element::kBFloat16, .m = 64, .n = 200, .k = 64, .epilogue = true, .width = 256},
       {.element = Element::kInt8, .m = 128, .n = 64, .k = 256, .tile = {1, 1, 2, 1, 4, 2}},
       {.element = Element::kInt8, .m = 64, .n = 48, .k = 144, .transposed = true, .tile = {1, 1, 1, 1, 8, 2}},
+      {.m = 100, .n = 72, .k = 264, .tile = {2, 1, 1, 1, 4, 3, 1, 1}},
+      {.m = 100, .n = 72, .k = 264, .transposed = true, .epilogue = true, .tile = {1, 1, 2, 1, 8, 4, 1, 1}},
+      {.element = Element::kBFloat16, .m = 64, .n = 200, .k = 132, .width = 256, .tile = {1, 1, 1, 1, 4, 2, 1, 1}},
+      {.element = Element::kInt8, .m = 64, .n = 48, .k = 144, .transposed = true, .tile = {1, 1, 1, 1, 4, 4, 1, 1}},
   };
   std::vector<test::Host> all;
   for (const GroupKernel& kernel : kernels) {
@@ -155,6 +160,11 @@ TEST(GroupSource, ComputesWhatTheInterpreterDoes) {
 }
 
 TEST(GroupSource, RefusesWhatTheTargetDoesNotHave) {
+  EXPECT_THAT(std::string(gpu_source(group_function({.tile = {1, 1, 1, 1, 4, 2, 1, 1}}, "k"),
+                                     *target::parse_target("cuda:arch=sm_90a,-tma"), cuda_dialect())
+                              .status()
+                              .message()),
+              HasSubstr("needs tma"));
   EXPECT_THAT(std::string(gpu_source(group_function({}, "k"), *target::parse_target("cuda:arch=sm_90"),
                                      cuda_dialect())
                               .status()
@@ -189,6 +199,29 @@ TEST(GroupSource, ProbesShowTheTable) {
   dlclose(library);
 }
 
+TEST(GroupSource, ProbesOfTheCopyEngineShowItsRules) {
+  const std::vector<BulkProbe> probes = bulk_probes(hopper());
+  EXPECT_EQ(probes.size(), 5u);
+  std::string text;
+  for (const BulkProbe& probe : probes)
+    absl::StrAppend(&text, "namespace n_", probe.entry, " {\nalignas(1 << 18) unsigned char shared_memory[1 << 18];\n",
+                    probe.source, "}\nextern \"C\" void launch_", probe.entry,
+                    "(void** b, const long long* grid, const long long* block) { tf_launch(n_", probe.entry,
+                    "::", probe.entry, ", b, grid, block); }\n");
+  void* library = test::host_library(text);
+  ASSERT_NE(library, nullptr);
+  for (const BulkProbe& probe : probes) {
+    std::string out(probe.after.size(), '\xff');
+    alignas(16) static char in[1 << 17];
+    ASSERT_LE(probe.before.size(), sizeof in);
+    std::ranges::copy(probe.before, in);
+    tf_tensor_map map = test::host_map(probe.launch.tensor_maps[0], in);
+    test::start_on_host(library, probe.entry, {in, out.data(), &map}, {1, 1, 1}, {64, 1, 1});
+    EXPECT_TRUE(out == probe.after) << probe.name;
+  }
+  dlclose(library);
+}
+
 // --- NVRTC.
 
 int64_t times_in(const std::string& text, const std::string& part) {
@@ -203,6 +236,35 @@ TEST(GroupSource, ProbesCompile) {
     const absl::StatusOr<CudaCode> code = compile_cuda(probe.source, hopper());
     ASSERT_TRUE(code.ok()) << probe.name << ": " << code.status() << probe.source;
     EXPECT_EQ(times_in(code->ptx, "wgmma.mma_async"), 1) << probe.name;
+  }
+}
+
+TEST(GroupSource, CopiesOfBoxesCompile) {
+  if (const absl::Status found = find_nvrtc(); !found.ok()) GTEST_SKIP() << found.message();
+  for (const char* arch : {"sm_90", "sm_90a", "sm_100a", "sm_120"})
+    for (const BulkProbe& probe : bulk_probes(*target::parse_target(absl::StrCat("cuda:arch=", arch)))) {
+      const absl::StatusOr<CudaCode> code =
+          compile_cuda(probe.source, *target::parse_target(absl::StrCat("cuda:arch=", arch)));
+      ASSERT_TRUE(code.ok()) << probe.name << ": " << code.status() << probe.source;
+      EXPECT_GE(times_in(code->ptx, "cp.async.bulk.tensor."), 2) << probe.name;
+    }
+  for (const GroupKernel& kernel : {GroupKernel{.width = 256, .tile = {2, 1, 1, 1, 4, 4, 1, 1}},
+                                    {.width = 128, .tile = {2, 1, 1, 1, 4, 3, 1, 1}},
+                                    {.transposed = true, .epilogue = true, .width = 256, .tile = {2, 1, 1, 1, 4, 4, 1, 1}}}) {
+    GroupKernel large = kernel;
+    large.m = large.n = large.k = 1024;
+    const auto source = group_source(group_function(large, "k"));
+    ASSERT_TRUE(source.ok()) << source.status();
+    ASSERT_EQ(source->launches[0].tensor_maps.size(), 2u);
+    EXPECT_EQ(source->launches[0].tensor_maps[0],
+              (TensorMap{.buffer = 0, .element_bytes = 2, .extents = {1024, 1024}, .box = {128, 64}}));
+    const absl::StatusOr<CudaCode> code = compile_cuda(source->text, hopper());
+    ASSERT_TRUE(code.ok()) << code.status() << source->text;
+    for (const auto& [name, resources] : code->resources) EXPECT_EQ(resources.spill_bytes, 0u) << name;
+    EXPECT_FALSE(code->serializes_matrices) << source->text;
+    EXPECT_GT(times_in(code->ptx, "cp.async.bulk.tensor.2d"), 0);
+    EXPECT_EQ(times_in(code->ptx, "cp.async.cg"), 0);
+    EXPECT_THAT(code->ptx, Not(HasSubstr(".local")));
   }
 }
 

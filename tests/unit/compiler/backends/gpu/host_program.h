@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files/file.h"
+#include "tests/support/fake_cuda/bulk_copies.h"
 #include "tests/unit/compiler/backends/gpu/gpu_cases.h"
 
 namespace tf::backends::test {
@@ -56,16 +57,40 @@ inline void start_on_host(void* library, const std::string& entry, std::vector<v
   start(pointers.data(), grid.data(), block.data());
 }
 
+inline tf_tensor_map host_map(const TensorMap& map, const void* buffer) {
+  tf_tensor_map made{.address = reinterpret_cast<uintptr_t>(buffer),
+                     .rank = static_cast<uint32_t>(map.extents.size()),
+                     .element_bytes = map.element_bytes,
+                     .swizzle_bytes = 128};
+  uint64_t stride = map.element_bytes;
+  for (uint32_t i = 0; i < made.rank; ++i) {
+    const size_t axis = made.rank - 1 - i;
+    made.extents[i] = static_cast<uint32_t>(map.extents[axis]);
+    made.box[i] = static_cast<uint32_t>(map.box[axis]);
+    stride *= made.extents[i];
+    if (i + 1 < made.rank) made.strides_bytes[i] = stride;
+  }
+  return made;
+}
+
 inline void run_on_host(void* library, const GpuSource& source, Buffers& buffers) {
   alignas(256) static unsigned char workspace[1 << 16];
   ASSERT_LE(source.workspace_bytes, static_cast<int64_t>(sizeof workspace));
   std::vector<void*> pointers;
   for (Bytes& buffer : buffers) pointers.push_back(buffer.data());
-  pointers.push_back(workspace);
-  for (const LaunchNumbers& launch : numbers_of(source))
-    ASSERT_NO_FATAL_FAILURE(start_on_host(library, launch.entry, pointers,
+  if (source.workspace_bytes > 0) pointers.push_back(workspace);
+  const std::vector<LaunchNumbers> launches = numbers_of(source);
+  for (size_t l = 0; l < launches.size(); ++l) {
+    const LaunchNumbers& launch = launches[l];
+    std::vector<tf_tensor_map> maps;
+    for (const TensorMap& map : source.launches[l].tensor_maps)
+      maps.push_back(host_map(map, pointers[map.buffer]));
+    std::vector<void*> all = pointers;
+    for (tf_tensor_map& map : maps) all.push_back(&map);
+    ASSERT_NO_FATAL_FAILURE(start_on_host(library, launch.entry, all,
                                           {launch.grid[0], launch.grid[1], launch.grid[2]},
                                           {launch.block[0], launch.block[1], launch.block[2]}));
+  }
 }
 
 // `prelude` stands before the kernels.

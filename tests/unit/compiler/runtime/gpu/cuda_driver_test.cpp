@@ -26,6 +26,14 @@ extern "C" __global__ void __launch_bounds__(64) reversed(const float* x, float*
   __syncthreads();
   y[threadIdx.x] = tile[63 - threadIdx.x];
 }
+extern "C" __global__ void __launch_bounds__(64) mapped(const float* x, float* y, const __grid_constant__ tf_tensor_map map) {
+  extern __shared__ __align__(1024) unsigned char shared_memory[];
+  tf_bulk_copies<4> copies(shared_memory + 1024);
+  copies.copy(shared_memory, map, 1024, 0, 1);
+  copies.wait(0);
+  __syncthreads();
+  y[threadIdx.x] += ((const float*)shared_memory)[threadIdx.x];
+}
 extern "C" __global__ void failing(const float*) { fake_cuda_fail(700); }
 )";
 
@@ -193,6 +201,37 @@ TEST_F(CudaDriver, RunsGraphsOfWhatKernelsWereBoundTo) {
   ASSERT_TRUE(driver_.launch_graph(graph, error_) && driver_.launch_graph(graph, error_)) << error_;
   EXPECT_EQ(result()[63], 6 * 63);
   driver_.drop_graph(graph);
+}
+
+// A tensor of two lines, from the second one on: what is behind is zeros.
+TEST_F(CudaDriver, GivesKernelsTensorMaps) {
+  TensorMap map = {.argument = 0, .element_bytes = 4, .rank = 2, .extents = {2, 32}, .box = {8, 32}};
+  constexpr LaunchSize kBlock = {{1, 1, 1}, {64, 1, 1}, 1024 + 32};
+  Kernel* mapped = bound("mapped");
+  ASSERT_TRUE(driver_.map(mapped, &map, 1, error_) && driver_.launch(mapped, kBlock, error_)) << error_;
+  const GraphLaunch launch = {mapped, kBlock};
+  Graph* graph = driver_.make_graph(device_, &launch, 1, error_);
+  ASSERT_NE(graph, nullptr) << error_;
+  ASSERT_TRUE(driver_.launch_graph(graph, error_) && driver_.finish(device_, error_)) << error_;
+  driver_.drop_graph(graph);
+  EXPECT_EQ(result()[0], 2 * 32);
+  EXPECT_EQ(result()[31], 2 * 63);
+  EXPECT_EQ(result()[32], 0);
+  const auto refused = [&](const TensorMap& wrong) {
+    Kernel* kernel = bound("mapped");
+    return driver_.map(kernel, &wrong, 1, error_) ? std::string() : std::string(error_);
+  };
+  map.extents[1] = 30;  // lines begin at multiples of 16 bytes
+  EXPECT_THAT(refused(map), HasSubstr("no tensor map of a tensor of 2 axes"));
+  map.extents[1] = 32;
+  map.box[0] = 257;
+  EXPECT_THAT(refused(map), HasSubstr("error 1 "));
+  map.box[0] = 8;
+  map.box[1] = 36;  // more than a line
+  EXPECT_THAT(refused(map), HasSubstr("error 1 "));
+  map.argument = 2;
+  EXPECT_THAT(refused(map), HasSubstr("of argument 2; the kernel has 2"));
+  EXPECT_FALSE(driver_.is_lost(device_));
 }
 
 TEST_F(CudaDriver, IsNotLostByWhatItRefuses) {
