@@ -24,9 +24,9 @@ struct Cell {
   bool is_defined = false;                        // holds what somebody wrote
   bool is_in_flight = false;
   bool is_published = false;  // by who wrote it: an asynchronous copy of a box
-  bool is_touched = false;   // c by what is no asynchronous matrix statement, with no fence since
-  uint16_t products = 0;     // in flight, that make it or read it
-  uint32_t write_count = 0;  // Watch::publications when it was written
+  bool is_touched = false;    // c by what is no asynchronous matrix statement, with no fence since
+  uint16_t products = 0;      // in flight, that make it or read it
+  uint32_t write_count = 0;   // Watch::publications when it was written
 };
 
 // Of a byte of a block's shared memory where buffers share bytes: whose it is, and when it was touched last.

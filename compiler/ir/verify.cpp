@@ -333,8 +333,9 @@ class Verifier {
     TF_RETURN_IF_ERROR(access(s.source, {tensor::imm(0)}, 1));
     if (s.predicate || s.elements != elements || s.source_indices.size() != s.box.size() ||
         s.box.size() > kMostBoxAxes)
-      return error(absl::StrCat("an async copy of a box has an index for each of its axes, of which there are at most ",
-                                kMostBoxAxes, ", all its elements, and no predicate"));
+      return error(absl::StrCat(
+          "an async copy of a box has an index for each of its axes, of which there are at most ",
+          kMostBoxAxes, ", all its elements, and no predicate"));
     for (const Expr& index : s.source_indices)
       if (index->type() != Type{Element::kInt64, 1}) return error("an index of a box is no i64");
     return absl::OkStatus();

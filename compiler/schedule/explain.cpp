@@ -106,9 +106,10 @@ class Explainer {
       case Illegal::kNotPipeline:
         return not_pipeline();
       case Illegal::kNotBulk:
-        return StrCat("the copy engine makes none of the copies in loop ", names_.loops[0],
-                      ": it takes whole tiles of row-major inputs, of constant extents and with rows that begin at "
-                      "multiples of 16 bytes, to swizzled lines of 128 bytes along the last axis");
+        return StrCat(
+            "the copy engine makes none of the copies in loop ", names_.loops[0],
+            ": it takes whole tiles of row-major inputs, of constant extents and with rows that begin at "
+            "multiples of 16 bytes, to swizzled lines of 128 bytes along the last axis");
       case Illegal::kSharedBytes:
         return StrCat(
             "the tiles that are copied in loop ", names_.loops[0],

@@ -69,7 +69,7 @@ enum class Illegal : uint8_t {
   kNotTensor,    // not the product of fragments that the matrix instruction computes
   kIsTensor,     // a stage of a matrix instruction, whose loops are fixed
   kNotPipeline,  // the loop is not serial, or nothing is copied into shared memory in it
-  kNotBulk,      // nothing that a pipeline copies is a whole tile of an input, in lines that the copy engine makes
+  kNotBulk,  // nothing that a pipeline copies is a whole tile of an input, in lines that the copy engine makes
   kSharedBytes,  // more shared memory than any GPU has
   kNotRaster,    // the stage has no grid loops of two axes
   kInRaster,     // a stage is computed between the grid loops of a raster

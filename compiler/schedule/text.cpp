@@ -259,8 +259,9 @@ Step parse_step(LineReader& in) {
   if (kind == "storage_align")
     return StorageAlign{in.word("a buffer"), in.number("an axis number"), in.size(), in.size()};
   if (kind == "pragma") return Pragma{in.word("a stage"), in.one_of(kPragmas, "a pragma"), in.size()};
-  if (kind == "pipeline") return Pipeline{in.word("a stage"), in.word("a loop"), in.size(),
-                                          in.accept("bulk") ? in.size() : Size(0)};
+  if (kind == "pipeline")
+    return Pipeline{in.word("a stage"), in.word("a loop"), in.size(),
+                    in.accept("bulk") ? in.size() : Size(0)};
   if (kind == "raster") return Raster{in.word("a stage"), in.size()};
   if (kind == "cross_thread")
     return CrossThread{in.word("a stage"), in.one_of(kAnnotations, "an annotation"), in.size()};

@@ -175,10 +175,11 @@ void add_bulk_probes(Folder& folder, const target::Target& target) {
     kernel.code = *code;
     kernel.source.launches.push_back(probe.launch);
     const std::string input = folder.keep(probe.before);
-    folder.add("check", probe.entry, kernel,
-               {absl::StrCat("file u8 ", probe.before.size(), " ", input, " ", input),
-                absl::StrCat("file u8 ", probe.after.size(), " ",
-                             folder.keep(std::string(probe.after.size(), '\xff')), " ", folder.keep(probe.after))});
+    folder.add(
+        "check", probe.entry, kernel,
+        {absl::StrCat("file u8 ", probe.before.size(), " ", input, " ", input),
+         absl::StrCat("file u8 ", probe.after.size(), " ",
+                      folder.keep(std::string(probe.after.size(), '\xff')), " ", folder.keep(probe.after))});
   }
 }
 
@@ -190,7 +191,8 @@ void add_matrix_instructions(Folder& folder, const target::Target& target) {
     std::vector<recipes::Sketch> sketches = recipes::tensor_product_on_gpu(spec);
     // Again, fed by the copy engine.
     for (recipes::Sketch& sketch : recipes::tensor_product_on_gpu(
-             spec, {.warps_m = 1, .warps_n = 1, .tiles_m = 1, .tiles_n = 1, .steps = 4, .stages = 4, .bulk = 1}))
+             spec,
+             {.warps_m = 1, .warps_n = 1, .tiles_m = 1, .tiles_n = 1, .steps = 4, .stages = 4, .bulk = 1}))
       if (sketch.family.find("wgmma") != std::string::npos) sketches.push_back(std::move(sketch));
     for (const recipes::Sketch& sketch : sketches) {
       const auto lowered = passes::lower(workload, recipes::instantiate(sketch, sketch.default_point()), {},

@@ -76,16 +76,15 @@ BulkProbe bulk_probe(const ProbeTensor& probe) {
       all.push_back(absl::StrCat("places[", number, "][", axis, "]"));
     return absl::StrJoin(all, ", ");
   };
-  made.source = absl::StrCat(
-      cuda_dialect().bulk_copies,
-      absl::StrReplaceAll(kProbe, {{"$THREADS", absl::StrCat(kThreads)},
-                                   {"$ENTRY", made.entry},
-                                   {"$BYTES", absl::StrCat(count * size)},
-                                   {"$COUNT", absl::StrCat(probe.places.size())},
-                                   {"$RANK", absl::StrCat(probe.extents.size())},
-                                   {"$PLACES", absl::StrJoin(places, ", ")},
-                                   {"$FIRST", indices("0")},
-                                   {"$NEXT", indices("n + 1")}}));
+  made.source = absl::StrCat(cuda_dialect().bulk_copies,
+                             absl::StrReplaceAll(kProbe, {{"$THREADS", absl::StrCat(kThreads)},
+                                                          {"$ENTRY", made.entry},
+                                                          {"$BYTES", absl::StrCat(count * size)},
+                                                          {"$COUNT", absl::StrCat(probe.places.size())},
+                                                          {"$RANK", absl::StrCat(probe.extents.size())},
+                                                          {"$PLACES", absl::StrJoin(places, ", ")},
+                                                          {"$FIRST", indices("0")},
+                                                          {"$NEXT", indices("n + 1")}}));
   constexpr size_t kBarrierBytes = size_t{4} * 8;
   made.launch = {.entry = made.entry,
                  .grid = {"1", "1", "1"},

@@ -38,6 +38,12 @@ BulkText::BulkText(const ir::Stmt& kernel, int64_t first_byte)
   barriers_ = all.boxes ? std::bit_ceil(static_cast<unsigned>(all.groups) + 2) : 0;
 }
 
+std::string BulkText::refusal(const GpuDialect& dialect, const target::Target& target) {
+  if (dialect.bulk_copies != nullptr && target.has("tma")) return "";
+  return absl::StrCat("a pipeline copies in bulk, which needs tma, and ", target.text(),
+                      " does not have that; leave `bulk` out");
+}
+
 int64_t BulkText::shared_bytes() const {
   return barriers_ * kBarrierBytes;
 }
@@ -56,7 +62,8 @@ std::string BulkText::beginning() const {
 
 std::string BulkText::copy(const ir::AsyncCopy& copy, const std::string& target,
                            const std::vector<std::string>& at, const std::vector<ir::Buffer>& params) {
-  const auto param = std::ranges::find_if(params, [&](const ir::Buffer& p) { return p.same_as(copy.source); });
+  const auto param =
+      std::ranges::find_if(params, [&](const ir::Buffer& p) { return p.same_as(copy.source); });
   TF_CHECK(param != params.end()) << copy.source->name << " is no parameter";
   const int64_t bytes = tensor::element_bytes(copy.source->element);
   TensorMap map{.buffer = static_cast<uint32_t>(param - params.begin()),
@@ -69,8 +76,8 @@ std::string BulkText::copy(const ir::AsyncCopy& copy, const std::string& target,
   }
   auto found = std::ranges::find(maps_, map);
   if (found == maps_.end()) found = maps_.insert(maps_.end(), std::move(map));
-  std::string text = absl::StrCat("tf_bulk.copy(", target, ", tf_map_", found - maps_.begin(), ", ",
-                                  copy.elements * bytes);
+  std::string text =
+      absl::StrCat("tf_bulk.copy(", target, ", tf_map_", found - maps_.begin(), ", ", copy.elements * bytes);
   for (size_t d = at.size(); d-- > 0;) absl::StrAppend(&text, ", ", at[d]);
   return absl::StrCat(text, ");");
 }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "compiler/backends/backend.h"
+#include "compiler/backends/gpu/dialect.h"
 #include "compiler/ir/stmt.h"
+#include "compiler/target/target.h"
 
 namespace tf::backends {
 
@@ -16,6 +18,9 @@ class BulkText {
   BulkText() = default;
   // Its barriers stand in shared memory from that byte on.
   BulkText(const ir::Stmt& kernel, int64_t first_byte);
+
+  // Why there are no such copies for the target; empty: there are.
+  static std::string refusal(const GpuDialect& dialect, const target::Target& target);
 
   bool has_boxes() const { return has_boxes_; }
   bool has_pieces() const { return has_pieces_; }  // that threads copy asynchronously

@@ -376,15 +376,12 @@ class KernelEmitter {
 
   void copy_in_bulk(const ir::AsyncCopy& s) {
     shared_stores_.push_back(entered_);
-    const char* feature = "tma";
-    if (dialect_.bulk_copies == nullptr || !unit_.target.has(feature))
-      return fail(absl::StrCat("a pipeline copies in bulk, which needs ", feature, ", and ", unit_.target.text(),
-                               " does not have that; leave `bulk` out"));
+    if (const std::string why = BulkText::refusal(dialect_, unit_.target); !why.empty()) return fail(why);
     unit_.helpers.use_bulk_copies();
     std::vector<std::string> at;
     for (const ir::Expr& index : s.source_indices) at.push_back(expr(index));
-    line(bulk_.copy(s, absl::StrCat(name_of(*s.target), " + ", expr(s.target_indices[0])), at,
-                    unit_.function.params));
+    const std::string to = absl::StrCat(name_of(*s.target), " + ", expr(s.target_indices[0]));
+    line(bulk_.copy(s, to, at, unit_.function.params));
   }
 
   void emit(const ir::AsyncWait& s) {
@@ -475,10 +472,6 @@ class KernelEmitter {
     return std::string(buffer.scope == ir::Scope::kShared ? dialect_.shared : dialect_.global);
   }
   void fail(const std::string& why) { context_.fail(absl::FailedPreconditionError(why)); }
-  void fail_unimplemented(const char* what) {
-    context_.fail(absl::UnimplementedError(
-        absl::StrCat(std::string(dialect_.name), " of ", what, " is not supported yet")));
-  }
 
   Unit& unit_;
   const GpuDialect& dialect_;

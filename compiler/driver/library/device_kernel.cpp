@@ -119,8 +119,8 @@ absl::StatusOr<DeviceKernel> device_kernel(proto::Artifact artifact,
     TF_RETURN_IF_ERROR(check(added));
     for (const proto::TensorMap& map : launch.tensor_maps()) {
       if (map.extents_size() > TF_MOST_TENSOR_AXES || map.box_size() != map.extents_size())
-        return absl::FailedPreconditionError(absl::StrCat("its launch has a tensor map of ", map.extents_size(),
-                                                          " axes and a box of ", map.box_size()));
+        return absl::FailedPreconditionError(absl::StrCat(
+            "its launch has a tensor map of ", map.extents_size(), " axes and a box of ", map.box_size()));
       added.maps.push_back({.buffer = map.buffer(),
                             .element_bytes = map.element_bytes(),
                             .extents = {map.extents().begin(), map.extents().end()},

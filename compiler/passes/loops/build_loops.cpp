@@ -234,9 +234,8 @@ class LoopBuilder {
     const Expr ahead = stage.loop_vars[pipelined_loop(stage)] + distance;
     const bool by_threads =
         std::ranges::any_of(copies, [&](const StageState* copy) { return !is_in_bulk(*copy); });
-    const Stmt begin =
-        ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance) - 1),
-                 by_threads ? published(copies) : ir::seq({}), ir::make_stmt<ir::Barrier>()});
+    const Stmt begin = ir::seq({ir::make_stmt<ir::AsyncWait>(static_cast<int>(distance) - 1),
+                                by_threads ? published(copies) : ir::seq({}), ir::make_stmt<ir::Barrier>()});
     const Stmt copied = ir::make_stmt<ir::If>(ahead < loop.extent.expr(), copies_of(stage, copies, ahead));
     // Copies between multiplications and their wait: elsewhere ptxas would have the multiplications wait for each other.
     return multiplies_on(stage)
@@ -327,10 +326,8 @@ class LoopBuilder {
 
   Stmt copied_in_bulk(const StageState& stage) const {
     const Storage& storage = storage_.at(stage.stage.output.get());
-    return bulk_copies({.source = source_of(stage),
-                        .origin = stage.origin,
-                        .target = storage.buffer,
-                        .tile = storage.tile});
+    return bulk_copies(
+        {.source = source_of(stage), .origin = stage.origin, .target = storage.buffer, .tile = storage.tile});
   }
 
   Stmt fold(const StageState& stage) const {

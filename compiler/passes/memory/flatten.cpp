@@ -76,9 +76,8 @@ class Flattener final : public ir::Rewriter {
       return ir::make_stmt<ir::AsyncCopy>(
           flat(copy->target), std::vector<Expr>{ir::physical_offset(*copy->target, copy->target_indices)},
           flat(copy->source),
-          copy->box.empty()
-              ? std::vector<Expr>{ir::physical_offset(*copy->source, copy->source_indices)}
-              : copy->source_indices,
+          copy->box.empty() ? std::vector<Expr>{ir::physical_offset(*copy->source, copy->source_indices)}
+                            : copy->source_indices,
           copy->elements, copy->predicate, copy->box);
     if (const auto* matrix = as<ir::MatrixOp>(out)) return flat(*matrix);
     if (const auto* fold = as<ir::LaneFold>(out))

@@ -89,11 +89,11 @@ enum CuTensorType : int { kCuBytes1 = 0, kCuBytes2 = 1, kCuBytes4 = 2, kCuBytes8
 constexpr int kCuNoInterleave = 0, kCuSwizzle128 = 3, kCuFetch256 = 3, kCuFillZeros = 0;
 
 // Those that only later drivers have: null in others.
-#define TF_CU_LATER_FUNCTIONS(X)                                                                               \
-  X(encode_tiled, cuTensorMapEncodeTiled,                                                                      \
-    int (*)(CuTensorMap*, int type, uint32_t rank, void* address, const uint64_t* extents,                     \
-            const uint64_t* strides_bytes, const uint32_t* box, const uint32_t* element_strides, int interleave, \
-            int swizzle, int fetch, int fill))
+#define TF_CU_LATER_FUNCTIONS(X)                                                                 \
+  X(encode_tiled, cuTensorMapEncodeTiled,                                                        \
+    int (*)(CuTensorMap*, int type, uint32_t rank, void* address, const uint64_t* extents,       \
+            const uint64_t* strides_bytes, const uint32_t* box, const uint32_t* element_strides, \
+            int interleave, int swizzle, int fetch, int fill))
 
 struct CuApi {
 #define TF_FIELD(field, name, ...)  \

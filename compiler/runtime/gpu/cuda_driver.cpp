@@ -314,7 +314,8 @@ bool map(Kernel* found, const TensorMap* maps, uint32_t map_count, char* error) 
                kernel.param_count);
       return false;
     }
-    if (!make_tensor_map(device, kernel.values[maps[i].argument], maps[i], &kernel.maps[i], error)) return false;
+    if (!make_tensor_map(device, kernel.values[maps[i].argument], maps[i], &kernel.maps[i], error))
+      return false;
     kernel.params[kernel.param_count + i] = &kernel.maps[i];
   }
   return true;

@@ -26,9 +26,9 @@ struct CudaKernel {
   CudaProgram* program;
   CudaKernel* next;
   CuHandle function;
-  uint64_t* values;       // pointers, then dims
-  void** params;          // to them, and to the maps
-  uint32_t param_count;   // without those
+  uint64_t* values;      // pointers, then dims
+  void** params;         // to them, and to the maps
+  uint32_t param_count;  // without those
   CuTensorMap* maps;
   uint32_t shared_bytes;  // that it may ask for as it is
 };
@@ -68,7 +68,8 @@ inline CudaGraph* own(Graph* graph) {
 }
 
 // The map of a tensor at that address.
-bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& tensor, CuTensorMap* map, char* error);
+bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& tensor, CuTensorMap* map,
+                     char* error);
 
 template <typename T>
 T* make_zeroed(size_t count = 1) {

@@ -24,13 +24,15 @@ int type_of(uint32_t element_bytes) {
 bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& tensor, CuTensorMap* map,
                      char* error) {
   if (device.api->encode_tiled == nullptr) {
-    snprintf(error, kErrorChars,
-             "the kernel copies by tensor maps, which this driver of NVIDIA's does not make: install one for CUDA "
-             "12.0 or later");
+    snprintf(
+        error, kErrorChars,
+        "the kernel copies by tensor maps, which this driver of NVIDIA's does not make: install one for CUDA "
+        "12.0 or later");
     return false;
   }
   if (tensor.rank < 1 || tensor.rank > kMostTensorAxes) {
-    snprintf(error, kErrorChars, "a tensor map has %u axes; 1 to %u are possible", tensor.rank, kMostTensorAxes);
+    snprintf(error, kErrorChars, "a tensor map has %u axes; 1 to %u are possible", tensor.rank,
+             kMostTensorAxes);
     return false;
   }
   uint64_t extents[kMostTensorAxes] = {}, strides[kMostTensorAxes] = {}, bytes = tensor.element_bytes;
@@ -44,12 +46,14 @@ bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& ten
     strides[i] = bytes;  // of the next axis
   }
   char what[256];
-  snprintf(what, sizeof what, "no tensor map of a tensor of %u axes at 0x%llx, the last %llu of %u bytes, in boxes %u wide",
+  snprintf(what, sizeof what,
+           "no tensor map of a tensor of %u axes at 0x%llx, the last %llu of %u bytes, in boxes %u wide",
            tensor.rank, static_cast<unsigned long long>(address), static_cast<unsigned long long>(extents[0]),
            tensor.element_bytes, box[0]);
-  const int code = device.api->encode_tiled(map, type_of(tensor.element_bytes), tensor.rank,
-                                            reinterpret_cast<void*>(static_cast<uintptr_t>(address)), extents, strides,
-                                            box, steps, kCuNoInterleave, kCuSwizzle128, kCuFetch256, kCuFillZeros);
+  const int code =
+      device.api->encode_tiled(map, type_of(tensor.element_bytes), tensor.rank,
+                               reinterpret_cast<void*>(static_cast<uintptr_t>(address)), extents, strides,
+                               box, steps, kCuNoInterleave, kCuSwizzle128, kCuFetch256, kCuFillZeros);
   return check(device, code, what, error);
 }
 

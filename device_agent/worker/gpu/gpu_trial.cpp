@@ -134,7 +134,11 @@ bool GpuTrial::map_tensors(const sandbox::LaunchJob& launch, gpu::Kernel* kernel
   gpu::TensorMap maps[sandbox::kMaxTensorMaps];
   for (uint32_t i = 0; i < launch.map_count; ++i) {
     const sandbox::TensorMapJob& map = launch.maps[i];
-    maps[i] = {.argument = map.buffer, .element_bytes = map.element_bytes, .rank = map.rank, .extents = {}, .box = {}};
+    maps[i] = {.argument = map.buffer,
+               .element_bytes = map.element_bytes,
+               .rank = map.rank,
+               .extents = {},
+               .box = {}};
     std::copy_n(map.extents, map.rank, maps[i].extents);
     std::copy_n(map.box, map.rank, maps[i].box);
   }

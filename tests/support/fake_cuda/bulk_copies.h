@@ -67,7 +67,8 @@ struct tf_bulk_copies_of {
   template <typename... Places>
   void copy(void* to, const tf_tensor_map& map, unsigned size, Places... at) {
     if (!is_first) return;
-    if (reinterpret_cast<uintptr_t>(to) % 128 != 0 || size != fake::box_bytes(map) || sizeof...(at) != map.rank)
+    if (reinterpret_cast<uintptr_t>(to) % 128 != 0 || size != fake::box_bytes(map) ||
+        sizeof...(at) != map.rank)
       std::abort();
     groups.back().push_back({to, &map, {int(at)...}});
   }

@@ -422,9 +422,9 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   return sticky;
 }
 // As cuda.h says of it, of what is asked for here: no interleaving, plain elements.
-int cuTensorMapEncodeTiled(tf_tensor_map* map, int type, uint32_t rank, void* address, const uint64_t* extents,
-                           const uint64_t* strides_bytes, const uint32_t* box, const uint32_t* steps, int interleave,
-                           int swizzle, int fetch, int fill) {
+int cuTensorMapEncodeTiled(tf_tensor_map* map, int type, uint32_t rank, void* address,
+                           const uint64_t* extents, const uint64_t* strides_bytes, const uint32_t* box,
+                           const uint32_t* steps, int interleave, int swizzle, int fetch, int fill) {
   static const int bytes_of_type[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
   static const uint32_t widths[] = {0, 32, 64, 128};
   if (in_context() != kSuccess) return in_context();

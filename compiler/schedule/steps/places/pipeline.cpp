@@ -23,9 +23,8 @@ std::optional<Illegal> apply_step(StateData& data, const Pipeline& step) {
     return Illegal::kNotPipeline;
   if (!data.require(tensor::less_equal(copied_bytes(data, *stage, step.loop) * *stages, kMaxSharedBytes)))
     return Illegal::kSharedBytes;
-  const bool can_be_bulk =
-      std::ranges::any_of(data.copied_in(*stage, step.loop),
-                          [&](const StageState* copy) { return is_bulk_copy(data, *copy); });
+  const bool can_be_bulk = std::ranges::any_of(
+      data.copied_in(*stage, step.loop), [&](const StageState* copy) { return is_bulk_copy(data, *copy); });
   if (!can_be_bulk && !data.require(tensor::less_equal(*bulk, 0))) return Illegal::kNotBulk;
   stage->pipelined_loop = step.loop;
   stage->pipeline_stages = *stages;

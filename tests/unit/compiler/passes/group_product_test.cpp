@@ -164,9 +164,10 @@ TEST(GroupProduct, IsFedByTheCopyEngine) {
                   {2, 1, 1, 1, 4, stages, 1, 1}, ++seed);
   check_group({.m = 64, .n = 200, .k = 72, .a_transposed = true}, 128, {1, 1, 1, 1, 4, 3, 1, 1}, ++seed);
   check_group({.m = 40, .n = 72, .k = 68}, 64, {1, 1, 1, 1, 4, 3, 1, 1}, ++seed);
-  check_group({.m = 70, .n = 72, .k = 136, .batch = 2, .epilogue = true}, 64, {1, 1, 1, 1, 8, 3, 2, 1}, ++seed);
-  check_group({.element = Element::kInt8, .n = 64, .k = 272, .b_transposed = true}, 64, {1, 1, 1, 1, 4, 3, 1, 1},
+  check_group({.m = 70, .n = 72, .k = 136, .batch = 2, .epilogue = true}, 64, {1, 1, 1, 1, 8, 3, 2, 1},
               ++seed);
+  check_group({.element = Element::kInt8, .n = 64, .k = 272, .b_transposed = true}, 64,
+              {1, 1, 1, 1, 4, 3, 1, 1}, ++seed);
 }
 
 TEST(GroupProduct, OfNarrowedFloats) {

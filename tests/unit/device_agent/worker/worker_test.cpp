@@ -327,6 +327,12 @@ TEST_F(WorkerTest, MalformedArtifactsAreRefusedWithTheReason) {
                 for (const char* extent : {"4", "n", "1"}) launch(a)->add_block(extent);
               }),
               testing::HasSubstr("whose block is not three numbers"));
+  EXPECT_THAT(status_of([&](auto* a) { launch(a)->add_tensor_maps()->add_extents(4); }),
+              testing::HasSubstr("a tensor map of 1 axes with a box of 0"));
+  EXPECT_THAT(status_of([&](auto* a) {
+                for (int i = 0; i < 5; ++i) launch(a)->add_tensor_maps();
+              }),
+              testing::HasSubstr("a launch with 5 tensor maps"));
   EXPECT_THAT(status_of([&](auto* a) { launch(a)->set_shared_bytes("-1"); }),
               testing::HasSubstr("shared memory of '-1' bytes"));
   EXPECT_THAT(status_of([&](auto* a) { port(a, 1)->add_maps()->set_rows(3); }),

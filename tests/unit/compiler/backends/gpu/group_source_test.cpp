@@ -145,8 +145,18 @@ TEST(GroupSource, ComputesWhatTheInterpreterDoes) {
       {.element = Element::kInt8, .m = 64, .n = 48, .k = 144, .transposed = true, .tile = {1, 1, 1, 1, 8, 2}},
       {.m = 100, .n = 72, .k = 264, .tile = {2, 1, 1, 1, 4, 3, 1, 1}},
       {.m = 100, .n = 72, .k = 264, .transposed = true, .epilogue = true, .tile = {1, 1, 2, 1, 8, 4, 1, 1}},
-      {.element = Element::kBFloat16, .m = 64, .n = 200, .k = 132, .width = 256, .tile = {1, 1, 1, 1, 4, 2, 1, 1}},
-      {.element = Element::kInt8, .m = 64, .n = 48, .k = 144, .transposed = true, .tile = {1, 1, 1, 1, 4, 4, 1, 1}},
+      {.element = Element::kBFloat16,
+       .m = 64,
+       .n = 200,
+       .k = 132,
+       .width = 256,
+       .tile = {1, 1, 1, 1, 4, 2, 1, 1}},
+      {.element = Element::kInt8,
+       .m = 64,
+       .n = 48,
+       .k = 144,
+       .transposed = true,
+       .tile = {1, 1, 1, 1, 4, 4, 1, 1}},
   };
   std::vector<test::Host> all;
   for (const GroupKernel& kernel : kernels) {
@@ -204,8 +214,9 @@ TEST(GroupSource, ProbesOfTheCopyEngineShowItsRules) {
   EXPECT_EQ(probes.size(), 5u);
   std::string text;
   for (const BulkProbe& probe : probes)
-    absl::StrAppend(&text, "namespace n_", probe.entry, " {\nalignas(1 << 18) unsigned char shared_memory[1 << 18];\n",
-                    probe.source, "}\nextern \"C\" void launch_", probe.entry,
+    absl::StrAppend(&text, "namespace n_", probe.entry,
+                    " {\nalignas(1 << 18) unsigned char shared_memory[1 << 18];\n", probe.source,
+                    "}\nextern \"C\" void launch_", probe.entry,
                     "(void** b, const long long* grid, const long long* block) { tf_launch(n_", probe.entry,
                     "::", probe.entry, ", b, grid, block); }\n");
   void* library = test::host_library(text);
@@ -248,9 +259,10 @@ TEST(GroupSource, CopiesOfBoxesCompile) {
       ASSERT_TRUE(code.ok()) << probe.name << ": " << code.status() << probe.source;
       EXPECT_GE(times_in(code->ptx, "cp.async.bulk.tensor."), 2) << probe.name;
     }
-  for (const GroupKernel& kernel : {GroupKernel{.width = 256, .tile = {2, 1, 1, 1, 4, 4, 1, 1}},
-                                    {.width = 128, .tile = {2, 1, 1, 1, 4, 3, 1, 1}},
-                                    {.transposed = true, .epilogue = true, .width = 256, .tile = {2, 1, 1, 1, 4, 4, 1, 1}}}) {
+  for (const GroupKernel& kernel :
+       {GroupKernel{.width = 256, .tile = {2, 1, 1, 1, 4, 4, 1, 1}},
+        {.width = 128, .tile = {2, 1, 1, 1, 4, 3, 1, 1}},
+        {.transposed = true, .epilogue = true, .width = 256, .tile = {2, 1, 1, 1, 4, 4, 1, 1}}}) {
     GroupKernel large = kernel;
     large.m = large.n = large.k = 1024;
     const auto source = group_source(group_function(large, "k"));
