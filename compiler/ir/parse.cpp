@@ -277,6 +277,7 @@ class Parser {
       TF_ASSIGN_OR_RETURN(axis.box, reader_.expect_int());
       TF_RETURN_IF_ERROR(reader_.expect("of"));
       TF_ASSIGN_OR_RETURN(axis.extent, reader_.expect_int());
+      if (axis.box < 1 || axis.extent < 1) return reader_.error("a box and its tensor have elements");
     }
     if (box.empty()) TF_RETURN_IF_ERROR(check_rank(source, source_at));
     TF_ASSIGN_OR_RETURN(Expr predicate, where());

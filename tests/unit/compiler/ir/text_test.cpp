@@ -37,6 +37,7 @@ constexpr std::string_view kGpu = R"(function copy(A: f16[1024], B: f16[1024]) {
     allocate tile: f16[128] shared
     for t = 0 extent 16 thread_x {
       async_copy tile[t * 8] from A[b * 128 + t * 8] elements 8
+      async_copy tile[0] from A[b, 0] elements 32 box 4 of 5 box 8 of 64
       async_wait 0
       barrier
       if t < 15 {
