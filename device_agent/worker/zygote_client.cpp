@@ -171,20 +171,26 @@ void ZygoteClient::bound(const sandbox::Job& job) {
   cgroup_.limit_processes(job.threads + helper_.own_processes);
 }
 
-void ZygoteClient::pause(bool on) {
+bool ZygoteClient::pause(bool on) {
   const int64_t now_ns = tf_monotonic_ns();
   if (on) {
     paused_since_ns_ = now_ns;
-  } else if (const int64_t since_ns = paused_since_ns_.exchange(0); since_ns != 0) {
-    paused_before_ns_ += now_ns - since_ns;
+  } else if (const int64_t since_ns = paused_since_ns_; since_ns != 0) {
+    paused_before_ns_ += now_ns - since_ns;  // first: who reads in between waits too long, not too short
+    paused_since_ns_ = 0;
   }
-  sandbox::Pause pause = {on ? uint64_t{1} : 0};
+  sandbox::Pause pause = {};
+  while (::recv(pauses_.get(), &pause, sizeof pause, MSG_DONTWAIT) ==
+         sizeof pause) {  // of an earlier one, too late
+  }
+  pause.on = on ? 1 : 0;
   // Who has gone needs none.
-  if (::send(pauses_.get(), &pause, sizeof pause, MSG_NOSIGNAL) != sizeof pause || !on) return;
+  if (::send(pauses_.get(), &pause, sizeof pause, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof pause || !on)
+    return true;
   pollfd polled = {pauses_.get(), POLLIN, 0};
   while (::poll(&polled, 1, kPauseTimeoutMs) < 0 && errno == EINTR) {
   }
-  if (polled.revents != 0) ::recv(pauses_.get(), &pause, sizeof pause, MSG_DONTWAIT);
+  return polled.revents != 0 && ::recv(pauses_.get(), &pause, sizeof pause, MSG_DONTWAIT) == sizeof pause;
 }
 
 int64_t ZygoteClient::paused_ns() const {

@@ -73,9 +73,9 @@ class ZygoteClient {
   // prints are kept.
   absl::StatusOr<ChildRun> run(const sandbox::CpuSet& cpus, uint64_t output_bytes);
 
-  // Of one for GPUs, while no job has its turn: has its processes stop where they are, or go on. Returns once they have. In
-  // pairs. Thread-safe.
-  void pause(bool on);
+  // Of one for GPUs, while no job has its turn: has its processes stop where they are, or go on. Whether they
+  // have: it waits a second for them. In pairs. Thread-safe.
+  bool pause(bool on);
 
   // Kills the zygote and with it its child: a running run() returns UNAVAILABLE. Thread-safe.
   void kill();

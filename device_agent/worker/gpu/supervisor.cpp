@@ -50,15 +50,21 @@ class Supervisor {
     if (!spare_.is_running() && has_run_) start(spare_);
   }
 
-  // Until the next request comes, or the parent goes.
+  // Until the next request comes, or the parent goes. A runner may have ended while its job's Go was on its way.
   void wait_for_request() {
     pollfd polled[] = {{socket_, POLLIN, 0}, {pauses_, POLLIN, 0}};
     deadline_ns_ = kNever;
     do wait(polled, 2);
-    while (polled[0].revents == 0);
+    while (polled[0].revents == 0 || drops_go());
   }
 
  private:
+  bool drops_go() const {
+    sandbox::Go go;
+    return recv(socket_, &go, sizeof go, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT) == sizeof go &&
+           recv(socket_, &go, sizeof go, MSG_DONTWAIT) == sizeof go;
+  }
+
   void read_job(const Received& received) {
     void* mapped = sandbox::map_whole(received.fds[sandbox::kJobFd], PROT_READ);
     if (mapped == nullptr) return;

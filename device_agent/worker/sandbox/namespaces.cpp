@@ -136,7 +136,7 @@ int open_library_folders(LibraryFolder* folders, int most) {
   while (at != nullptr && *at != 0 && count < most) {
     const size_t length = std::strcspn(at, ":");
     LibraryFolder& folder = folders[count];
-    if (length < sizeof folder.path && std::strncmp(at, "/tmp/", 5) == 0) {
+    if (length < sizeof folder.path && std::strncmp(at, "/tmp/", 5) == 0 && length > 5) {
       std::snprintf(folder.path, sizeof folder.path, "%.*s", static_cast<int>(length), at);
       folder.fd = open(folder.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
       if (folder.fd >= 0) ++count;

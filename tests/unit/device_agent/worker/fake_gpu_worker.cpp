@@ -37,7 +37,8 @@ int run() {
     if (run == nullptr) return 1;
     char turn = 0;
     work_until(*run, run->may_be_ready);
-    if (!tell(NoteKind::kPrepared) || recv(gpu_worker::kRunnerSocket, &turn, 1, 0) != 1) return 1;
+    if (!tell(NoteKind::kPrepared) || run->dies != 0 || recv(gpu_worker::kRunnerSocket, &turn, 1, 0) != 1)
+      return 1;
     work_until(*run, run->ends);
     munmap(run, sandbox::file_bytes(received.fds[sandbox::kFirstBlobFd]));
     sandbox::close_all(received);

@@ -137,6 +137,16 @@ TEST_F(SupervisorTest, GivesAJobLongerToBeReadyWhereOthersCompileToo) {
   EXPECT_EQ(run.ready_timeout_ns, 60'000'000);
 }
 
+TEST_F(SupervisorTest, HearsPausesAfterAJobThatDiedWhileItsTurnCame) {
+  run_->dies = 1;
+  prepare(kLong);
+  run_->may_be_ready = 1;
+  EXPECT_TRUE(is_ready());
+  EXPECT_NE(end().reply.wait_status, 0);
+  EXPECT_TRUE(client_->pause(true));
+  client_->pause(false);
+}
+
 TEST_F(SupervisorTest, EndsAJobThatStandsStillWithItsLease) {
   prepare(kLong);
   wait_for_work();
