@@ -419,6 +419,38 @@ bool are_read_by_result(const StateData& data, const StageState& maximum, const 
          of_sum.size() == 1 && of_sum[0] == &result;
 }
 
+// How often it is loaded, and how often it is what something is divided by.
+struct Uses {
+  int loads = 0, divisions = 0;
+};
+Uses uses_of(const Expr& expr, const tensor::BufferNode* buffer) {
+  const auto loads_it = [buffer](const Expr& e) {
+    const auto* load = tensor::as<tensor::Load>(e);
+    return load && load->buffer.get() == buffer;
+  };
+  Uses uses;
+  tensor::for_each(expr, [&](const Expr& e) {
+    const auto* binary = tensor::as<tensor::Binary>(e);
+    if (binary && binary->op == tensor::BinaryOp::kDiv && loads_it(binary->b)) ++uses.divisions;
+    if (loads_it(e)) ++uses.loads;
+    return true;
+  });
+  return uses;
+}
+
+// Of sums alone: whoever else reads the maximum divides by the sum. Of a row of -inf that is NaN then, too, though the blocks'
+// maximum is the lowest number.
+bool are_read_as_softmax(const StateData& data, const StageState& maximum, const StageState& sum) {
+  if (data.is_output(maximum) || data.is_output(sum)) return false;
+  const auto divides = [&](const StageState* reader) {
+    const Uses uses = uses_of(reader->stage.body, sum.stage.output.get());
+    return uses.loads > 0 && uses.loads == uses.divisions;
+  };
+  return std::ranges::all_of(data.readers(sum.stage.output.get()), divides) &&
+         std::ranges::all_of(data.readers(maximum.stage.output.get()),
+                             [&](const StageState* reader) { return reader == &sum || divides(reader); });
+}
+
 }  // namespace
 
 std::optional<Illegal> apply_step(StateData& data, const Rescale& step) {
@@ -427,9 +459,9 @@ std::optional<Illegal> apply_step(StateData& data, const Rescale& step) {
   StageState &maximum = *data.find_stage(step.maximum), &sum = *data.find_stage(step.sum),
              &result = *data.find_stage(step.result);
   tensor::Stage whole = result.stage;
-  if (&result == &sum)
-    whole.axes.push_back({tensor::var("column"), tensor::imm(0)});
-  else if (!are_read_by_result(data, maximum, sum, result))
+  if (&result == &sum) whole.axes.push_back({tensor::var("column"), tensor::imm(0)});
+  if (!(&result == &sum ? are_read_as_softmax(data, maximum, sum)
+                        : are_read_by_result(data, maximum, sum, result)))
     return Illegal::kNotSoftmax;
   std::optional<Rows> rows = &maximum == &sum ? std::nullopt : rows_of(maximum.stage, sum.stage, whole);
   if (!rows) return Illegal::kNotSoftmax;

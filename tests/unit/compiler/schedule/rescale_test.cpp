@@ -11,6 +11,7 @@
 #include "compiler/ops/matmul.h"
 #include "compiler/ops/reduction.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/tensor/workload.h"
 
 namespace tf::schedule {
 namespace {
@@ -69,6 +70,22 @@ TEST(Rescale, IsOfSumsAloneWhoseReadersStay) {
             "t0 2 5 10 r4\nt0.again 2 5 10 r4\nt3.max 3 2 5 1 r4\nt3.exp 3 2 5 1 4\nt3.sum 3 2 5 1 "
             "r4\nt3.part 3 2 5 1 2\n"
             "t1 2 5 1 r3\nt3 2 5 1 r3\nt5 2 5 10\nt6 2 5 3 r10\n");
+}
+
+// Of a row of -inf their answer is NaN, but the logarithm of a sum of nothing is -inf.
+TEST(Rescale, IsNotOfSumsThatAreReadOtherwise) {
+  const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(
+      "workload v1\n"
+      "input p0: f32[5, 10]\n"
+      "stage t0: f32[i0 < 5, i1 < 1] = reduce max[r0 < 10] p0[i0, r0]\n"
+      "stage t1: f32[i0 < 5, i1 < 1] = reduce sum[r0 < 10] exp(p0[i0, r0] - t0[i0, 0])\n"
+      "stage t2: f32[i0 < 5, i1 < 1] = log(t1[i0, i1])\n"
+      "output t2\n");
+  ASSERT_TRUE(workload.ok()) << workload.status();
+  EXPECT_THAT(std::string(schedule::apply(*workload, *parse_schedule("schedule v1\nrescale t0 t1 t1 4\n"))
+                              .status()
+                              .message()),
+              HasSubstr("are not the greatest scores of rows"));
 }
 
 TEST(Recompute, IsForOneReaderOfSeveral) {
