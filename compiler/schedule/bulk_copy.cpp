@@ -8,7 +8,8 @@ namespace tf::schedule {
 namespace {
 
 constexpr size_t kMostAxes = 5;
-constexpr int64_t kLineStart = 16;  // bytes
+constexpr int64_t kLineStart = 16;                   // bytes
+constexpr int64_t kMostElements = int64_t{1} << 30;  // of an axis: places in it are 32-bit numbers
 
 // The input that the stage is, element by element; null if it is something else.
 const tensor::Input* input_of(const StateData& data, const tensor::Stage& stage) {
@@ -27,7 +28,7 @@ bool has_aligned_lines(const tensor::BufferNode& buffer) {
   int64_t bytes = tensor::element_bytes(buffer.element);
   for (size_t d = buffer.extents.size(); d-- > 0;) {
     const std::optional<int64_t> extent = tensor::as_int(buffer.extents[d]);
-    if (!extent || *extent < 1) return false;
+    if (!extent || *extent < 1 || *extent > kMostElements) return false;
     bytes *= *extent;
     if (d > 0 && bytes % kLineStart != 0) return false;
   }

@@ -28,14 +28,16 @@ class AsyncStatements final : public ir::Visitor {
 
 }  // namespace
 
-// A barrier for each group in flight, one for that which begins, and one because threads may be a wait apart.
+// A barrier for each group in flight and for that which begins. Before the first iteration no thread waits for another, so one may
+// be as many waits ahead as there are groups in flight, and must not come back to a barrier that another still looks at.
 BulkText::BulkText(const ir::Stmt& kernel, int64_t first_byte)
     : first_byte_(round_up(first_byte, kBarrierBytes)) {
   AsyncStatements all;
   all(kernel);
   has_boxes_ = all.boxes;
   has_pieces_ = all.pieces;
-  barriers_ = all.boxes ? std::bit_ceil(static_cast<unsigned>(all.groups) + 2) : 0;
+  const auto groups = static_cast<unsigned>(all.groups);
+  barriers_ = all.boxes ? std::bit_ceil(std::max(2 * groups, groups + 2)) : 0;
 }
 
 std::string BulkText::refusal(const GpuDialect& dialect, const target::Target& target) {

@@ -193,14 +193,19 @@ class LoopBuilder {
     return shared ? ir::seq({ir::make_stmt<ir::Barrier>(), body}) : body;
   }
 
-  // Before a barrier: what a thread has written of factors that matrix instructions read by themselves.
-  Stmt published(const std::vector<const StageState*>& stages) const {
+  // Whose matrix instructions read one of these from shared memory by themselves; null: none.
+  const tensor_units::TensorUnit* reading_unit(const std::vector<const StageState*>& stages) const {
     for (const StageState* stage : stages)
       for (const StageState* reader : data_.readers(stage->stage.output.get()))
-        if (reader->tensor && reader->tensor->unit->reads_shared)
-          return ir::make_stmt<ir::MatrixOp>(reader->tensor->unit, ir::MatrixAction::kPublish,
-                                             std::vector<ir::MatrixTile>());
-    return ir::seq({});
+        if (reader->tensor && reader->tensor->unit->reads_shared) return reader->tensor->unit;
+    return nullptr;
+  }
+
+  // Before a barrier: what a thread has written of factors that matrix instructions read by themselves.
+  Stmt published(const std::vector<const StageState*>& stages) const {
+    const tensor_units::TensorUnit* unit = reading_unit(stages);
+    if (!unit) return ir::seq({});
+    return ir::make_stmt<ir::MatrixOp>(unit, ir::MatrixAction::kPublish, std::vector<ir::MatrixTile>());
   }
 
   // Whether other stages at the loop read it, before the loop's body does.
@@ -318,9 +323,11 @@ class LoopBuilder {
     return storage_.at(ir::as<ir::Load>(stage.stage.body)->buffer.get()).buffer;
   }
 
+  // Not for threads' own reads: those would need a fence before the next copy, as what threads write does.
   bool is_in_bulk(const StageState& stage) const {
     const StageState* holder = shapes_.pipeline_of(stage);
-    return holder && holder->bulk_copies == 1 && schedule::is_bulk_copy(data_, stage) &&
+    return holder && holder->bulk_copies == 1 && reading_unit({&stage}) != nullptr &&
+           schedule::is_bulk_copy(data_, stage) &&
            can_copy_in_bulk(source_of(stage), storage_.at(stage.stage.output.get()).buffer);
   }
 

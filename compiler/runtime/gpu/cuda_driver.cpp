@@ -293,6 +293,7 @@ bool bind(Kernel* found, const Argument* arguments, uint32_t argument_count, con
     kernel.values[i] = own(arguments[i].memory)->address + arguments[i].offset_bytes;
   for (uint32_t i = 0; i < dim_count; ++i) kernel.values[argument_count + i] = static_cast<uint64_t>(dims[i]);
   for (uint32_t i = 0; i < total; ++i) kernel.params[i] = &kernel.values[i];
+  kernel.pointer_count = argument_count;
   kernel.param_count = total;
   return true;
 }
@@ -309,9 +310,9 @@ bool map(Kernel* found, const TensorMap* maps, uint32_t map_count, char* error) 
   if (kernel.maps == nullptr || params == nullptr) return no_memory(error);
   const Entered entered(device);
   for (uint32_t i = 0; i < map_count; ++i) {
-    if (maps[i].argument >= kernel.param_count) {
-      snprintf(error, kErrorChars, "a tensor map is of argument %u; the kernel has %u", maps[i].argument,
-               kernel.param_count);
+    if (maps[i].argument >= kernel.pointer_count) {
+      snprintf(error, kErrorChars, "a tensor map is of buffer %u; the kernel has %u", maps[i].argument,
+               kernel.pointer_count);
       return false;
     }
     if (!make_tensor_map(device, kernel.values[maps[i].argument], maps[i], &kernel.maps[i], error))

@@ -28,7 +28,8 @@ struct CudaKernel {
   CuHandle function;
   uint64_t* values;      // pointers, then dims
   void** params;         // to them, and to the maps
-  uint32_t param_count;  // without those
+  uint32_t pointer_count;
+  uint32_t param_count;  // without the maps
   CuTensorMap* maps;
   uint32_t shared_bytes;  // that it may ask for as it is
 };

@@ -35,6 +35,12 @@ bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& ten
              kMostTensorAxes);
     return false;
   }
+  if (tensor.element_bytes != 1 && tensor.element_bytes != 2 && tensor.element_bytes != 4 &&
+      tensor.element_bytes != 8) {
+    snprintf(error, kErrorChars, "a tensor map has elements of %u bytes; 1, 2, 4 and 8 are possible",
+             tensor.element_bytes);
+    return false;
+  }
   uint64_t extents[kMostTensorAxes] = {}, strides[kMostTensorAxes] = {}, bytes = tensor.element_bytes;
   uint32_t box[kMostTensorAxes] = {}, steps[kMostTensorAxes] = {};
   for (uint32_t i = 0; i < tensor.rank; ++i) {

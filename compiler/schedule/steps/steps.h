@@ -252,7 +252,7 @@ std::optional<Illegal> apply_step(StateData& data, const Narrow& step);
 // is computed there later joins the pipeline.
 //
 // With `bulk 1` the device's copy engine (CUDA's TMA, of sm_90 and later) makes those copies that it can, each tile in one piece
-// and started by one thread, if they are copied ahead:
+// and started by one thread, if they are copied ahead and matrix instructions read them from shared memory by themselves (wgmma):
 //
 //   pipeline t0 r0.0 3 bulk 1
 //
@@ -414,7 +414,7 @@ std::optional<Illegal> apply_step(StateData& data, const Matrices& step);
 //                                                                   t3[i, c] = sum(b) t3.part[b, i, c]
 //                                                                                * exp(t3.part[b, i, C+1] - t1[i]) / t2[i]
 //
-// Where RESULT is SUM itself, there are no values: parts are of a sum and a greatest score, for whoever reads SUM and MAXIMUM.
+// Where RESULT is SUM itself, there are no values: parts are of a sum and a greatest score, for those who divide by SUM.
 //
 // Keys beyond the last have exponential 0. A block of scores of -inf counts nothing, as by the definition; a row of them is NaN.
 // The step is a licence to add up in another order. Legal for stages at root, not split, that are such in f32 or f64 after what is

@@ -35,6 +35,7 @@ ModelDescription device_model() {
   ModelDeviceKernel kernel;
   kernel.codes = {{TF_DEVICE_CODE_CUBIN, "cubin"}, {TF_DEVICE_CODE_PTX, "ptx"}};
   kernel.launches = {{"first", 64, {4, 1, 1}, {32, 2, 1}}, {"second", 0, {1, 1, 1}, {1, 1, 1}}};
+  kernel.launches[1].maps = {{.buffer = 0, .element_bytes = 2, .extents = {8, 64}, .box = {8, 64}}};
   kernel.workspace_bytes = 128;
   model.device_kernels = {kernel};
   return model;
@@ -58,6 +59,7 @@ class DeviceTables {
   tf_model_device_kernel* kernels() { return at<tf_model_device_kernel>(header().device_kernels); }
   tf_model_code* codes() { return at<tf_model_code>(header().codes); }
   tf_model_launch* launches() { return at<tf_model_launch>(header().launches); }
+  tf_model_tensor_map* maps() { return at<tf_model_tensor_map>(header().tensor_maps); }
 
  private:
   std::vector<uint64_t> words_;
@@ -108,6 +110,12 @@ TEST(DeviceTables, DamagedAreRefused) {
       [](DeviceTables& t) { t.launches()[1].block[1] = TF_MOST_BLOCK_THREADS + 1; },
       [](DeviceTables& t) { t.launches()[0].grid[0] = UINT32_MAX; },
       [](DeviceTables& t) { t.launches()[0].shared_bytes = TF_MOST_SHARED_BYTES + 1; },
+      [](DeviceTables& t) { t.header().tensor_maps.count = 0; },
+      [](DeviceTables& t) { t.header().tensor_maps.count = UINT64_MAX / 4; },
+      [](DeviceTables& t) { t.launches()[1].first_map = 1; },
+      [](DeviceTables& t) { t.launches()[1].map_count = UINT32_MAX; },
+      [](DeviceTables& t) { t.maps()[0].rank = 0; },
+      [](DeviceTables& t) { t.maps()[0].rank = TF_MOST_TENSOR_AXES + 1; },
   };
   ASSERT_TRUE(DeviceTables(device_model()).valid());
   for (size_t i = 0; i < damages.size(); ++i) {

@@ -230,7 +230,10 @@ TEST_F(CudaDriver, GivesKernelsTensorMaps) {
   map.box[1] = 36;  // more than a line
   EXPECT_THAT(refused(map), HasSubstr("error 1 "));
   map.argument = 2;
-  EXPECT_THAT(refused(map), HasSubstr("of argument 2; the kernel has 2"));
+  EXPECT_THAT(refused(map), HasSubstr("of buffer 2; the kernel has 2"));
+  map.argument = 0;
+  map.element_bytes = 3;
+  EXPECT_THAT(refused(map), HasSubstr("elements of 3 bytes"));
   EXPECT_FALSE(driver_.is_lost(device_));
 }
 
