@@ -42,7 +42,7 @@ BulkText::BulkText(const ir::Stmt& kernel, int64_t first_byte)
 
 std::string BulkText::refusal(const GpuDialect& dialect, const target::Target& target) {
   if (dialect.bulk_copies != nullptr && target.has("tma")) return "";
-  return absl::StrCat("a pipeline copies in bulk, which needs tma, and ", target.text(),
+  return absl::StrCat("a pipeline copies in bulk, which needs tma, and ", target.cpu,
                       " does not have that; leave `bulk` out");
 }
 

@@ -312,7 +312,7 @@ class KernelEmitter {
       fail(absl::StrCat(dialect_.name, " has no matrix instructions, but a `tensorize` step asks for ", name,
                         "; leave it out"));
     else if (!unit_.target.has(feature))
-      fail(absl::StrCat(name, " needs ", feature, ", which ", unit_.target.text(), " does not have"));
+      fail(absl::StrCat(name, " needs ", feature, ", which ", unit_.target.cpu, " does not have"));
     std::vector<std::string> names, indices;
     for (const ir::MatrixTile& tile : s.tiles) {
       names.push_back(name_of(*tile.buffer));

@@ -236,6 +236,7 @@ std::vector<Sketch> product_on_gpu(const tensor::KernelSpec& kernel, const GpuTi
   if (!structure.anchor) return {};
   const tensor::Stage& anchor = anchor_of(kernel.workload, structure);
   if (anchor.reduce_axes.size() != 1 || anchor.axes.size() < 2) return {};
+  if (operands_of(kernel.workload, anchor).empty()) return {};  // it reads what other stages make of them
   const GpuTile fit =
       fitted(by_default, extent_of(anchor.axes[anchor.axes.size() - 2]), extent_of(anchor.axes.back()));
   if (fit.threads_m * fit.threads_n == 1) return {};  // no loop is left to bind to threads

@@ -419,36 +419,45 @@ bool are_read_by_result(const StateData& data, const StageState& maximum, const 
          of_sum.size() == 1 && of_sum[0] == &result;
 }
 
-// How often it is loaded, and how often it is what something is divided by.
-struct Uses {
-  int loads = 0, divisions = 0;
-};
-Uses uses_of(const Expr& expr, const tensor::BufferNode* buffer) {
-  const auto loads_it = [buffer](const Expr& e) {
-    const auto* load = tensor::as<tensor::Load>(e);
-    return load && load->buffer.get() == buffer;
-  };
-  Uses uses;
-  tensor::for_each(expr, [&](const Expr& e) {
-    const auto* binary = tensor::as<tensor::Binary>(e);
-    if (binary && binary->op == tensor::BinaryOp::kDiv && loads_it(binary->b)) ++uses.divisions;
-    if (loads_it(e)) ++uses.loads;
-    return true;
-  });
-  return uses;
+bool is_load(const Expr& expr, const tensor::BufferNode* buffer) {
+  const auto* load = tensor::as<tensor::Load>(expr);
+  return load && load->buffer.get() == buffer;
 }
 
-// Of sums alone: whoever else reads the maximum divides by the sum. Of a row of -inf that is NaN then, too, though the blocks'
-// maximum is the lowest number.
+// Whether the only expressions that load the buffer are such, of which it is a part: `is_such` says so of one.
+template <typename IsSuch>
+bool is_only_in(const Expr& expr, const tensor::BufferNode* buffer, const IsSuch& is_such) {
+  int loads = 0, such = 0;
+  tensor::for_each(expr, [&](const Expr& e) {
+    loads += is_load(e, buffer) ? 1 : 0;
+    such += is_such(e) ? 1 : 0;
+    return true;
+  });
+  return loads == such;
+}
+
+// Of sums alone: whoever else reads them computes exp(score - maximum) / sum. Of a row of -inf that is NaN then, too, though the
+// blocks' maximum is the lowest number.
 bool are_read_as_softmax(const StateData& data, const StageState& maximum, const StageState& sum) {
   if (data.is_output(maximum) || data.is_output(sum)) return false;
-  const auto divides = [&](const StageState* reader) {
-    const Uses uses = uses_of(reader->stage.body, sum.stage.output.get());
-    return uses.loads > 0 && uses.loads == uses.divisions;
+  const tensor::BufferNode *greatest = maximum.stage.output.get(), *total = sum.stage.output.get();
+  const auto is_softmax = [&](const StageState* reader) {
+    const Expr& body = reader->stage.body;
+    return loads_any(body, {total}) &&
+           is_only_in(body, total,
+                      [&](const Expr& e) {
+                        const auto* binary = tensor::as<tensor::Binary>(e);
+                        return binary && binary->op == tensor::BinaryOp::kDiv && is_load(binary->b, total);
+                      }) &&
+           is_only_in(body, greatest, [&](const Expr& e) {
+             const Expr* exponent = exponent_of(e);
+             const auto* apart = exponent ? tensor::as<tensor::Binary>(*exponent) : nullptr;
+             return apart && apart->op == tensor::BinaryOp::kSub && is_load(apart->b, greatest);
+           });
   };
-  return std::ranges::all_of(data.readers(sum.stage.output.get()), divides) &&
-         std::ranges::all_of(data.readers(maximum.stage.output.get()),
-                             [&](const StageState* reader) { return reader == &sum || divides(reader); });
+  return std::ranges::all_of(data.readers(total), is_softmax) &&
+         std::ranges::all_of(data.readers(greatest),
+                             [&](const StageState* reader) { return reader == &sum || is_softmax(reader); });
 }
 
 }  // namespace

@@ -74,18 +74,23 @@ TEST(Rescale, IsOfSumsAloneWhoseReadersStay) {
 
 // Of a row of -inf their answer is NaN, but the logarithm of a sum of nothing is -inf.
 TEST(Rescale, IsNotOfSumsThatAreReadOtherwise) {
-  const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(
-      "workload v1\n"
-      "input p0: f32[5, 10]\n"
-      "stage t0: f32[i0 < 5, i1 < 1] = reduce max[r0 < 10] p0[i0, r0]\n"
-      "stage t1: f32[i0 < 5, i1 < 1] = reduce sum[r0 < 10] exp(p0[i0, r0] - t0[i0, 0])\n"
-      "stage t2: f32[i0 < 5, i1 < 1] = log(t1[i0, i1])\n"
-      "output t2\n");
-  ASSERT_TRUE(workload.ok()) << workload.status();
-  EXPECT_THAT(std::string(schedule::apply(*workload, *parse_schedule("schedule v1\nrescale t0 t1 t1 4\n"))
-                              .status()
-                              .message()),
-              HasSubstr("are not the greatest scores of rows"));
+  const auto why = [](const std::string& value) {
+    const absl::StatusOr<tensor::Workload> workload = tensor::parse_workload(
+        absl::StrCat("workload v1\n"
+                     "input p0: f32[5, 10]\n"
+                     "stage t0: f32[i0 < 5] = reduce max[r0 < 10] p0[i0, r0]\n"
+                     "stage t1: f32[i0 < 5] = reduce sum[r0 < 10] exp(p0[i0, r0] - t0[i0])\n"
+                     "stage t2: f32[i0 < 5, i1 < 10] = ",
+                     value, "\noutput t2\n"));
+    EXPECT_TRUE(workload.ok()) << workload.status();
+    return std::string(
+        schedule::apply(*workload, *parse_schedule("schedule v1\nrescale t0 t1 t1 4\n")).status().message());
+  };
+  EXPECT_EQ(why("exp(p0[i0, i1] - t0[i0]) / t1[i0]"), "");
+  for (const char* value :
+       {"log(t1[i0]) + p0[i0, i1]", "p0[i0, i1] - t0[i0]", "(p0[i0, i1] - t0[i0]) / t1[i0]",
+        "select(t0[i0] == -inf f32, 0f32, exp(p0[i0, i1] - t0[i0]) / t1[i0])", "p0[i0, i1] * t1[i0]"})
+    EXPECT_THAT(why(value), HasSubstr("are not the greatest scores of rows")) << value;
 }
 
 TEST(Recompute, IsForOneReaderOfSeveral) {

@@ -38,7 +38,7 @@ inline ir::Function lowered(const tensor::Workload& workload, const schedule::Sc
                             const std::string& name) {
   const auto result = passes::lower(workload, schedule, {},
                                     {.name = name, .pipeline = passes::gpu_pipeline(), .verify_each = true});
-  EXPECT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result.ok()) << result.status() << "\n" << to_string(schedule);
   return result->function;
 }
 

@@ -179,7 +179,7 @@ TEST(GroupSource, RefusesWhatTheTargetDoesNotHave) {
                                      cuda_dialect())
                               .status()
                               .message()),
-              HasSubstr("wgmma_m64n64k16_f16 needs wgmma, which cuda:arch=sm_90 does not have"));
+              HasSubstr("wgmma_m64n64k16_f16 needs wgmma, which sm_90 does not have"));
 }
 
 // The table's own maps and descriptors, on host threads that follow them: what the probes ask a GPU.

@@ -157,7 +157,7 @@ TEST(TensorSource, LoadsWholeLinesWhereTheyLieSo) {
 TEST(TensorSource, RefusesWhatTheTargetDoesNotHave) {
   const test::Case newer = tensor_case(kHostKernels[0], "k");
   EXPECT_THAT(std::string(source_for(newer.function, "sm_75").status().message()),
-              HasSubstr("mma_m16n8k16_f16 needs mma_k16, which cuda:arch=sm_75 does not have"));
+              HasSubstr("mma_m16n8k16_f16 needs mma_k16, which sm_75 does not have"));
   EXPECT_THAT(
       std::string(
           gpu_source(newer.function, *target::parse_target("opencl"), opencl_dialect()).status().message()),
