@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -153,9 +154,10 @@ Check examine_gpu(const std::string& device, const CpuSet& cpus) {
                            mib(gpu->memory_bytes), gflops);
   }();
   if (found.ok()) return {.what = "GPU", .detail = *found};
+  const std::string why(found.status().message());
   return {.what = "GPU",
           .health = Health::kFailed,
-          .detail = absl::StrCat(device, ": ", std::string(found.status().message())),
+          .detail = absl::StartsWith(why, device) ? why : absl::StrCat(device, ": ", why),
           .remedy = "an agent can measure on the CPUs meanwhile: omit --device"};
 }
 
