@@ -26,8 +26,8 @@ struct CudaKernel {
   CudaProgram* program;
   CudaKernel* next;
   CuHandle function;
-  uint64_t* values;      // pointers, then dims
-  void** params;         // to them, and to the maps
+  uint64_t* values;  // pointers, then dims
+  void** params;     // to them, and to the maps
   uint32_t pointer_count;
   uint32_t param_count;  // without the maps
   CuTensorMap* maps;
