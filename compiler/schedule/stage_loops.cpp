@@ -99,4 +99,12 @@ std::string fresh_stage_name(const StateData& data, const std::string& base) {
   return name;
 }
 
+std::optional<Illegal> check_untouched(const StateData& data, const StageState* stage) {
+  if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
+  if (stage->place != StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
+  if (stage->reshaped) return Illegal::kAlreadySplit;
+  if (data.deepest_held_loop(*stage) >= 0 || data.reads_placed(*stage)) return Illegal::kHoldsStages;
+  return std::nullopt;
+}
+
 }  // namespace tf::schedule

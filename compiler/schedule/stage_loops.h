@@ -2,6 +2,7 @@
 // Owns: what the steps share: a stage's first loops, and replacing loops by others with their values. Does
 // not know: single steps.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,10 @@ namespace tf::schedule {
 // One loop an axis (i0, i1 … over `region`, then r0, r1 … over the reduce axes). With an empty `region` the
 // whole output from 0.
 void reset_loops(StageState& stage, std::vector<tensor::Expr> origin = {}, std::vector<SymInt> region = {});
+
+// Why a step that makes other stages of this one cannot: it is not known (null) or inlined, not at root, split, or holds or reads
+// placed stages. Nothing: it can.
+std::optional<Illegal> check_untouched(const StateData& data, const StageState* stage);
 
 // Puts `loops` in place of the `count` loops from `first`; `values` gives the old loops' variables in terms
 // of `vars`, the new loops'.

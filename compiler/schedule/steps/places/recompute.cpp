@@ -7,11 +7,8 @@ namespace tf::schedule {
 
 std::optional<Illegal> apply_step(StateData& data, const Recompute& step) {
   StageState *stage = data.find_stage(step.stage), *reader = data.find_stage(step.reader);
-  for (const StageState* each : {stage, reader})
-    if (!each || each->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
-  if (stage->place != StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
-  if (stage->reshaped) return Illegal::kAlreadySplit;
-  if (data.deepest_held_loop(*stage) >= 0 || data.reads_placed(*stage)) return Illegal::kHoldsStages;
+  if (!reader || reader->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
+  if (const std::optional<Illegal> reason = check_untouched(data, stage)) return reason;
   const std::vector<const StageState*> readers = data.readers(stage->stage.output.get());
   if (std::ranges::count(readers, reader) == 0 || (readers.size() == 1 && !data.is_output(*stage)))
     return Illegal::kNoConsumer;

@@ -206,10 +206,7 @@ class MatrixMaker {
 
 std::optional<Illegal> apply_step(StateData& data, const Matrices& step) {
   const StageState* stage = data.find_stage(step.stage);
-  if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
-  if (stage->place != StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
-  if (stage->reshaped) return Illegal::kAlreadySplit;
-  if (data.deepest_held_loop(*stage) >= 0 || data.reads_placed(*stage)) return Illegal::kHoldsStages;
+  if (const std::optional<Illegal> reason = check_untouched(data, stage)) return reason;
   std::optional<Parted> found = parted(stage->stage, step);
   if (!found) return Illegal::kNotMatrices;
   std::optional<SymInt> part;

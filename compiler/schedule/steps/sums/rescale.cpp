@@ -401,14 +401,6 @@ class BlockMaker {
   tensor::Buffer block_maximum_, exponentials_, block_sum_, values_, part_;
 };
 
-std::optional<Illegal> check_stage(const StateData& data, const StageState* stage) {
-  if (!stage || stage->place == StageState::Place::kInlined) return Illegal::kUnknownStage;
-  if (stage->place != StageState::Place::kRoot) return Illegal::kAlreadyPlaced;
-  if (stage->reshaped) return Illegal::kAlreadySplit;
-  if (data.deepest_held_loop(*stage) >= 0 || data.reads_placed(*stage)) return Illegal::kHoldsStages;
-  return std::nullopt;
-}
-
 // Only the result reads the sum, and only these two the maximum.
 bool are_read_by_result(const StateData& data, const StageState& maximum, const StageState& sum,
                         const StageState& result) {
@@ -464,7 +456,7 @@ bool are_read_as_softmax(const StateData& data, const StageState& maximum, const
 
 std::optional<Illegal> apply_step(StateData& data, const Rescale& step) {
   for (const std::string& name : {step.result, step.maximum, step.sum})
-    if (const std::optional<Illegal> reason = check_stage(data, data.find_stage(name))) return reason;
+    if (const std::optional<Illegal> reason = check_untouched(data, data.find_stage(name))) return reason;
   StageState &maximum = *data.find_stage(step.maximum), &sum = *data.find_stage(step.sum),
              &result = *data.find_stage(step.result);
   tensor::Stage whole = result.stage;
