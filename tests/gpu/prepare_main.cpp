@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -138,25 +139,32 @@ std::string bytes_of(Element element, const std::vector<double>& values) {
   return bytes;
 }
 
+// Nothing, and a line that says why, of a probe that does not compile.
+std::optional<gpu_test::KernelCode> compiled(const std::string& name, const std::string& source,
+                                             const target::Target& target) {
+  absl::StatusOr<backends::CudaCode> code = backends::compile_cuda(source, target);
+  if (!code.ok()) {
+    std::fprintf(stderr, "prepare: %s: %s\n", name.c_str(), std::string(code.status().message()).c_str());
+    return std::nullopt;
+  }
+  gpu_test::KernelCode kernel;
+  kernel.code = *std::move(code);
+  return kernel;
+}
+
 // What each matrix instruction does with each element that each lane holds.
 void add_matrix_probes(Folder& folder, const target::Target& target) {
   std::vector<backends::MatrixProbe> probes = backends::matrix_probes(target);
   for (backends::MatrixProbe& probe : backends::group_probes(target)) probes.push_back(std::move(probe));
   for (const backends::MatrixProbe& probe : probes) {
-    const absl::StatusOr<backends::CudaCode> code = backends::compile_cuda(probe.source, target);
-    if (!code.ok()) {
-      std::fprintf(stderr, "prepare: %s: %s\n", probe.name.c_str(),
-                   std::string(code.status().message()).c_str());
-      continue;
-    }
-    gpu_test::KernelCode kernel;
-    kernel.code = *code;
-    kernel.source.launches.push_back({.entry = probe.entry,
-                                      .grid = {"1", "1", "1"},
-                                      .block = {absl::StrCat(probe.threads), "1", "1"},
-                                      .shared_bytes = "0"});
+    std::optional<gpu_test::KernelCode> kernel = compiled(probe.name, probe.source, target);
+    if (!kernel) continue;
+    kernel->source.launches.push_back({.entry = probe.entry,
+                                       .grid = {"1", "1", "1"},
+                                       .block = {absl::StrCat(probe.threads), "1", "1"},
+                                       .shared_bytes = "0"});
     const std::string after = bytes_of(probe.element, probe.expected);
-    folder.add("check", probe.entry, kernel,
+    folder.add("check", probe.entry, *kernel,
                {absl::StrCat("file ", type_name(probe.element), " ", after.size(), " ",
                              folder.keep(std::string(after.size(), '\xff')), " ", folder.keep(after))});
   }
@@ -165,18 +173,12 @@ void add_matrix_probes(Folder& folder, const target::Target& target) {
 // Where the copy engine puts what, and what of it is zeros.
 void add_bulk_probes(Folder& folder, const target::Target& target) {
   for (const backends::BulkProbe& probe : backends::bulk_probes(target)) {
-    const absl::StatusOr<backends::CudaCode> code = backends::compile_cuda(probe.source, target);
-    if (!code.ok()) {
-      std::fprintf(stderr, "prepare: %s: %s\n", probe.name.c_str(),
-                   std::string(code.status().message()).c_str());
-      continue;
-    }
-    gpu_test::KernelCode kernel;
-    kernel.code = *code;
-    kernel.source.launches.push_back(probe.launch);
+    std::optional<gpu_test::KernelCode> kernel = compiled(probe.name, probe.source, target);
+    if (!kernel) continue;
+    kernel->source.launches.push_back(probe.launch);
     const std::string input = folder.keep(probe.before);
     folder.add(
-        "check", probe.entry, kernel,
+        "check", probe.entry, *kernel,
         {absl::StrCat("file u8 ", probe.before.size(), " ", input, " ", input),
          absl::StrCat("file u8 ", probe.after.size(), " ",
                       folder.keep(std::string(probe.after.size(), '\xff')), " ", folder.keep(probe.after))});
