@@ -414,7 +414,7 @@ std::optional<Illegal> apply_step(StateData& data, const Matrices& step);
 //                                                                   t3[i, c] = sum(b) t3.part[b, i, c]
 //                                                                                * exp(t3.part[b, i, C+1] - t1[i]) / t2[i]
 //
-// Where RESULT is SUM itself, there are no values: parts are of a sum and a greatest score, for those who divide by SUM.
+// If RESULT is SUM itself, no values are weighted: a part holds a sum and a greatest score. Stages that read SUM must divide by it.
 //
 // Keys beyond the last have exponential 0. A block of scores of -inf counts nothing, as by the definition; a row of them is NaN.
 // The step is a licence to add up in another order. Legal for stages at root, not split, that are such in f32 or f64 after what is

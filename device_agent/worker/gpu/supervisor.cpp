@@ -152,7 +152,7 @@ class Supervisor {
            send(current_.socket(), "", 1, MSG_NOSIGNAL) == 1;
   }
 
-  // One time limit for making ready, one from its turn on; who is ready may wait.
+  // One time limit holds until the job is ready, another from its turn on. Between the two it may wait without limit.
   bool watch(const Received& received, Reply* reply) {
     has_run_ = true;
     bool is_ready = false, has_turn = false;

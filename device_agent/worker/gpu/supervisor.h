@@ -5,7 +5,7 @@
 
 namespace tf::worker::gpu_worker {
 
-// As sandbox::serve_zygote, with runners that are `program` started anew; but it says when a job is ready, and then waits for its
+// As sandbox::serve_zygote, with runners that are `program` started anew; but it says when a job is ready, and the job then waits for its
 // turn. On `pauses` it is told to have them stand still (sandbox/job.h). Returns the exit code.
 int supervise(int socket, int pauses, const char* program);
 

@@ -428,8 +428,8 @@ bool is_only_in(const Expr& expr, const tensor::BufferNode* buffer, const IsSuch
   return loads == such;
 }
 
-// Of sums alone: whoever else reads them computes exp(score - maximum) / sum. Of a row of -inf that is NaN then, too, though the
-// blocks' maximum is the lowest number.
+// Where only sums are made by blocks: every other reader of the maximum and the sum must compute exp(score - maximum) / sum. A row
+// of -inf then still gives NaN, although the maximum of its blocks is the lowest number.
 bool are_read_as_softmax(const StateData& data, const StageState& maximum, const StageState& sum) {
   if (data.is_output(maximum) || data.is_output(sum)) return false;
   const tensor::BufferNode *greatest = maximum.stage.output.get(), *total = sum.stage.output.get();
