@@ -113,8 +113,8 @@ TEST_F(StalledTransferTest, ADownloadMayTakeLongAsLongAsSomethingOfItIsTaken) {
   std::string came;
   while (reader->Read(&chunk)) {
     came += chunk.content();
-    time_.advance(rpc::kTransferGracePeriod / 8);                // the tracker may be some chunks ahead
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // in which it looks at its clock
+    time_.advance(rpc::kTransferGracePeriod / 32);               // the tracker may be some chunks ahead
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));  // in which it looks at its clock
   }
   const grpc::Status ended = reader->Finish();
   EXPECT_TRUE(ended.ok()) << ended.error_message();
@@ -129,6 +129,8 @@ TEST_F(StalledTransferTest, AnUploadOfAByteNowAndThenIsEnded) {
   const auto writer = stub->UploadArtifact(&context, &reply);
   pb::ArtifactChunk chunk = first_chunk();
   chunk.set_content("x");
+  ASSERT_TRUE(writer->Write(chunk));
+  ASSERT_TRUE(comes_true([&] { return artifacts_->transfers().taken_bytes() > 0; })) << "a byte has moved";
   while (writer->Write(chunk)) {
     time_.advance(rpc::kTransferGracePeriod / 16);  // so that it never stalls
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

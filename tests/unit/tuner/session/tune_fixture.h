@@ -29,16 +29,13 @@ namespace tf::session {
 namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
 
-// Makes an "artifact" that carries its schedule, so that the fake device can tell candidates apart.
+// Makes an "artifact" that carries its schedule, so that the fake device can tell candidates apart. A reference
+// carries its workload instead.
 class FakeBuilder final : public driver::Builder {
  public:
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
     kernel::BuildReply reply;
     const std::string& schedule = request.kernel().schedule();
-    {
-      std::lock_guard lock(mutex_);
-      built.emplace(request.kernel().workload(), schedule);
-    }
     if (refuse_every > 0 && ++builds_ % refuse_every == 0 && !request.kernel().reference()) {
       reply.set_code(static_cast<int>(absl::StatusCode::kFailedPrecondition));
       reply.set_message("refused by the test");
@@ -54,8 +51,8 @@ class FakeBuilder final : public driver::Builder {
       reply.set_message("the build worker took too long");
       return reply;
     }
-    reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
-                                                                                               : schedule);
+    reply.mutable_artifact()->mutable_manifest()->set_computation(
+        request.kernel().reference() ? request.kernel().workload() : schedule);
     if (same_code) reply.set_code_digest(is_own_code(request.kernel()) ? "its own" : "the one");
     if (tells_code) reply.set_code_digest(sha256(schedule).hex());
     return reply;
@@ -67,7 +64,6 @@ class FakeBuilder final : public driver::Builder {
   bool first_has_own_code = false;  // of each workload, where the others' is the same
   std::string hopeless_reference;   // canonical text of a workload
   std::atomic<int> late_references{0};
-  std::set<std::pair<std::string, std::string>> built;  // canonical texts of workloads, and schedules
 
  private:
   bool is_own_code(const kernel::BuildKernelRequest& request) {
@@ -94,6 +90,7 @@ class FakeRunner final : public measure::Runner {
     const bool is_warm = request.trial->options().cache_mode() == farm::CACHE_MODE_WARM;
     if (is_warm && refuses_warm) return absl::InvalidArgumentError("not warm");
     EXPECT_TRUE(is_warm || !request.reference.digest.empty()) << "an answer must be checked";
+    if (!request.reference.digest.empty()) workloads.push_back(computation_of(request.reference));
     const int runs_before = measured[request.candidate.digest]++;
     if (const int64_t incumbent_ns = request.trial->options().stop_if_slower_than_ns(); incumbent_ns > 0) {
       raced.insert(request.candidate.digest);
@@ -127,7 +124,7 @@ class FakeRunner final : public measure::Runner {
       const int64_t ns =
           is_absurd                ? -1
           : is_warm && warm_ns > 0 ? warm_ns
-          : ns_of                  ? ns_of(schedule_of(request.candidate))
+          : ns_of                  ? ns_of(computation_of(request.candidate))
                   : time_of(request.candidate.digest, runs_before) + (throttles ? throttled_ns : 0);
       for (const int64_t sample_ns : samples_of ? samples_of(ns) : std::vector{ns}) {
         farm::Sample& sample = *result.add_samples();
@@ -175,6 +172,7 @@ class FakeRunner final : public measure::Runner {
   int64_t throttled_ns = 0;      // how much longer a candidate takes then
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
+  std::vector<std::string> workloads;   // canonical texts, of each run whose answer was checked
   std::map<std::string, int> measured;  // how often, by digest
   std::set<std::string> raced;          // against an incumbent
   std::set<int64_t> incumbents_ns;
@@ -183,7 +181,7 @@ class FakeRunner final : public measure::Runner {
   bool knows_reuse_distance = true;
 
  private:
-  static std::string schedule_of(const measure::ArtifactBytes& artifact) {
+  static std::string computation_of(const measure::ArtifactBytes& artifact) {
     kernel::Artifact parsed;
     EXPECT_TRUE(parsed.ParseFromString(*artifact.bytes));
     return parsed.manifest().computation();
