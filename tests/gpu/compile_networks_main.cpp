@@ -16,6 +16,7 @@
 #include "compiler/frontends/network_request.h"
 #include "compiler/frontends/zoo/zoo.h"
 #include "compiler/graph/dynamic/plan_network.h"
+#include "compiler/graph/layouts/layout_choice.h"
 #include "compiler/graph/program/program.h"
 #include "compiler/recipes/recipes.h"
 #include "tests/gpu/kernel_code.h"
@@ -24,13 +25,12 @@ namespace {
 
 using namespace tf;  // NOLINT: a program of tests
 
-absl::StatusOr<graph::Program> tasks_of(const std::string& network, bool halves) {
+absl::StatusOr<graph::Network> load(const std::string& network, bool halves) {
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::string path = folder.file("network.onnx");
   TF_ASSIGN_OR_RETURN(const std::string model, zoo::model(network, {.halves = halves}));
   TF_RETURN_IF_ERROR(write_file(path, model));
-  TF_ASSIGN_OR_RETURN(const graph::Network loaded, frontends::import_network(path, {}));
-  return graph::plan_network(loaded, {});
+  return frontends::import_network(path, {});
 }
 
 struct Total {
@@ -99,10 +99,10 @@ int main(int argc, char** argv) {
   bool good = true;
   for (const std::string& network : networks) {
     for (const std::string& type : types) {
-      const absl::StatusOr<graph::Program> program = tasks_of(network, type == "f16");
-      if (!program.ok()) {
+      const absl::StatusOr<graph::Network> loaded = load(network, type == "f16");
+      if (!loaded.ok()) {
         std::fprintf(stderr, "compile_networks: %s: %s\n", network.c_str(),
-                     program.status().ToString().c_str());
+                     loaded.status().ToString().c_str());
         return 1;
       }
       for (const std::string& arch : archs) {
@@ -110,6 +110,13 @@ int main(int argc, char** argv) {
         if (!target.ok()) {
           std::fprintf(stderr, "compile_networks: %s\n", std::string(target.status().message()).c_str());
           return 2;
+        }
+        const absl::StatusOr<graph::Program> program =
+            graph::plan_network(*loaded, graph::layout_options(*target));
+        if (!program.ok()) {
+          std::fprintf(stderr, "compile_networks: %s: %s\n", network.c_str(),
+                       program.status().ToString().c_str());
+          return 1;
         }
         Total total;
         for (const graph::Task& task : program->tasks) add_kernel(task, *target, total);
