@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "absl/strings/ascii.h"
@@ -40,6 +41,9 @@ namespace proto = tunefarm::kernel::v1;
 namespace fs = std::filesystem;
 
 constexpr char kLibrary[] = "model.so", kArchive[] = "model.a";  // the archive only in the scratch folder
+
+// Of the greatest size of a range, of which a sketch's recipe knows nothing.
+constexpr uint64_t kMuchWorkspaceBytes = uint64_t{256} << 20;
 
 target::Target host_of(const BuildModelOptions& options) {
   if (!is_for_device(options.target)) return options.target;
@@ -163,7 +167,11 @@ class KernelBuilder {
     }
     const graph::Task& t = program_.tasks[task];
     // A kernel for all sizes has the default schedule of one of them: of the first for which it is legal at all, else that of another
-    // sketch, else none.
+    // sketch, else none. On a device, another sketch also stands in for one that needs much workspace.
+    const bool counts_workspace = !t.at_sizes.empty() && is_for_device(target);
+    const auto workspace_bytes = [&] {
+      return counts_workspace ? kernels_[task].device->code.workspace_bytes : 0;
+    };
     std::vector<tensor::KernelSpec> at_sizes = t.at_sizes;
     if (at_sizes.empty()) at_sizes.push_back(t.kernel);
     for (const tensor::KernelSpec& kernel : at_sizes) {
@@ -175,13 +183,21 @@ class KernelBuilder {
                                     .allowed = options_.allowed_numerics};
       TF_ASSIGN_OR_RETURN(bool built,
                           build(task, target, schedule::to_string(recipes::default_schedule(spec)), problem));
-      if (built) return absl::OkStatus();
+      if (built && workspace_bytes() <= kMuchWorkspaceBytes) return absl::OkStatus();
       if (t.at_sizes.empty()) break;
-      for (const recipes::Sketch& sketch : recipes::sketches_of(spec)) {
+      std::optional<DeviceKernel> least;
+      if (built) least = kernels_[task].device;
+      const std::vector<recipes::Sketch> sketches = recipes::sketches_of(spec);
+      for (const recipes::Sketch& sketch : std::span(sketches).subspan(1)) {
         const schedule::Schedule schedule = recipes::instantiate(sketch, sketch.default_point());
         TF_ASSIGN_OR_RETURN(built, build(task, target, schedule::to_string(schedule), problem));
-        if (built) return absl::OkStatus();
+        if (!built) continue;
+        if (workspace_bytes() <= kMuchWorkspaceBytes) return absl::OkStatus();
+        if (!least || workspace_bytes() < least->code.workspace_bytes) least = kernels_[task].device;
       }
+      if (!least) continue;
+      kernels_[task].device = std::move(least);
+      return absl::OkStatus();
     }
     // Without steps, a kernel of a device has one thread.
     if (!t.at_sizes.empty() && !is_for_device(target)) {
@@ -416,11 +432,14 @@ absl::StatusOr<ModelReport> build_model(const graph::Program& planned,
   ModelReport report;
   TF_ASSIGN_OR_RETURN(std::vector<Kernel> kernels,
                       KernelBuilder(program, choices, builder, options).run(report));
-  for (const Kernel& kernel : kernels)
+  for (const Kernel& kernel : kernels) {
     report.workspace_bytes =
         std::max(report.workspace_bytes,
                  kernel.manifest.workspace_bytes() +
                      static_cast<uint64_t>(options.threads) * kernel.manifest.workspace_per_thread_bytes());
+    if (kernel.device)
+      report.workspace_bytes = std::max(report.workspace_bytes, kernel.device->code.workspace_bytes);
+  }
   graph::reuse_operands(program, in_place_operands(kernels));
   const std::string device_function = device_function_of(options.target);
   const graph::MemoryPlan memory =

@@ -70,6 +70,26 @@ TEST_F(GpuOpenSizes, AttentionOfAnyBatchOverAnyLength) {
       expect_right_at(net, *model, {{"batch", batch}, {"length", length}});
 }
 
+// Of attention by blocks of keys, what is stored between launches grows with the length's square: at the anchor it is little.
+TEST_F(GpuOpenSizes, ALongRangeTakesLittleWorkspace) {
+  onnx::ModelWriter w(17);
+  w.input("q", {2, -1, 64});
+  w.input("k", {2, 64, -1});
+  w.input("v", {2, -1, 64});
+  for (const int input : {0, 1, 2}) name_extent(w, input, input == 1 ? 2 : 1, "n");
+  w.node("MatMul", {"q", "k"}, "scores");
+  onnx::ModelWriter::set(w.node("Softmax", {"scores"}, "weights"), "axis", -1);
+  w.node("MatMul", {"weights", "v"}, "y");
+  w.output("y");
+  graph::Network net = network_of(w.bytes(), {{{tensor::var("n"), 1, 16384}}});
+  net.anchors = {{{"n", 256}}};
+  const auto model = build_on_device(net);
+  ASSERT_TRUE(model);
+  EXPECT_THAT(on_host(), testing::IsEmpty());
+  EXPECT_LE(report_.workspace_bytes, uint64_t{64} << 20);
+  for (const int64_t n : {1, 30, 130}) expect_right_at(net, *model, {{"n", n}});
+}
+
 // Sides take turns: what is copied between them has the sizes of the run.
 TEST_F(GpuOpenSizes, HostFunctionsBetweenKernels) {
   onnx::ModelWriter w(17);
