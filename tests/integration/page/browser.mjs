@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { patienceMs } from "./farm.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -22,6 +23,7 @@ export class Browser {
   async page(options = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, colorScheme: "light", ...options });
     const page = await context.newPage();
+    page.setDefaultTimeout(patienceMs);
     await page.addInitScript(() => addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
     page.on("pageerror", (error) => this.faults.push(`${page.url()}: ${error.message}`));
     page.on("console", (message) => message.type() === "error" && this.faults.push(`${page.url()}: ${message.text()}`));

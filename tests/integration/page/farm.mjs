@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, createWriteStream } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const patienceMs = 60_000;
+export const patienceMs = 180_000; // a test fails by what is wrong, not by what else the machine does
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Until `ask` answers something; throws what `what` says after a minute. */
+/** Until `ask` answers something; throws what `what` says once patience is lost. */
 export async function until(what, ask, ms = patienceMs) {
   for (const end = Date.now() + ms; Date.now() < end; await sleep(100)) {
     const answer = await ask();

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Browser, firstPaint, seriousFaults } from "./browser.mjs";
-import { Farm, sleep, until } from "./farm.mjs";
+import { Farm, patienceMs, sleep, until } from "./farm.mjs";
 import { manyUpdates } from "./many_updates.mjs";
 
 const farm = new Farm(process.env.PROGRAMS);
@@ -22,8 +22,8 @@ after(async () => {
 });
 
 const go = (hash, of = page) => of.goto(`${farm.url}#${hash}`);
-const shown = (text, of = page) => of.getByText(text, { exact: true }).first().waitFor({ timeout: 60_000 });
-const state = (text) => page.locator(".pill", { hasText: text }).first().waitFor({ timeout: 60_000 });
+const shown = (text, of = page) => of.getByText(text, { exact: true }).first().waitFor({ timeout: patienceMs });
+const state = (text) => page.locator(".pill", { hasText: text }).first().waitFor({ timeout: patienceMs });
 const trialsOf = (text) => Number(/^[\d,]+/.exec(text)[0].replaceAll(",", ""));
 const stat = (name) => page.locator(".stat", { hasText: name }).locator("dd").innerText();
 
@@ -67,7 +67,7 @@ test("a kernel shows its candidates, and its best program beside the default one
   kernel = (rows.find((row) => row.bestNs > 0 && row.bestNs < row.untunedNs) ?? rows.find((row) => row.bestNs > 0)).kernelId;
   await go(`/kernels/${kernel}?job=${job}`);
   await page.getByRole("button", { name: "Compare default and best" }).click();
-  await page.getByText(/lines differ|are the same/).waitFor({ timeout: 60_000 });
+  await page.getByText(/lines differ|are the same/).waitFor({ timeout: patienceMs });
   assert.match(await page.locator(".sides").innerText(), /for .* extent/);
   await page.getByLabel("Assembly").check();
   assert.match(await page.locator(".sides").innerText(), /\b(v?mov|ret|vfmadd|fmla)/);
@@ -99,7 +99,7 @@ test("records are searched, exported, and compared with a file", async () => {
   const other = farm.path("other.db");
   assert.match(farm.run("tuner", "import", file, "--db", other), /^|imported/); // ends with 0: it is what `tuner export` writes
   await page.locator("input[type=file]").setInputFiles(file);
-  await page.getByText(/kernels: this database is faster for/).waitFor({ timeout: 60_000 });
+  await page.getByText(/kernels: this database is faster for/).waitFor({ timeout: patienceMs });
 });
 
 const pages = () => ({ jobs: "/jobs", job: `/jobs/${job}`, kernel: `/kernels/${kernel}?job=${job}`, network: `/jobs/${job}/network`, devices: "/devices", records: "/records" });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Browser, seriousFaults } from "./browser.mjs";
-import { Farm } from "./farm.mjs";
+import { Farm, patienceMs } from "./farm.mjs";
 
 const farm = new Farm(process.env.PROGRAMS);
 let browser;
@@ -61,6 +61,6 @@ test("a token that is revoked shows nothing any more", async () => {
   await page.getByText("No job was submitted yet.").waitFor();
   for (const { id } of farm.run("tuner", "token", "--list", "--json", "--server", farm.server, "--tls", farm.ada).trim().split("\n").flatMap((line) => JSON.parse(line)))
     farm.run("tuner", "token", "--revoke", id, "--server", farm.server, "--tls", farm.ada);
-  await page.getByText("This tuner wants a token").waitFor({ timeout: 20_000 });
+  await page.getByText("This tuner wants a token").waitFor({ timeout: patienceMs });
   await page.context().close();
 });
