@@ -110,7 +110,7 @@ absl::Status BearerTokens::write(std::map<Digest, BearerToken> tokens) {
 
 absl::StatusOr<IssuedBearerToken> BearerTokens::issue(const Identity& identity, absl::Duration life,
                                                       const Certificate& issuer) {
-  if (!issuer.identity()) return absl::PermissionDeniedError("the issuer is no member");
+  if (!issuer.identity()) return absl::PermissionDeniedError("the issuer is not a member of this farm");
   TF_RETURN_IF_ERROR(check_may_issue(*issuer.identity(), identity));
   if (life <= absl::ZeroDuration() || life > kLongestLife) {
     return absl::InvalidArgumentError(absl::StrCat("a token lasts from 1 to ",

@@ -3,12 +3,14 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <spdlog/spdlog.h>
 
 #include <functional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/files/file.h"
 #include "base/grpc_environment.h"
 #include "base/remedy.h"
 #include "base/status.h"
@@ -83,25 +85,56 @@ class PinVerifier final : public Verifier {
   const Digest ca_;
 };
 
+// Half of kReloadEvery: gRPC looks as often at what is published.
+constexpr absl::Duration kLookEvery = absl::Seconds(1);
+
+std::string chain_of(const Certificate& certificate, const Certificate& ca) {
+  return certificate.pem() + ca.pem();
+}
+
+// Of the files that belong together; of one that cannot be read, why.
+std::string bytes_of(const std::string& folder) {
+  const IdentityFiles files = identity_files(folder);
+  std::string all;
+  for (const std::string& file : {files.key, files.certificate, files.ca}) {
+    const absl::StatusOr<std::string> bytes = read_file(file);
+    absl::StrAppend(&all, bytes.ok() ? *bytes : bytes.status().ToString(), "\n");
+  }
+  return all;
+}
+
 }  // namespace
 
-Credentials::Credentials(std::string folder, Member member)
+Credentials::Credentials(std::string folder, Member member, Published published, const WallClock& clock)
     : folder_(std::move(folder)),
       identity_(std::move(member.identity)),
       ca_(std::move(member.ca)),
       key_(std::move(member.key)),
       tracker_(std::move(member.tracker)),
-      certificate_(std::move(member.certificate)) {
-  check_environment();
-  const IdentityFiles files = identity_files(folder_);
-  files_ = std::make_shared<tls::FileWatcherCertificateProvider>(
-      files.key, files.certificate, files.ca, static_cast<unsigned>(absl::ToInt64Seconds(kReloadEvery)));
-}
+      published_(std::move(published)),
+      clock_(clock),
+      provider_(std::make_shared<tls::FileWatcherCertificateProvider>(
+          published_.key.path(), published_.certificate.path(), published_.ca.path(),
+          static_cast<unsigned>(absl::ToInt64Seconds(kLookEvery)))),
+      certificate_(std::move(member.certificate)),
+      seen_(bytes_of(folder_)),
+      looking_(
+          [this] {
+            look();
+            return kLookEvery;
+          },
+          kLookEvery) {}
 
 absl::StatusOr<std::shared_ptr<Credentials>> Credentials::load(const std::string& folder,
                                                                const WallClock& clock) {
+  check_environment();
   TF_ASSIGN_OR_RETURN(Member member, load_member(folder, clock.now()));
-  return std::shared_ptr<Credentials>(new Credentials(folder, std::move(member)));
+  TF_ASSIGN_OR_RETURN(PublishedFile key, PublishedFile::make(member.key.pem()));
+  TF_ASSIGN_OR_RETURN(PublishedFile certificate,
+                      PublishedFile::make(chain_of(member.certificate, member.ca)));
+  TF_ASSIGN_OR_RETURN(PublishedFile ca, PublishedFile::make(member.ca.pem()));
+  return std::shared_ptr<Credentials>(
+      new Credentials(folder, std::move(member), {key, certificate, ca}, clock));
 }
 
 absl::StatusOr<std::shared_ptr<Credentials>> Credentials::load_if_given(const std::string& folder) {
@@ -118,15 +151,41 @@ absl::Status Credentials::renew(const Certificate& certificate) {
   if (!certificate.matches(key_) || certificate.identity() != identity_) {
     return absl::InternalError("the tracker renewed a different certificate");
   }
-  const std::scoped_lock lock(mutex_);
   TF_RETURN_IF_ERROR(save_member(folder_, certificate, ca_, tracker_));
+  return show(certificate);
+}
+
+absl::Status Credentials::show(const Certificate& certificate) {
+  const std::scoped_lock lock(mutex_);
+  TF_RETURN_IF_ERROR(published_.certificate.replace(chain_of(certificate, ca_)));
   certificate_ = certificate;
   return absl::OkStatus();
 }
 
+void Credentials::look() {
+  std::string bytes = bytes_of(folder_);
+  if (bytes == seen_) return;
+  seen_ = std::move(bytes);
+  if (const absl::Status taken = take_up_files(); !taken.ok()) {
+    spdlog::error(absl::StrCat("going on with the former certificate, since the files in --tls ", folder_,
+                               " have changed and cannot be used: ", taken.message()));
+  }
+}
+
+absl::Status Credentials::take_up_files() {
+  TF_ASSIGN_OR_RETURN(const Member member, load_member(folder_, clock_.now()));
+  if (!member.certificate.matches(key_) || member.identity != identity_ ||
+      member.ca.fingerprint() != ca_.fingerprint()) {
+    return with_remedy(absl::StatusCode::kFailedPrecondition,
+                       absl::StrCat("they have another key, CA or name than ", identity_.text(), "'s"),
+                       "restart the program to use them");
+  }
+  return show(member.certificate);
+}
+
 std::shared_ptr<grpc::ChannelCredentials> Credentials::channel(const ExpectedServer& server) const {
   tls::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(files_);
+  options.set_certificate_provider(provider_);
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   options.set_check_call_host(false);
@@ -135,7 +194,7 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials::channel(const ExpectedSer
 }
 
 std::shared_ptr<grpc::ServerCredentials> Credentials::server() const {
-  tls::TlsServerCredentialsOptions options(files_);
+  tls::TlsServerCredentialsOptions options(provider_);
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);

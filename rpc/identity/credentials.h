@@ -11,6 +11,8 @@
 #include "rpc/connection/endpoint.h"
 #include "rpc/identity/identity_folder.h"
 #include "rpc/identity/join_token.h"
+#include "rpc/identity/published_file.h"
+#include "rpc/periodic_task.h"
 
 namespace grpc {
 class ChannelCredentials;
@@ -22,14 +24,15 @@ class CertificateProviderInterface;
 
 namespace tf::rpc {
 
-// TLS 1.3 with certificates at both ends, in a program that has begun with set_grpc_environment. Files that
-// are replaced (a renewed certificate) are taken up by new connections within kReloadEvery, without a
-// restart. Thread-safe; shared by all channels and the server of a process.
+// TLS 1.3 with certificates at both ends, in a program that has begun with set_grpc_environment. A certificate
+// that is replaced by another one of the same member is taken up by new connections within kReloadEvery,
+// without a restart. Files that were damaged or deleted, or are another member's, change nothing but the log.
+// Thread-safe; shared by all channels and the server of a process.
 class Credentials {
  public:
   static constexpr absl::Duration kReloadEvery = absl::Seconds(2);
 
-  // load_member's errors.
+  // load_member's errors, and PublishedFile's. The clock outlives the credentials.
   static absl::StatusOr<std::shared_ptr<Credentials>> load(const std::string& folder,
                                                            const WallClock& clock = real_wall_clock());
   // Of --tls: nothing if it was not given.
@@ -54,16 +57,28 @@ class Credentials {
   std::shared_ptr<grpc::ServerCredentials> server() const;
 
  private:
-  Credentials(std::string folder, Member member);
+  // What gRPC reads: always what was checked here.
+  struct Published {
+    PublishedFile key, certificate, ca;
+  };
+  Credentials(std::string folder, Member member, Published published, const WallClock& clock);
+
+  void look();  // at the folder's files
+  absl::Status take_up_files();
+  absl::Status show(const Certificate& certificate);
 
   const std::string folder_;
   const Identity identity_;
   const Certificate ca_;
   const KeyPair key_;
   const std::string tracker_;
-  std::shared_ptr<grpc::experimental::CertificateProviderInterface> files_;
+  const Published published_;
+  const WallClock& clock_;
+  std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider_;
   mutable std::mutex mutex_;
   Certificate certificate_;
+  std::string seen_;  // bytes of the files at the last look; its thread's
+  PeriodicTask looking_;
 };
 
 // For a joiner, who has only a token: accepts a tracker whose chain ends in the CA with the token's
