@@ -29,8 +29,7 @@ namespace tf::session {
 namespace farm = tunefarm::farm::v1;
 namespace kernel = tunefarm::kernel::v1;
 
-// Makes an "artifact" that carries its schedule, so that the fake device can tell candidates apart. A reference
-// carries its workload instead.
+// Makes an "artifact" that carries its schedule and its workload, so that the fake device can tell candidates apart.
 class FakeBuilder final : public driver::Builder {
  public:
   absl::StatusOr<kernel::BuildReply> build(const kernel::BuildRequest& request) override {
@@ -51,8 +50,9 @@ class FakeBuilder final : public driver::Builder {
       reply.set_message("the build worker took too long");
       return reply;
     }
-    reply.mutable_artifact()->mutable_manifest()->set_computation(
-        request.kernel().reference() ? request.kernel().workload() : schedule);
+    reply.mutable_artifact()->mutable_manifest()->set_computation(request.kernel().reference() ? "reference"
+                                                                                               : schedule);
+    reply.mutable_artifact()->add_blobs()->set_content(request.kernel().workload());
     if (same_code) reply.set_code_digest(is_own_code(request.kernel()) ? "its own" : "the one");
     if (tells_code) reply.set_code_digest(sha256(schedule).hex());
     return reply;
@@ -90,7 +90,8 @@ class FakeRunner final : public measure::Runner {
     const bool is_warm = request.trial->options().cache_mode() == farm::CACHE_MODE_WARM;
     if (is_warm && refuses_warm) return absl::InvalidArgumentError("not warm");
     EXPECT_TRUE(is_warm || !request.reference.digest.empty()) << "an answer must be checked";
-    if (!request.reference.digest.empty()) workloads.push_back(computation_of(request.reference));
+    const kernel::Artifact candidate = parsed(request.candidate);
+    workloads.push_back(candidate.blobs(0).content());
     const int runs_before = measured[request.candidate.digest]++;
     if (const int64_t incumbent_ns = request.trial->options().stop_if_slower_than_ns(); incumbent_ns > 0) {
       raced.insert(request.candidate.digest);
@@ -124,7 +125,7 @@ class FakeRunner final : public measure::Runner {
       const int64_t ns =
           is_absurd                ? -1
           : is_warm && warm_ns > 0 ? warm_ns
-          : ns_of                  ? ns_of(computation_of(request.candidate))
+          : ns_of                  ? ns_of(candidate.manifest().computation())
                   : time_of(request.candidate.digest, runs_before) + (throttles ? throttled_ns : 0);
       for (const int64_t sample_ns : samples_of ? samples_of(ns) : std::vector{ns}) {
         farm::Sample& sample = *result.add_samples();
@@ -172,7 +173,7 @@ class FakeRunner final : public measure::Runner {
   int64_t throttled_ns = 0;      // how much longer a candidate takes then
   std::atomic<int> acknowledged{0};
   absl::Status fatal;
-  std::vector<std::string> workloads;   // canonical texts, of each run whose answer was checked
+  std::vector<std::string> workloads;   // canonical texts, of each run
   std::map<std::string, int> measured;  // how often, by digest
   std::set<std::string> raced;          // against an incumbent
   std::set<int64_t> incumbents_ns;
@@ -181,10 +182,10 @@ class FakeRunner final : public measure::Runner {
   bool knows_reuse_distance = true;
 
  private:
-  static std::string computation_of(const measure::ArtifactBytes& artifact) {
+  static kernel::Artifact parsed(const measure::ArtifactBytes& artifact) {
     kernel::Artifact parsed;
     EXPECT_TRUE(parsed.ParseFromString(*artifact.bytes));
-    return parsed.manifest().computation();
+    return parsed;
   }
 
   std::mutex mutex_;
