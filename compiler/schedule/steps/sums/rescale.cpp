@@ -282,6 +282,13 @@ class BlockMaker {
     }
     return stage;
   }
+  // The same, combined over the keys of the block.
+  Stage over_block(const Stage& like, tensor::Combiner combiner, tensor::Substitution& map) const {
+    Stage stage = stage_like(like, map);
+    stage.reduce_axes = {{tensor::var("r0"), block_.expr()}};
+    stage.combiner = combiner;
+    return stage;
+  }
   static std::vector<Expr> vars_of(const std::vector<Axis>& axes) {
     std::vector<Expr> vars;
     vars.reserve(axes.size());
@@ -302,11 +309,8 @@ class BlockMaker {
   // No less than the lowest number, so that of a block of scores of -inf the exponentials are 0, not NaN.
   Stage maximum_of_block() const {
     tensor::Substitution map;
-    Stage stage = stage_like(maximum_, map);
-    const Var k = tensor::var("r0");
-    stage.reduce_axes = {{k, block_.expr()}};
-    stage.combiner = tensor::Combiner::kMax;
-    const Expr key = map[maximum_.reduce_axes[0].var.get()] = key_of(stage, k);
+    Stage stage = over_block(maximum_, tensor::Combiner::kMax, map);
+    const Expr key = map[maximum_.reduce_axes[0].var.get()] = key_of(stage, stage.reduce_axes[0].var);
     const Expr score =
         tensor::max(tensor::substitute(maximum_.body, map), tensor::imm(type_, lowest(type_.element)));
     stage.body = in_block(key, score, lowest(type_.element));
@@ -331,12 +335,9 @@ class BlockMaker {
 
   Stage sum_of_block() const {
     tensor::Substitution map;
-    Stage stage = stage_like(sum_, map);
-    const Var k = tensor::var("r0");
-    stage.reduce_axes = {{k, block_.expr()}};
-    stage.combiner = tensor::Combiner::kSum;
+    Stage stage = over_block(sum_, tensor::Combiner::kSum, map);
     std::vector<Expr> indices = vars_of(stage.axes);
-    indices.push_back(k);
+    indices.push_back(stage.reduce_axes[0].var);
     stage.body = tensor::load(exponentials_, std::move(indices));
     return stage;
   }
@@ -351,10 +352,8 @@ class BlockMaker {
 
   Stage values_of_block() const {
     tensor::Substitution map;
-    Stage stage = stage_like(result_, map);
-    const Var k = tensor::var("r0");
-    stage.reduce_axes = {{k, block_.expr()}};
-    stage.combiner = tensor::Combiner::kSum;
+    Stage stage = over_block(result_, tensor::Combiner::kSum, map);
+    const Var& k = stage.reduce_axes[0].var;
     std::vector<Expr> indices = place(stage, rows_.weighted.sum_at, map);
     indices.push_back(k);
     const Expr key = map[result_.reduce_axes[0].var.get()] = key_of(stage, k);
