@@ -55,16 +55,10 @@ class Supervisor {
     pollfd polled[] = {{socket_, POLLIN, 0}, {pauses_, POLLIN, 0}};
     deadline_ns_ = kNever;
     do wait(polled, 2);
-    while (polled[0].revents == 0 || drops_go());
+    while (polled[0].revents == 0 || sandbox::drops_go(socket_));
   }
 
  private:
-  bool drops_go() const {
-    sandbox::Go go;
-    return recv(socket_, &go, sizeof go, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT) == sizeof go &&
-           recv(socket_, &go, sizeof go, MSG_DONTWAIT) == sizeof go;
-  }
-
   void read_job(const Received& received) {
     void* mapped = sandbox::map_whole(received.fds[sandbox::kJobFd], PROT_READ);
     if (mapped == nullptr) return;

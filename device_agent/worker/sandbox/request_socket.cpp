@@ -10,7 +10,17 @@
 
 namespace tf::worker::sandbox {
 
+bool drops_go(int socket) {
+  Go go;
+  ssize_t length;  // that was sent
+  do length = recv(socket, &go, sizeof go, MSG_PEEK | MSG_TRUNC);
+  while (length < 0 && errno == EINTR);
+  return length == sizeof go && recv(socket, &go, sizeof go, 0) == sizeof go;
+}
+
 bool receive(int socket, Received* received) {
+  while (drops_go(socket)) {
+  }
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxFds)];
   iovec data = {&received->request, sizeof received->request};
   msghdr message = {};
@@ -21,7 +31,7 @@ bool receive(int socket, Received* received) {
   do {
     message.msg_controllen = sizeof control;
     length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);  // the length that was sent
-  } while ((length < 0 && errno == EINTR) || length == static_cast<ssize_t>(sizeof(Go)));
+  } while (length < 0 && errno == EINTR);
   if (length != static_cast<ssize_t>(sizeof received->request)) return false;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return false;

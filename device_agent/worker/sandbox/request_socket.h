@@ -11,7 +11,10 @@ struct Received {
   uint32_t fd_count = 0;
 };
 
-// False at the end of the stream. A Go for a child that has ended without it is skipped.
+// Waits for what comes next, and drops it if it is a Go: one for a child that has ended without it. False for a request, which
+// is left, and at the end of the stream.
+bool drops_go(int socket);
+// The next request. False at the end of the stream.
 bool receive(int socket, Received* received);
 // Hands the same on to another process.
 bool pass_on(int socket, const Received& received);
