@@ -68,11 +68,18 @@ std::string same_program_sql(const std::string& one, const std::string& other) {
   return sql;
 }
 
-std::string counts_sql(const std::string& row, const std::string& condition) {
-  return absl::StrCat("NOT EXISTS (SELECT 1 FROM measurements n WHERE ", same_program_sql("n", row), " AND (",
-                      counting_order_sql("n"), ") > (", counting_order_sql(row),
-                      ") AND (n.outcome = 1 AND n.median_ns > 0 OR n.outcome > 2 AND n.fingerprint IN ('', ",
-                      row, ".fingerprint))", condition, ")");
+std::string counting_answer_sql(const std::string& row, bool of_untuned) {
+  // Each plus keeps it to the index of programs.
+  const auto answer =
+      absl::StrCat("SELECT a.id FROM measurements a WHERE ", same_program_sql("a", row),
+                   " AND +a.outcome = 1 AND +a.median_ns > 0", of_untuned ? " AND +a.untuned = 1" : "",
+                   " ORDER BY ", counting_order_sql("a", " DESC"), " LIMIT 1");
+  const auto failure = absl::StrCat("SELECT 1 FROM measurements n WHERE ", same_program_sql("n", "c"),
+                                    " AND (", counting_order_sql("n"), ") > (", counting_order_sql("c"),
+                                    ") AND n.outcome > 2 AND n.fingerprint IN ('', c.fingerprint)",
+                                    of_untuned ? " AND +n.untuned = 1" : "");
+  return absl::StrCat("(SELECT c.id FROM measurements c WHERE c.id = (", answer, ") AND NOT EXISTS (",
+                      failure, "))");
 }
 
 std::vector<const Measurement*> which_count(std::vector<const Measurement*> measurements) {

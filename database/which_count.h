@@ -63,8 +63,7 @@ std::string imported_after_statement(bool untuned);
 std::string of_schedule_sql(const std::string& row, const std::string& digest);
 // Whether two rows are of one program.
 std::string same_program_sql(const std::string& one, const std::string& other);
-// Whether the row, which is_answer(), is the one that counts of its program. `condition` on n, as in
-// " AND n.untuned = 1", narrows the rows that it is compared with.
-std::string counts_sql(const std::string& row, const std::string& condition = "");
+// The id of the row that counts of the program of `row`, if it is_answer(); NULL if it is not. Of untuned rows only, if asked.
+std::string counting_answer_sql(const std::string& row, bool of_untuned = false);
 
 }  // namespace tf::database

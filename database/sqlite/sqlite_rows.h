@@ -30,7 +30,7 @@ inline Blob digest_bytes(const Digest& digest) {
 
 // Reading.
 absl::StatusOr<std::optional<int64_t>> problem_id(Connection& db, const tensor::KernelKey& problem);
-// What top() asks of one problem: its row, then the device class, semantics version and digest of the
+// What top() asks of one problem, to take those that count: its row, then the device class, semantics version and digest of the
 // schedule that the query names.
 std::string top_statement(const BestQuery& query);
 absl::StatusOr<std::vector<Measurement>> top(Connection& db, const BestQuery& query, size_t limit);

@@ -1,5 +1,6 @@
 #include "database/sqlite/sqlite_store.h"
 
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "database/sqlite/sqlite_rows.h"
 #include "database/store_errors.h"
 #include "database/stores/open_store.h"
+#include "database/which_count.h"
 #include "tests/unit/database/sample_records.h"
 
 namespace tf::database {
@@ -70,9 +72,9 @@ TEST(SqliteStore, WhatWasWrittenIsThereAfterOpeningAgain) {
   EXPECT_EQ((*(*records)->best({conv_problem()}))->median_ns(), 100);
 }
 
-// The index by which the rows of the problem are found, or those of their programs.
-std::string index_of(Connection& db, const BestQuery& query, const char* rows = "m") {
-  auto plan = db.prepare("EXPLAIN QUERY PLAN " + rows::top_statement(query));
+// The index by which these rows are found.
+std::string index_of(Connection& db, const std::string& statement, const char* rows = "m") {
+  auto plan = db.prepare("EXPLAIN QUERY PLAN " + statement);
   EXPECT_TRUE(plan.ok()) << plan.status();
   const std::string search = absl::StrCat("SEARCH ", rows, " USING INDEX ");
   while (plan.ok() && plan->step().value_or(false)) {
@@ -87,13 +89,17 @@ TEST(SqliteStore, ANarrowQuestionReadsNoMoreRowsThanItHas) {
   ASSERT_TRUE(open_sqlite_store(folder.file("t.db")).ok());
   const auto db = Connection::open(folder.file("t.db"), Access::kReadOnly).value();
   BestQuery query{.problem = conv_problem(), .device_class = "desk", .semantics_version = 3};
-  EXPECT_EQ(index_of(*db, query), "measurements_best");
-  EXPECT_EQ(index_of(*db, query, "n"), "measurements_program");
+  EXPECT_EQ(index_of(*db, rows::top_statement(query)), "measurements_best");
   query.of = BestQuery::Of::kUntuned;
-  EXPECT_EQ(index_of(*db, query), "measurements_untuned");
+  EXPECT_EQ(index_of(*db, rows::top_statement(query)), "measurements_untuned");
   query.of = BestQuery::Of::kEvery;
   query.schedule = "one";
-  EXPECT_EQ(index_of(*db, query), "measurements_program");
+  EXPECT_EQ(index_of(*db, rows::top_statement(query)), "measurements_program");
+  for (const bool of_untuned : {false, true}) {
+    const std::string answer = "SELECT " + counting_answer_sql("m", of_untuned) + " FROM measurements m";
+    for (const char* rows : {"a", "n"})
+      EXPECT_EQ(index_of(*db, answer, rows), "measurements_program") << rows;
+  }
 }
 
 TEST(SqliteStore, AReaderSeesWhatAWriterInTheMiddleOfItsLifeHasCommitted) {
