@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 
@@ -74,10 +75,14 @@ class Search {
     if (as<MatMul>(graph_.node(id))) return false;  // matrices in a batch are no feature maps
     if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) > 4) return false;
     const std::vector<int64_t> shape = graph_.shape(type);
+    if (options_.channels_last && (tensor::element_bytes(type.element) != 2 || shape[1] % options_.lanes != 0))
+      return false;
     return shape[1] >= options_.lanes && shape[2] * shape[3] > 1;
   }
   Layout layout(bool blocked) const {
-    return blocked ? Layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, options_.lanes}}} : Layout{};
+    if (!blocked) return {};
+    if (options_.channels_last) return Layout{{{0, 0}, {2, 0}, {3, 0}, {1, 0}}};
+    return Layout{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, options_.lanes}}};
   }
 
   void start(bool blocked) {
@@ -350,15 +355,36 @@ absl::StatusOr<int64_t> physical_elements(const Graph& graph, NodeId node, const
 LayoutOptions layout_options(const target::Target& target, LayoutCost* cost) {
   if (target.is_hosted() || target.gpu.block_threads == 0)
     return {.lanes = target.fp32_lanes(), .cost = cost};
-  return {.lanes = 1, .cost = cost, .alignment_bytes = TF_DEVICE_ALIGNMENT};
+  constexpr int64_t kHalvesOfCopy = 8;  // 16 bytes
+  const bool has_matrices = target.arch == target::Arch::kCuda;
+  return {.lanes = has_matrices ? kHalvesOfCopy : 1,
+          .channels_last = has_matrices,
+          .cost = cost,
+          .alignment_bytes = TF_DEVICE_ALIGNMENT};
 }
+
+namespace {
+
+// Those outside of the axis, in memory.
+std::vector<int64_t> outer_axes(const Layout& layout, int64_t axis) {
+  std::vector<int64_t> outer;
+  for (const tensor::LayoutAxis& each : layout.axes) {
+    if (each.axis == axis) return outer;
+    outer.push_back(each.axis);
+  }
+  outer.resize(static_cast<size_t>(axis));
+  std::iota(outer.begin(), outer.end(), 0);
+  return outer;
+}
+
+}  // namespace
 
 bool can_concat_in_place(const Graph& graph, NodeId concat, const Layout& layout, int64_t alignment_bytes) {
   const Node& node = graph.node(concat);
   auto* op = as<Concat>(node);
   if (!op) return false;
   const std::vector<int64_t> shape = graph.shape(concat);
-  for (int64_t axis = 0; axis < op->axis; ++axis) {
+  for (const int64_t axis : outer_axes(layout, op->axis)) {
     if (shape[axis] != 1) return false;  // the operands interleave
   }
   // In a blocked layout the axis must be the outermost that is not 1, and blocks must be filled.

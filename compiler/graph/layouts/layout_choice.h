@@ -30,7 +30,9 @@ struct LayoutTrace {
 };
 
 struct LayoutOptions {
-  int64_t lanes = 16;          // of one fp32 vector; at most 1: everything stays row-major
+  int64_t lanes = 16;          // of one vector; at most 1: everything stays row-major
+  // Channels are innermost as a whole (NHWC), instead of in vectors of `lanes`. Only 16-bit elements whose channels fill vectors.
+  bool channels_last = false;
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
   LayoutTrace* trace = nullptr;
   // What a run finds (graph/found.h) is assumed to have the graph's values, for a program that is joined with those of other
@@ -40,8 +42,9 @@ struct LayoutOptions {
   int64_t alignment_bytes = 64;
 };
 
-// As networks for the target are planned. For GPUs everything stays row-major, and parts of memory begin where all drivers take
-// them as arguments.
+// As networks for the target are planned. For GPUs parts of memory begin where all drivers take them as arguments. With matrix
+// instructions, feature maps of 16-bit elements may have channels last: a thread then copies a vector of the terms that a
+// convolution sums. Everything else stays row-major there.
 LayoutOptions layout_options(const target::Target& target, LayoutCost* cost = nullptr);
 
 // What was chosen: the sum of all kernels and copies, in nanoseconds of the cost. The alternatives are the kernels

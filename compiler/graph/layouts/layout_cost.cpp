@@ -33,6 +33,7 @@ bool crosses_blocks(const Task& task) {
   if (!task.kernel.workload.label.starts_with("concat") || task.kernel.ports.outputs[0].is_row_major())
     return false;
   const tensor::LayoutAxis block = task.kernel.ports.outputs[0].axes.back();
+  if (block.block == 0) return false;
   for (const tensor::Input& input : task.kernel.workload.inputs) {
     const auto extent = tensor::as_int(input.buffer->extents[block.axis]);
     if (!extent || *extent % block.block != 0) return true;

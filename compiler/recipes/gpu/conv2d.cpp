@@ -30,13 +30,15 @@ struct WindowShape {
   size_t rank = 0;
   bool has_h = false;
   bool sums_channels = false;  // r0 runs over channels, the others over the window
+  bool channels_last = false;  // neighbours in memory are channels
   size_t reduce_axes = 0;
   size_t w() const { return rank - 1; }
   size_t h() const { return rank - 2; }
 };
 
-std::optional<WindowShape> window_shape(const Workload& workload, const Structure& structure) {
+std::optional<WindowShape> window_shape(const tensor::KernelSpec& kernel, const Structure& structure) {
   if (!structure.anchor) return std::nullopt;
+  const Workload& workload = kernel.workload;
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   WindowShape shape{.rank = anchor.axes.size(), .reduce_axes = anchor.reduce_axes.size()};
   if (shape.rank <= kFirstSpatialAxis) return std::nullopt;
@@ -44,6 +46,7 @@ std::optional<WindowShape> window_shape(const Workload& workload, const Structur
   shape.has_h = spatial > 1;
   shape.sums_channels = shape.reduce_axes == spatial + 1;
   if (!shape.sums_channels && shape.reduce_axes != spatial) return std::nullopt;
+  shape.channels_last = vector_axis(kernel, structure) == static_cast<int>(kChannelAxis);
   return shape;
 }
 
@@ -149,9 +152,14 @@ std::string append_output_tile(const std::string& output, const WindowShape& sha
   if (shape.has_h) across = append_fuse(output, {tiled[1].first + ".0", across}, steps);
   steps.push_back(Annotate{output, channel + ".0", Annotation::kGridY});
   steps.push_back(Annotate{output, across, Annotation::kGridX});
-  steps.push_back(Annotate{output, channel + ".1", Annotation::kThreadZ});
-  if (shape.has_h) steps.push_back(Annotate{output, tiled[1].first + ".1", Annotation::kThreadY});
-  steps.push_back(Annotate{output, tiled.back().first + ".1", Annotation::kThreadX});
+  // Neighbours along x are neighbours in memory.
+  steps.push_back(Annotate{output, channel + ".1",
+                           shape.channels_last ? Annotation::kThreadX : Annotation::kThreadZ});
+  if (shape.has_h)
+    steps.push_back(Annotate{output, tiled[1].first + ".1",
+                             shape.channels_last ? Annotation::kThreadZ : Annotation::kThreadY});
+  steps.push_back(Annotate{output, tiled.back().first + ".1",
+                           shape.channels_last ? Annotation::kThreadY : Annotation::kThreadX});
   for (const auto& [axis, side] : tiled) steps.push_back(Annotate{output, axis + ".2", Annotation::kUnroll});
   return tiled.back().first + ".1";
 }
@@ -209,8 +217,14 @@ GpuWindowTile fitting_tile(const tensor::KernelSpec& kernel, const Stage& anchor
   const auto extent = [&](size_t axis) { return extent_of(anchor.axes[axis]); };
   const int64_t channels = extent(kChannelAxis);
   GpuWindowTile tile;
-  tile.w = covering(extent(shape.w()), 32);
   const int64_t most = std::min<int64_t>(kWindowThreads, kernel.target.gpu.block_threads);
+  if (shape.channels_last) {
+    while (tile.channel.threads < std::min<int64_t>(channels, 32)) tile.channel.threads *= 2;
+    while (tile.w.threads < extent(shape.w()) && tile.channel.threads * tile.w.threads * 2 <= most)
+      tile.w.threads *= 2;
+    return tile;
+  }
+  tile.w = covering(extent(shape.w()), 32);
   if (shape.has_h)
     while (tile.h.threads < extent(shape.h()) && tile.w.threads * tile.h.threads < 32) tile.h.threads *= 2;
   if (shape.sums_channels) {
@@ -268,17 +282,18 @@ Sketch sketch_of(const tensor::KernelSpec& kernel, const Structure& structure, c
 
 std::vector<Sketch> windows_on_gpu(const tensor::KernelSpec& kernel, const GpuWindowTile& by_default) {
   const Structure structure = structure_of(kernel.workload);
-  const std::optional<WindowShape> shape = window_shape(kernel.workload, structure);
+  const std::optional<WindowShape> shape = window_shape(kernel, structure);
   if (!shape) return {};
   std::vector<Sketch> sketches;
   for (const bool stages : {true, false})
-    sketches.push_back(sketch_of(kernel, structure, *shape, by_default, stages));
+    if (!stages || !shape->channels_last)  // whose neighbours a warp loads from one line each
+      sketches.push_back(sketch_of(kernel, structure, *shape, by_default, stages));
   return sketches;
 }
 
 std::vector<Sketch> windows_on_gpu(const tensor::KernelSpec& kernel) {
   const Structure structure = structure_of(kernel.workload);
-  const std::optional<WindowShape> shape = window_shape(kernel.workload, structure);
+  const std::optional<WindowShape> shape = window_shape(kernel, structure);
   if (!shape) return {};
   GpuWindowTile tile = fitting_tile(kernel, anchor_of(kernel.workload, structure), *shape);
   std::vector<Sketch> sketches = windows_on_gpu(kernel, tile);

@@ -36,6 +36,17 @@ std::vector<int64_t> lane_choices(const Neighbours& neighbours) {
   return choices;
 }
 
+// All loops as one, neighbours in memory next to each other.
+std::string append_fuse_in_memory(const tensor::KernelSpec& kernel, const Stage& stage,
+                                  const std::string& name, Steps& steps) {
+  const std::optional<std::vector<size_t>> order = memory_order(kernel, *stage.output);
+  if (!order || std::ranges::is_sorted(*order)) return append_fuse(name, stage.axes.size(), steps);
+  std::vector<std::string> loops;
+  for (const size_t axis : *order) loops.push_back(axis_name(axis));
+  steps.push_back(Reorder{name, loops});
+  return append_fuse(name, loops, steps);
+}
+
 }  // namespace
 
 std::string append_flat_launch(const tensor::KernelSpec& kernel, const Stage& stage, const std::string& name,
@@ -43,7 +54,7 @@ std::string append_flat_launch(const tensor::KernelSpec& kernel, const Stage& st
   Steps& steps = sketch.steps.steps;
   int64_t elements = 1;
   for (const tensor::Axis& axis : stage.axes) elements *= extent_of(axis);
-  const std::string all = append_fuse(name, stage.axes.size(), steps);
+  const std::string all = append_fuse_in_memory(kernel, stage, name, steps);
   const std::vector<int64_t> choices = thread_choices(kernel.target);
   const bool adds_up = !stage.reduce_axes.empty();
   int64_t lanes = 1, items = 1;

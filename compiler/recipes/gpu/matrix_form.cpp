@@ -144,16 +144,10 @@ OpenLayout constant_layout(const Stage& anchor, const MatrixForm& form, const Ma
 
 // The element's place in memory, in a layout without blocks; null for others.
 Expr place_of(const tensor::Load& load, const tensor::Layout& layout) {
-  std::vector<int> order;
-  for (const tensor::LayoutAxis& part : layout.axes) {
-    if (part.block != 0) return nullptr;
-    order.push_back(part.axis);
-  }
-  if (order.empty())
-    for (int d = 0; d < load.buffer->rank(); ++d) order.push_back(d);
+  const std::optional<std::vector<size_t>> order = memory_order(layout, load.buffer->rank());
+  if (!order) return nullptr;
   Expr place = tensor::imm(0);
-  for (const int d : order)
-    place = place * load.buffer->extents[static_cast<size_t>(d)] + load.indices[static_cast<size_t>(d)];
+  for (const size_t d : *order) place = place * load.buffer->extents[d] + load.indices[d];
   return place;
 }
 

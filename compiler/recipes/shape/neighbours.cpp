@@ -15,41 +15,45 @@ namespace {
 using tensor::Expr;
 using tensor::Stage;
 
-bool is_row_major(const tensor::KernelSpec& kernel, const tensor::BufferNode* buffer) {
+tensor::Layout layout_of(const tensor::KernelSpec& kernel, const tensor::BufferNode* buffer) {
   const tensor::Workload& workload = kernel.workload;
   for (size_t i = 0; i < workload.inputs.size(); ++i)
     if (workload.inputs[i].buffer.get() == buffer && !workload.inputs[i].constant)
-      return kernel.ports.input(workload, i).axes.empty();
+      return kernel.ports.input(workload, i);
   for (size_t i = 0; i < workload.outputs.size(); ++i)
-    if (workload.outputs[i].get() == buffer) return kernel.ports.output(i).axes.empty();
-  return true;
+    if (workload.outputs[i].get() == buffer) return kernel.ports.output(i);
+  return {};
 }
 
-// Where a row-major buffer has that element.
-Expr offset_of(const tensor::BufferNode& buffer, const std::vector<Expr>& indices) {
+bool is_row_major(const tensor::KernelSpec& kernel, const tensor::BufferNode* buffer) {
+  return layout_of(kernel, buffer).axes.empty();
+}
+
+// Where a buffer of this order has that element.
+Expr offset_of(const tensor::BufferNode& buffer, const std::vector<Expr>& indices,
+               const std::vector<size_t>& order) {
   Expr offset = tensor::imm(0);
-  for (size_t d = 0; d < indices.size(); ++d) offset = offset * buffer.extents[d] + indices[d];
+  for (const size_t d : order) offset = offset * buffer.extents[d] + indices[d];
   return offset;
 }
 
-// How many of the axes, the last ones, a memory access moves along with what is stored, or not at all.
+// How many of the axes, the innermost ones, a memory access moves along with what is stored, or not at all.
 class RunFinder {
  public:
   RunFinder(const tensor::KernelSpec& kernel, const Stage& stage) : kernel_(kernel), stage_(stage) {
+    for (const tensor::Axis& axis : stage.axes) ranges_[axis.var.get()] = {0, extent_of(axis) - 1};
+    const std::optional<std::vector<size_t>> order = memory_order(kernel, *stage.output);
+    if (!order) return;
+    for (const size_t d : *order) axes_.push_back(stage.axes[d]);
     int64_t stride = 1;
-    strides_.resize(stage.axes.size());
-    for (size_t d = stage.axes.size(); d-- > 0;) {
-      const int64_t extent = extent_of(stage.axes[d]);
-      strides_[d] = stride;
-      stride *= extent;
-      ranges_[stage.axes[d].var.get()] = {0, extent - 1};
-    }
+    strides_.resize(axes_.size());
+    for (size_t d = axes_.size(); d-- > 0; stride *= extent_of(axes_[d])) strides_[d] = stride;
   }
 
   Neighbours find() {
     Neighbours found{.least_bytes = tensor::element_bytes(stage_.output->element)};
     found.most_bytes = found.least_bytes;
-    if (!is_row_major(kernel_, stage_.output.get())) return found;
+    if (axes_.size() != stage_.axes.size()) return found;
     std::unordered_set<const tensor::ExprNode*> seen;  // shared parts make a tree walk exponential
     tensor::for_each(stage_.body, [&](const Expr& e) {
       if (!seen.insert(e.get()).second) return false;
@@ -68,21 +72,21 @@ class RunFinder {
       found.run = 0;
       return found;
     }
-    for (size_t d = first_; d < stage_.axes.size(); ++d) found.run *= extent_of(stage_.axes[d]);
+    for (size_t d = first_; d < axes_.size(); ++d) found.run *= extent_of(axes_[d]);
     return found;
   }
 
  private:
   // Whether neighbours are loaded from different places.
   bool take_load(const tensor::Load& load) {
-    const bool known = is_row_major(kernel_, load.buffer.get());
-    const Expr offset = offset_of(*load.buffer, load.indices);
+    const std::optional<std::vector<size_t>> order = memory_order(kernel_, *load.buffer);
+    const Expr offset = order ? offset_of(*load.buffer, load.indices, *order) : Expr(tensor::imm(0));
     std::optional<bool> moves;
-    for (size_t d = stage_.axes.size(); d-- > first_;) {
-      if (extent_of(stage_.axes[d]) == 1) continue;
-      const std::optional<int64_t> stride = analysis::stride(offset, stage_.axes[d].var.get(), ranges_);
+    for (size_t d = axes_.size(); d-- > first_;) {
+      if (extent_of(axes_[d]) == 1) continue;
+      const std::optional<int64_t> stride = analysis::stride(offset, axes_[d].var.get(), ranges_);
       const bool with = stride == strides_[d], still = stride == 0;
-      if (known && (with || still) && moves.value_or(with) == with) {
+      if (order && (with || still) && moves.value_or(with) == with) {
         moves = with;
         continue;
       }
@@ -93,8 +97,8 @@ class RunFinder {
   }
 
   void take_condition(const Expr& condition) {
-    for (size_t d = first_; d < stage_.axes.size(); ++d)
-      if (analysis::uses(condition, stage_.axes[d].var.get()) && !is_of_data(condition)) first_ = d + 1;
+    for (size_t d = first_; d < axes_.size(); ++d)
+      if (analysis::uses(condition, axes_[d].var.get()) && !is_of_data(condition)) first_ = d + 1;
   }
 
   // What elements decide is a choice between values; where they are loaded from does not change.
@@ -102,6 +106,7 @@ class RunFinder {
 
   const tensor::KernelSpec& kernel_;
   const Stage& stage_;
+  std::vector<tensor::Axis> axes_;  // outermost in memory first; none: not whole axes lie there
   std::vector<int64_t> strides_;
   analysis::RangeMap ranges_;
   size_t first_ = 0;
@@ -121,6 +126,11 @@ std::vector<const tensor::Load*> loads_of(const Expr& body) {
 
 }  // namespace
 
+std::optional<std::vector<size_t>> memory_order(const tensor::KernelSpec& kernel,
+                                                const tensor::BufferNode& buffer) {
+  return memory_order(layout_of(kernel, &buffer), buffer.rank());
+}
+
 std::vector<TurnedInput> turned_inputs(const tensor::KernelSpec& kernel, const Stage& stage) {
   const std::optional<int> last = memory_axis(*stage.output, {});
   if (!last || !is_row_major(kernel, stage.output.get())) return {};
@@ -135,7 +145,7 @@ std::vector<TurnedInput> turned_inputs(const tensor::KernelSpec& kernel, const S
         loads, [&](const tensor::Load* other) { return other->buffer.same_as(load->buffer); });
     if (input == kernel.workload.inputs.end() || reads != 1 || !is_row_major(kernel, load->buffer.get()))
       continue;
-    const Expr offset = offset_of(*load->buffer, load->indices);
+    const Expr offset = offset_of(*load->buffer, load->indices, *memory_order(kernel, *load->buffer));
     const auto stride = [&](size_t axis) {
       return analysis::stride(offset, stage.axes[axis].var.get(), ranges);
     };

@@ -2,12 +2,17 @@
 // Owns: of which elements of a stage the neighbours in memory are computed from neighbours in memory. Does not know: schedules.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/tensor/kernel_spec.h"
 #include "compiler/tensor/workload.h"
 
 namespace tf::recipes {
+
+// Of a port in its layout, of any other buffer row-major.
+std::optional<std::vector<size_t>> memory_order(const tensor::KernelSpec& kernel,
+                                                const tensor::BufferNode& buffer);
 
 struct Neighbours {
   // So many elements in a row are stored side by side, and loaded side by side or from one place, whatever the row; no condition

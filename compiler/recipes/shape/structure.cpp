@@ -1,6 +1,7 @@
 #include "compiler/recipes/shape/structure.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -120,6 +121,19 @@ std::string stage_name(int index) {
 }
 std::string input_name(int index) {
   return absl::StrCat("p", index);
+}
+
+std::optional<std::vector<size_t>> memory_order(const tensor::Layout& layout, int rank) {
+  std::vector<size_t> order;
+  for (const tensor::LayoutAxis& part : layout.axes) {
+    if (part.block != 0) return std::nullopt;
+    order.push_back(static_cast<size_t>(part.axis));
+  }
+  if (order.empty()) {
+    order.resize(static_cast<size_t>(rank));
+    std::iota(order.begin(), order.end(), 0);
+  }
+  return order;
 }
 
 std::optional<int> memory_axis(const tensor::BufferNode& buffer, const tensor::Layout& layout) {

@@ -44,6 +44,9 @@ std::string input_name(int index);
 
 // The axis of the buffer along which memory runs: the innermost physical one with more than one element.
 // Nothing if no axis has more.
+// The axes as they lie in memory, the outermost first; nothing where the layout has blocks.
+std::optional<std::vector<size_t>> memory_order(const tensor::Layout& layout, int rank);
+
 std::optional<int> memory_axis(const tensor::BufferNode& buffer, const tensor::Layout& layout);
 
 // The output axis whose neighbours lie next to each other in memory: that of its buffer; 0 if there is none.
