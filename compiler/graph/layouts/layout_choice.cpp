@@ -73,10 +73,10 @@ class Search {
   bool is_eligible(NodeId id) const {
     const TensorType& type = graph_.type(id);
     if (as<MatMul>(graph_.node(id))) return false;  // matrices in a batch are no feature maps
-    if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) > 4) return false;
-    const std::vector<int64_t> shape = graph_.shape(type);
-    if (options_.channels_last && (tensor::element_bytes(type.element) != 2 || shape[1] % options_.lanes != 0))
+    if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) > options_.most_bytes)
       return false;
+    const std::vector<int64_t> shape = graph_.shape(type);
+    if (options_.channels_last && shape[1] % options_.lanes != 0) return false;
     return shape[1] >= options_.lanes && shape[2] * shape[3] > 1;
   }
   Layout layout(bool blocked) const {
@@ -359,6 +359,7 @@ LayoutOptions layout_options(const target::Target& target, LayoutCost* cost) {
   const bool has_matrices = target.arch == target::Arch::kCuda;
   return {.lanes = has_matrices ? kHalvesOfCopy : 1,
           .channels_last = has_matrices,
+          .most_bytes = 2,
           .cost = cost,
           .alignment_bytes = TF_DEVICE_ALIGNMENT};
 }

@@ -31,8 +31,8 @@ struct LayoutTrace {
 
 struct LayoutOptions {
   int64_t lanes = 16;          // of one vector; at most 1: everything stays row-major
-  // Channels are innermost as a whole (NHWC), instead of in vectors of `lanes`. Only 16-bit elements whose channels fill vectors.
-  bool channels_last = false;
+  bool channels_last = false;  // all channels innermost (NHWC) instead of in vectors, where they fill vectors
+  int most_bytes = 4;          // of an element; values of larger ones stay row-major
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
   LayoutTrace* trace = nullptr;
   // What a run finds (graph/found.h) is assumed to have the graph's values, for a program that is joined with those of other
@@ -43,7 +43,7 @@ struct LayoutOptions {
 };
 
 // As networks for the target are planned. For GPUs parts of memory begin where all drivers take them as arguments. With matrix
-// instructions, feature maps of 16-bit elements may have channels last: a thread then copies a vector of the terms that a
+// instructions, feature maps of at most 16 bits may have channels last: a thread then copies a vector of the terms that a
 // convolution sums. Everything else stays row-major there.
 LayoutOptions layout_options(const target::Target& target, LayoutCost* cost = nullptr);
 

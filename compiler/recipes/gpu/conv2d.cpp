@@ -153,8 +153,8 @@ std::string append_output_tile(const std::string& output, const WindowShape& sha
   steps.push_back(Annotate{output, channel + ".0", Annotation::kGridY});
   steps.push_back(Annotate{output, across, Annotation::kGridX});
   // Neighbours along x are neighbours in memory.
-  steps.push_back(Annotate{output, channel + ".1",
-                           shape.channels_last ? Annotation::kThreadX : Annotation::kThreadZ});
+  steps.push_back(
+      Annotate{output, channel + ".1", shape.channels_last ? Annotation::kThreadX : Annotation::kThreadZ});
   if (shape.has_h)
     steps.push_back(Annotate{output, tiled[1].first + ".1",
                              shape.channels_last ? Annotation::kThreadZ : Annotation::kThreadY});

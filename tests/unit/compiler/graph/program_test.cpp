@@ -7,7 +7,9 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/graph/element_values.h"
+#include "compiler/graph/layouts/layout_choice.h"
 #include "compiler/graph/program/evaluate.h"
 #include "compiler/graph/program/memory_plan.h"
 #include "compiler/graph/text.h"
@@ -128,8 +130,10 @@ TEST(Program, ComputesRandomNetworksInItsPlannedMemory) {
     const Graph graph = random.make();
     const std::vector<HostTensor> inputs = random.inputs(graph);
     RandomCost cost(seed);
-    for (int64_t lanes : {1, 4, 8}) {
-      absl::StatusOr<Program> program = plan_program(graph, {.lanes = lanes, .cost = &cost});
+    for (const auto& [lanes, channels_last] :
+         {std::pair(1, false), {4, false}, {8, false}, {2, true}, {4, true}}) {
+      absl::StatusOr<Program> program =
+          plan_program(graph, {.lanes = lanes, .channels_last = channels_last, .cost = &cost});
       ASSERT_TRUE(program.ok()) << program.status();
       for (const Value& value : program->values) {
         blocked += !value.layout.is_row_major();
@@ -138,13 +142,14 @@ TEST(Program, ComputesRandomNetworksInItsPlannedMemory) {
       absl::StatusOr<std::vector<HostTensor>> want = evaluate(program->graph, inputs);
       ASSERT_TRUE(want.ok()) << want.status();
       EXPECT_LT(largest_difference(ProgramRunner(*program).run(inputs), *want), 1e-3)
-          << "seed " << seed << ", lanes " << lanes << "\n"
+          << "seed " << seed << ", lanes " << lanes << (channels_last ? ", channels last" : "") << "\n"
           << to_string(graph);
       // The evaluator reads all operands before it writes: any of the result's size may be replaced.
       reuse_operands(*program, operands_of_the_results_size(*program));
       for (const Call& call : program->calls) replaced += call.in_place >= 0;
       EXPECT_LT(largest_difference(ProgramRunner(*program).run(inputs), *want), 1e-3)
-          << "in place, seed " << seed << ", lanes " << lanes << "\n"
+          << "in place, seed " << seed << ", lanes " << lanes << (channels_last ? ", channels last" : "")
+          << "\n"
           << to_string(graph);
     }
   }
@@ -317,6 +322,49 @@ TEST(Layouts, ThatAreNearlyAsGoodNameEachKernelOnce) {
   ASSERT_EQ(program.alternatives.size(), 1u);
   EXPECT_THAT(program.alternatives[0].kernel.ports.inputs, testing::Each(tensor::Layout{}));
   EXPECT_EQ(program.alternatives[0].kernel.ports.outputs[0], tensor::Layout{});
+}
+
+// The layouts of inputs and of the result of a network's middle convolution on that target.
+std::vector<std::string> layouts_between(tensor::Element element, int64_t channels, const char* target) {
+  Graph graph;
+  const std::vector<int64_t> shape = {1, channels, 8, 8}, weights = {channels, channels, 3, 3};
+  NodeId x = graph.add_input(tensor_type(element, shape), "x");
+  const NodeId w = graph.add_constant(tensor_type(element, weights),
+                                      make_blob(std::vector<char>(static_cast<size_t>(
+                                          channels * channels * 9 * tensor::element_bytes(element)))),
+                                      "w");
+  for (int i = 0; i < 3; ++i) x = *graph.add(Conv{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1}, {x, w}, "conv");
+  graph.outputs = {{"y", x}};
+  const Program program = *plan_program(graph, layout_options(*target::parse_target(target)));
+  const tensor::PortLayouts& ports = program.tasks[static_cast<size_t>(program.calls[1].task())].kernel.ports;
+  return {ports.inputs[0].text(), ports.outputs[0].text()};
+}
+
+TEST(Program, HasChannelsLastWhereAGpuMultipliesMatricesOfHalves) {
+  using tensor::Element;
+  const std::vector<std::string> last = {"0,2,3,1", "0,2,3,1"}, row_major = {"", ""};
+  EXPECT_EQ(layouts_between(Element::kFloat16, 64, "cuda:arch=sm_80"), last);
+  EXPECT_EQ(layouts_between(Element::kFloat16, 60, "cuda:arch=sm_80"), row_major) << "no whole vectors";
+  EXPECT_EQ(layouts_between(Element::kFloat32, 64, "cuda:arch=sm_80"), row_major);
+  EXPECT_EQ(layouts_between(Element::kFloat16, 64, "opencl"), row_major);
+}
+
+// The operands' channels interleave.
+TEST(Program, ConcatenatesNothingInPlaceWhereChannelsAreLast) {
+  Graph graph;
+  const std::vector<int64_t> shape = {1, 64, 4, 4};
+  std::vector<NodeId> parts;
+  for (int i = 0; i < 2; ++i) {
+    const NodeId x = graph.add_input(tensor_type(tensor::Element::kFloat32, shape), absl::StrCat("x", i));
+    parts.push_back(*graph.add(Unary{UnaryKind::kRelu}, {x}, "part"));
+  }
+  const NodeId joined = *graph.add(Concat{1}, parts, "joined");
+  graph.outputs = {{"y", *graph.add(Unary{UnaryKind::kRelu}, {joined}, "y")}};
+  const tensor::Layout blocks{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {1, 8}}},
+      last{{{0, 0}, {2, 0}, {3, 0}, {1, 0}}};
+  EXPECT_TRUE(can_concat_in_place(graph, joined, {}, 64));
+  EXPECT_TRUE(can_concat_in_place(graph, joined, blocks, 64));
+  EXPECT_FALSE(can_concat_in_place(graph, joined, last, 64));
 }
 
 TEST(MemoryPlan, ReusesBytesOfDeadValues) {

@@ -91,6 +91,26 @@ TEST(GpuFlat, TakesNoVectorsAcrossRuns) {
   }
 }
 
+// Of maps whose channels are innermost: runs of neighbours are channels, also of what each channel has once.
+TEST(GpuFlat, FollowsMemoryWhereChannelsAreLast) {
+  const tensor::Layout last{{{0, 0}, {2, 0}, {3, 0}, {1, 0}}};
+  ops::Builder b;
+  const tensor::Buffer x = f32_input(b, {2, 12, 3, 5}), z = f32_input(b, {2, 12, 3, 5});
+  const tensor::Workload workload = *b.finish({ops::relu(
+      b, ops::bias_add(b, ops::binary(b, ops::BinaryKind::kAdd, x, z), f32_constant(b, {12}), 1))});
+  for (const auto& [inputs, lanes] : {std::pair(std::vector{last, last}, 4), {{last, tensor::Layout{}}, 1}}) {
+    const tensor::KernelSpec kernel{.workload = workload, .ports = {inputs, {last}}, .target = kFlatGpu};
+    const recipes::Sketch sketch = recipes::flat_on_gpu(kernel).at(0);
+    EXPECT_EQ(sketch.parameters.back().choices.back()[0], lanes);
+    recipes::Point point = sketch.default_point();
+    point.back() = static_cast<uint32_t>(sketch.parameters.back().choices.size() - 1);
+    const schedule::Schedule schedule = recipes::instantiate(sketch, point);
+    EXPECT_THAT(to_string(schedule), HasSubstr("reorder t2 i0,i2,i3,i1"));
+    check_schedule(workload, schedule, kernel.ports, 5, absl::StrCat(lanes, " lanes"),
+                   passes::gpu_pipeline());
+  }
+}
+
 // A tile that all threads fill row by row; nothing else is kept.
 TEST(GpuTransposes, GiveWhatWorkloadsDefine) {
   std::mt19937_64 random(7);

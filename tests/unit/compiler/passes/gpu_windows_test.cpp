@@ -2,6 +2,7 @@
 // double precision.
 
 #include <random>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/print.h"
@@ -16,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
+const tensor::Layout kChannelsLast{{{0, 0}, {2, 0}, {3, 0}, {1, 0}}};
 const target::Target kWindowTarget = *target::parse_target("cuda:arch=sm_90");
 
 struct Window {
@@ -93,13 +95,33 @@ TEST(GpuWindows, ArePools) {
   }
 }
 
-TEST(GpuWindows, GiveEveryConvolutionAtRandomPoints) {
+// Where channels are innermost, neighbouring threads have neighbouring channels.
+TEST(GpuWindows, HaveThreadsThatAreNeighboursInMemory) {
+  for (const auto& [ports, first, second] :
+       {std::tuple(tensor::PortLayouts{}, "i3.1 thread_x", "i1.1 thread_z"),
+        {tensor::PortLayouts{{kChannelsLast}, {kChannelsLast}}, "i1.1 thread_x", "i3.1 thread_y"}}) {
+    ops::Builder b;
+    const tensor::Buffer y =
+        ops::max_pool(b, f32_input(b, {1, 64, 56, 56}), {.kernel = {3, 3}, .strides = {2, 2}});
+    const std::string text = to_string(
+        recipes::default_schedule({.workload = *b.finish({y}), .ports = ports, .target = kWindowTarget}));
+    EXPECT_THAT(text, HasSubstr(first));
+    EXPECT_THAT(text, HasSubstr(second));
+  }
+}
+
+class GpuWindowLayouts : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(ChannelsLast, GpuWindowLayouts, ::testing::Bool());
+
+TEST_P(GpuWindowLayouts, GiveEveryConvolutionAtRandomPoints) {
   std::mt19937_64 random(5);
   int checked = 0;
+  tensor::PortLayouts ports;
+  if (GetParam()) ports = {{kChannelsLast, kChannelsLast}, {kChannelsLast}};
   for (const Window& window : kWindows) {
     const tensor::Workload workload = convolution(window);
     for (const recipes::Sketch& sketch :
-         recipes::windows_on_gpu({.workload = workload, .target = kWindowTarget})) {
+         recipes::windows_on_gpu({.workload = workload, .ports = ports, .target = kWindowTarget})) {
       for (int i = 0; i < 4 && !::testing::Test::HasFatalFailure(); ++i) {
         recipes::Point point = sketch.default_point();
         if (i > 0)
@@ -111,14 +133,14 @@ TEST(GpuWindows, GiveEveryConvolutionAtRandomPoints) {
           EXPECT_GT(i, 0) << window.name << ", " << sketch.family << ": " << state.status();
           continue;
         }
-        check_schedule(workload, schedule, {}, static_cast<uint64_t>(i),
+        check_schedule(workload, schedule, ports, static_cast<uint64_t>(i),
                        absl::StrCat(window.name, ", ", sketch.family, " at ", recipes::to_string(point)),
                        passes::gpu_pipeline());
         ++checked;
       }
     }
   }
-  EXPECT_GT(checked, 50);
+  EXPECT_GT(checked, GetParam() ? 25 : 50);
 }
 
 }  // namespace
