@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what a kernel's text has of copies of boxes, which a copy engine makes. Does not know: the other statements, how a dialect
-// has such copies done.
+// Owns: the text of copies of boxes, which a GPU's copy engine (TMA) makes. Does not know: other statements,
+// how a dialect implements such copies.
 
 #include <string>
 #include <vector>
@@ -12,25 +12,26 @@
 
 namespace tf::backends {
 
-// Of one kernel. Nothing is printed where it has none.
+// The box copies of one kernel. All texts are empty if it has none.
 class BulkText {
  public:
   BulkText() = default;
-  // Its barriers stand in shared memory from that byte on.
+  // `first_byte`: where the barriers start in shared memory.
   BulkText(const ir::Stmt& kernel, int64_t first_byte);
 
-  // Why there are no such copies for the target; empty: there are.
+  // Why the target does not support such copies; empty if it does.
   static std::string refusal(const GpuDialect& dialect, const target::Target& target);
 
   bool has_boxes() const { return has_boxes_; }
-  bool has_pieces() const { return has_pieces_; }  // that threads copy asynchronously
+  bool has_pieces() const { return has_pieces_; }  // asynchronous copies by threads
   int64_t shared_bytes() const;
 
-  // Behind the kernel's others.
+  // The tensor maps, which follow the kernel's other parameters.
   std::string parameters() const;
   const std::vector<TensorMap>& tensor_maps() const { return maps_; }
   std::string beginning() const;
-  // The statement: to that place, from there on, an expression an axis, of one of the function's parameters.
+  // The statement that copies a box of one of `params` to `target`. `at` is the start of the box, one text
+  // per axis.
   std::string copy(const ir::AsyncCopy& copy, const std::string& target, const std::vector<std::string>& at,
                    const std::vector<ir::Buffer>& params);
   static std::string wait(int groups_in_flight);

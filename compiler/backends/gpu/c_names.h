@@ -1,5 +1,5 @@
 #pragma once
-// Owns: C names for variables and buffers, each its own. Does not know: what they name.
+// Owns: unique C names for variables and buffers. Does not know: what they name.
 
 #include <map>
 #include <set>
@@ -9,7 +9,7 @@ namespace tf::backends {
 
 class CNames {
  public:
-  // As near to `wish` as C allows; the same for the same node.
+  // A name as close to `wish` as C allows. Calls with the same node return the same name.
   std::string of(const void* node, const std::string& wish);
 
  private:

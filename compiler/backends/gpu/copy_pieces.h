@@ -1,5 +1,5 @@
 #pragma once
-// Owns: in which pieces an asynchronous copy is made. Does not know: text.
+// Owns: the pieces in which an asynchronous copy is made. Does not know: text.
 
 #include <vector>
 
@@ -10,12 +10,12 @@
 namespace tf::backends {
 
 struct CopyPieces {
-  int elements = 1;           // of each piece
-  bool asynchronous = false;  // or loaded and stored by the thread
+  int elements = 1;           // per piece
+  bool asynchronous = false;  // false: the thread loads and stores
 };
 
-// The widest, of up to 16 bytes, that are aligned on both sides; asynchronous where the device has such copies, which move 4, 8
-// or 16 bytes.
+// The widest pieces, up to 16 bytes, that are aligned on both sides. They are asynchronous if the device
+// supports this; such copies move 4, 8 or 16 bytes.
 CopyPieces pieces_of(const ir::AsyncCopy& copy, const target::Target& target,
                      const analysis::RangeMap& ranges);
 

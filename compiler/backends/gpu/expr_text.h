@@ -13,7 +13,7 @@
 
 namespace tf::backends {
 
-// What stands around an expression in its kernel; the first failure is kept in `status`, and texts are of no use after it.
+// The context of an expression in its kernel. `status` keeps the first failure; texts are invalid after it.
 struct ExprContext {
   const GpuDialect& dialect;
   Helpers& helpers;
@@ -21,7 +21,7 @@ struct ExprContext {
   const ir::Data& data;              // which variables are data
   const analysis::RangeMap& ranges;  // of index variables
   bool narrow_indices = false;       // indices have 32 bits (index_width.h)
-  // Vector loads that a statement has before it, by their nodes: the names of arrays of their lanes.
+  // The vector loads before the statement, by node: the names of the arrays of their lanes.
   std::map<const tensor::ExprNode*, std::string> loaded;
   absl::Status status;
 
@@ -30,18 +30,19 @@ struct ExprContext {
   }
 };
 
-// "int" or the type of 64 bits.
+// "int" or the 64-bit type.
 const char* index_type(const ExprContext& context);
 
-// The text of that lane of the expression (0: of a scalar), in parentheses where it needs them. f16 and bf16 are floats.
+// The text of one lane of the expression (0 for a scalar), with parentheses if needed. f16 and bf16 are
+// floats.
 std::string expr_text(const ir::Expr& expr, int lane, ExprContext& context);
 
 // The index of an element in the buffer's array.
 std::string place_text(const ir::BufferNode& buffer, const std::string& index, ExprContext& context);
 
-// The value as it is stored into a buffer of that element.
+// The value, converted for a store into a buffer of that element type.
 std::string stored_text(tensor::Element element, const std::string& value, ExprContext& context);
-// The value of an element in memory.
+// The value of an element in memory, converted to the type in registers.
 std::string loaded_text(tensor::Element element, const std::string& memory, ExprContext& context);
 
 }  // namespace tf::backends

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: from a function to what a device loads, the same for all dialects. Does not know: any dialect.
+// Owns: compiling a function to the code that a device loads, for all dialects. Does not know: any dialect.
 
 #include <map>
 #include <string>
@@ -9,21 +9,22 @@
 
 namespace tf::backends {
 
-// What a compiler makes of a source.
+// The output of a dialect's compiler.
 struct GpuBinary {
   std::string content;
   std::vector<CodeBlob> others;
-  std::map<std::string, Resources> resources;  // by entry; none: the compiler does not tell
+  std::map<std::string, Resources> resources;  // by entry; empty if the compiler does not report them
 };
 
-// In what a back end for GPUs differs beside its dialect.
+// What a GPU back end defines besides its dialect.
 struct GpuBlob {
   tunefarm::kernel::v1::BlobKind kind = {};
-  // Makes the blob of the source; null: the source is the blob, and each device's driver compiles it for itself.
+  // Compiles the source to the blob. Null: the source is the blob, and each device's driver compiles it.
   absl::StatusOr<GpuBinary> (*compile)(const std::string& source, const target::Target& target) = nullptr;
 };
 
-// Errors: gpu_source's and the blob's; INVALID_ARGUMENT for a model, into which no such kernel can be linked.
+// Errors: those of gpu_source and of `blob`; INVALID_ARGUMENT for Use::kModel, because GPU kernels cannot be
+// linked.
 absl::StatusOr<Code> gpu_code(const ir::Function& function, const target::Target& target, Use use,
                               const GpuDialect& dialect, const GpuBlob& blob);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Owns: a loop-IR function as C for GPUs, and how it is launched. Does not know: who compiles the text, schedules, devices.
+// Owns: a loop-IR function as C source for GPUs, with its launches. Does not know: compilers of the source,
+// schedules, devices.
 
 #include <array>
 #include <string>
@@ -15,17 +16,19 @@ namespace tf::backends {
 
 struct GpuSource {
   std::string text;              // one translation unit
-  std::vector<Launch> launches;  // to be run one after another
-  int64_t workspace_bytes = 0;   // of device memory, 256-byte aligned, undefined before the first launch
+  std::vector<Launch> launches;  // in order
+  int64_t workspace_bytes = 0;   // device memory, 256-byte aligned, undefined before the first launch
 };
 
-// Of what gpu_pipeline() yields. Each kernel has the same parameters: pointers to the function's parameters in their order, const
-// where no kernel stores; a pointer to the workspace, if there is one; the dims as 64-bit integers. Pointers are at least
-// 16-byte aligned. A part of the function without grid and thread loops is a kernel of one thread.
+// `function` is an output of gpu_pipeline(). All kernels have the same parameters: pointers to the function's
+// parameters in order (const if no kernel stores to them), a pointer to the workspace if there is one, and
+// the dims as 64-bit integers. Pointers are at least 16-byte aligned. A part of the function without grid and
+// thread loops is a kernel of one thread. If the device has no asynchronous copies, copies are made
+// immediately.
 //
-// FAILED_PRECONDITION where a part does not fit one launch: more than one nest of grid and thread loops, a loop around a grid
-// loop, a store outside of the nest, scratch memory that neither one thread nor one block has for itself, or more threads or shared memory than
-// the target has. UNIMPLEMENTED for dot products. Asynchronous copies are made at once where the device has none.
+// FAILED_PRECONDITION if a part does not fit one launch: more than one nest of grid and thread loops; a loop
+// around a grid loop; a store outside the nest; scratch memory that belongs to neither one thread nor one
+// block; or more threads or shared memory than the target has. UNIMPLEMENTED for dot products.
 absl::StatusOr<GpuSource> gpu_source(const ir::Function& function, const target::Target& target,
                                      const GpuDialect& dialect);
 

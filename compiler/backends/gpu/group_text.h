@@ -1,6 +1,6 @@
 #pragma once
-// Owns: matrix instructions of four warps that read shared memory, as inline PTX: functions and descriptors. Does not know:
-// kernels, other matrix instructions.
+// Owns: matrix instructions of four warps that read shared memory (wgmma), as inline PTX: functions and
+// descriptors. Does not know: kernels, other matrix instructions.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tf::backends {
 
-// An instruction, and whether each factor has lines of terms.
+// An instruction, and whether the lines of each operand run along the terms.
 struct GroupMultiply {
   const tensor_units::TensorUnit* unit = nullptr;
   bool a_terms = true, b_terms = true;
@@ -22,12 +22,12 @@ struct GroupMultiply {
   std::string function(const GpuDialect& dialect) const;
 };
 
-// A fence before multiplications and a wait behind them, of all registers of the sums: what else is done with these stays on
-// its side.
+// A fence before multiplications, or a wait after them. It names all registers of the sums, so other accesses
+// to these are not moved across it.
 struct GroupMeeting {
   tensor::Element element = tensor::Element::kFloat32;
   int64_t registers = 0;
-  int groups = -1;  // that may be in flight; -1: a fence
+  int groups = -1;  // a wait: how many may remain in flight; -1: a fence
   bool operator<(const GroupMeeting& other) const {
     return std::tie(element, registers, groups) < std::tie(other.element, other.registers, other.groups);
   }
@@ -35,15 +35,16 @@ struct GroupMeeting {
   std::string function(const GpuDialect& dialect) const;
 };
 
-// tf_shared_tile(place, how): the descriptor; tf_publish().
+// Defines tf_shared_tile(place, how), which makes a descriptor, and tf_publish().
 std::string group_functions(const GpuDialect& dialect);
 
-// How the flat tile number `i` of a multiplication lies, as the unit is told; nothing if it cannot be.
+// The layout of tile number `i` of a multiplication in shared memory, as a descriptor states it; empty if a
+// descriptor cannot express it.
 std::optional<tensor_units::SharedDescriptor> descriptor_of(const ir::MatrixOp& op, size_t i);
-// A tile that starts at that place of the buffer's elements.
+// The descriptor of a tile that starts at element `index` of the buffer `name`.
 std::string descriptor_text(const tensor_units::SharedDescriptor& how, tensor::Element element,
                             const std::string& name, const std::string& index);
-// Of the tile: tf_shared_tile of its buffer, moved by its place in it.
+// The descriptor of tile number `i`: tf_shared_tile of its buffer, advanced to the tile.
 std::string descriptor_text(const ir::MatrixOp& op, size_t i, const std::string& name,
                             const std::string& index);
 

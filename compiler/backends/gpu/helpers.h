@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the functions that generated kernels call, each written once and printed for the types that a kernel
-// needs. Does not know: kernels.
+// Owns: the helper functions that generated kernels call. Each is written once and emitted for the types that
+// a kernel needs. Does not know: kernels.
 
 #include <map>
 #include <set>
@@ -15,32 +15,32 @@ namespace tf::backends {
 enum class Helper : uint8_t {
   kMin,  // NaN if an operand is
   kMax,
-  kFloorDiv,  // as compiler/tensor/expr.h says it of data
+  kFloorDiv,  // of data, as compiler/tensor/expr.h defines it
   kFloorMod,
-  kPower,  // of whole numbers
+  kPower,  // of integers
   kSigmoid,
-  kFromFloat,  // to an integer: truncates; what is out of range gives the nearest end, NaN 0
+  kFromFloat,  // to an integer: truncates and saturates; NaN gives 0
   kFromDouble,
-  kOrZero,    // of a condition and a value, which is known in any case
-  kLoad,      // f16 and bf16: the float of the bits in memory
-  kStore,     // f16 and bf16: the bits of the nearest value
-  kRound,     // f16 and bf16: a float to the nearest value of the type
-  kOddFloat,  // of a double the float that a further rounding to a narrower type rounds as the double
+  kOrZero,    // the value if the condition holds, else 0; the value is always evaluated
+  kLoad,      // f16 and bf16: converts the bits in memory to float
+  kStore,     // f16 and bf16: converts to the bits of the nearest value
+  kRound,     // f16 and bf16: rounds a float to the nearest value of the type
+  kOddFloat,  // converts a double to a float that rounds to a narrower type like the double (round to odd)
 };
 
 class Helpers {
  public:
   explicit Helpers(const GpuDialect& dialect) : dialect_(dialect) {}
-  // The function's name; its text is printed from then on.
+  // The function's name. text() contains the function from then on.
   std::string name(Helper helper, tensor::Element element);
-  // All that were named and what they call, in an order in which they can be compiled.
+  // All named functions and those that they call, in an order in which they compile.
   std::string text() const;
-  // Whether a type of 64-bit floats is among them, or was told.
+  // doubles(): whether a function uses 64-bit floats, or use_doubles() was called.
   void use_doubles() { doubles_ = true; }
   bool doubles() const { return doubles_; }
   void use_async_copies() { async_copies_ = true; }
   void use_bulk_copies() { bulk_copies_ = true; }
-  // Of an offset; named as above.
+  // The name of a function that applies the swizzle to an offset; text() contains it.
   std::string swizzle(const tensor::Swizzle& swizzle);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the text of one kernel, and its launch. Does not know: the other kernels of its function.
+// Owns: the text and the launch of one kernel. Does not know: the other kernels of its function.
 
 #include <string>
 
@@ -13,15 +13,15 @@
 
 namespace tf::backends {
 
-// What the kernels of a translation unit share.
+// The state that the kernels of a translation unit share.
 struct Unit {
   const ir::Function& function;
   const target::Target& target;
   const GpuDialect& dialect;
   const KernelParts& parts;
   bool narrow_indices = false;
-  Helpers helpers;      // that kernels call
-  VectorTypes vectors;  // that they use
+  Helpers helpers;
+  VectorTypes vectors;
   MatrixFunctions matrices;
 };
 
@@ -30,7 +30,7 @@ struct KernelText {
   Launch launch;
 };
 
-// gpu_source's errors.
+// Errors as gpu_source().
 absl::StatusOr<KernelText> kernel_text(Unit& unit, const KernelPart& part, const std::string& name);
 
 }  // namespace tf::backends

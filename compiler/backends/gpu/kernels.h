@@ -1,5 +1,5 @@
 #pragma once
-// Owns: which parts of a function are launched one after another, and what lies in memory between them. Does not know: C.
+// Owns: splitting a function into kernels, and the workspace between them. Does not know: C.
 
 #include <cstdint>
 #include <map>
@@ -10,9 +10,9 @@
 
 namespace tf::backends {
 
-// One launch: a nest of grid and thread loops, or a statement without any, for one thread.
+// One launch: a nest of grid and thread loops, or a statement without such loops, which one thread executes.
 struct KernelPart {
-  std::vector<const ir::Let*> lets;  // around it, from the outside
+  std::vector<const ir::Let*> lets;  // around it, outermost first
   ir::Stmt body;
 };
 
@@ -23,7 +23,7 @@ struct KernelParts {
   int64_t workspace_bytes = 0;
 };
 
-// Scratch memory has room for the greatest sizes. FAILED_PRECONDITION where there is no greatest.
+// Scratch memory is large enough for the maximum sizes. FAILED_PRECONDITION if a size has no maximum.
 absl::StatusOr<KernelParts> split_into_kernels(const ir::Function& function);
 
 }  // namespace tf::backends

@@ -13,13 +13,14 @@
 
 namespace tf::backends {
 
-// The functions that kernels call, by what they use.
+// The inline-PTX functions that kernels use. Each call returns a function's name, and text() contains it from
+// then on.
 class MatrixFunctions {
  public:
   std::string multiply(const tensor_units::TensorUnit& unit);
-  // Fills so many registers of each lane from as many times 8 lines of 16 bytes.
+  // ldmatrix: fills `registers` registers of each lane, from 8 lines of 16 bytes per register.
   std::string load(int registers, bool transposed);
-  // Of units that read shared memory.
+  // For units that read shared memory.
   std::string multiply(const GroupMultiply& group);
   std::string meet(const GroupMeeting& meeting);
   std::string text(const GpuDialect& dialect) const;
@@ -31,18 +32,18 @@ class MatrixFunctions {
   std::set<GroupMeeting> meetings_;
 };
 
-// The buffers of scope register that hold factors: several elements to a register.
+// The buffers of scope register that hold operands: several elements per register.
 std::set<const ir::BufferNode*> factor_buffers(const ir::Stmt& body);
-// The C type of such a register, of an element's.
+// The C type of a register of a matrix of that element type.
 const char* register_type(tensor::Element element);
 
 struct MatrixText {
   std::vector<std::string> lines;
-  bool takes_next = false;  // the lines do what the next statement does, too
+  bool takes_next = false;  // the lines include the next statement
 };
 
-// The statement, and perhaps the next one (or null), which stands right behind it: two tiles may be loaded at once. `names`
-// and `indices` are the texts of its tiles' buffers and places.
+// The text of the statement `op`, and possibly of `next`, which follows it directly (or null): two tiles may
+// be loaded together. `names` and `indices` are the texts of the buffers and indices of its tiles.
 MatrixText matrix_text(const ir::MatrixOp& op, const ir::MatrixOp* next,
                        const std::vector<std::string>& names, const std::vector<std::string>& indices,
                        const analysis::RangeMap& ranges, const GpuDialect& dialect,

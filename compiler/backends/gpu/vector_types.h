@@ -1,5 +1,6 @@
 #pragma once
-// Owns: the types by which several neighbouring elements are loaded and stored at once. Does not know: statements.
+// Owns: the types with which several adjacent elements are loaded and stored together. Does not know:
+// statements.
 
 #include <set>
 #include <string>
@@ -13,7 +14,8 @@ namespace tf::backends {
 
 class VectorTypes {
  public:
-  // A struct with an array `lanes` of the element's type in memory, aligned to its size or 16 bytes.
+  // The name of a struct with an array `lanes` of the element's type in memory, aligned to its size or 16
+  // bytes.
   std::string name(tensor::Element element, int lanes);
   std::string text(const GpuDialect& dialect) const;
 
@@ -21,7 +23,8 @@ class VectorTypes {
   std::set<std::pair<tensor::Element, int>> used_;
 };
 
-// The index of the first of `lanes` neighbours that such a struct may hold, if the access is one; else null.
+// If the access reads or writes `lanes` adjacent, aligned elements: the index of the first one. Otherwise
+// null.
 ir::Expr wide_access(const ir::BufferNode& buffer, const ir::Expr& index, int lanes,
                      const analysis::RangeMap& ranges);
 

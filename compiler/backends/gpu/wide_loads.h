@@ -1,5 +1,6 @@
 #pragma once
-// Owns: which loads of an expression can be made before it, all lanes at once, and when. Does not know: memory, types.
+// Owns: which loads of a vector expression can be made before it, for all lanes together, and under which
+// condition. Does not know: memory, types.
 
 #include <vector>
 
@@ -10,11 +11,11 @@ namespace tf::backends {
 struct WideLoad {
   ir::Expr load;
   ir::Expr
-      condition;  // the same for all lanes: where it does not hold, the load is of no use, or gives zeros; null: always
+      condition;  // the same for all lanes. If it is false, the load is not needed, or gives zeros. Null: always true
 };
 
-// Of the loads of a vector, those without a condition that differs between lanes. Loads are safe wherever they are made
-// (guard_memory), so that what lanes choose between is loaded for all of them.
+// The loads of the vector expression, except those whose condition differs between lanes. Every load is safe
+// wherever it is made (guard_memory), so both operands of a lane's choice are loaded for all lanes.
 std::vector<WideLoad> wide_loads(const ir::Expr& value);
 
 }  // namespace tf::backends
