@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what the handles of gpu.h are on CUDA devices, and how its errors are told. Private to this folder. Does not know:
-// what is done with them.
+// Owns: the objects behind the handles of gpu.h on CUDA devices, and the texts of CUDA's errors. Private to
+// this folder. Does not know: how they are used.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ struct CudaDevice {
   int id;
   CuHandle context, stream;
   CuHandle began, ended;  // events
-  bool owns_stream;       // and holds the context
+  bool owns_stream;       // and a reference to the context
   bool lost;
 };
 
@@ -27,11 +27,11 @@ struct CudaKernel {
   CudaKernel* next;
   CuHandle function;
   uint64_t* values;  // pointers, then dims
-  void** params;     // to them, and to the maps
+  void** params;     // pointers to the values and to the maps
   uint32_t pointer_count;
   uint32_t param_count;  // without the maps
   CuTensorMap* maps;
-  uint32_t shared_bytes;  // that it may ask for as it is
+  uint32_t shared_bytes;  // the current limit of dynamic shared memory
 };
 
 struct CudaProgram {
@@ -44,7 +44,7 @@ struct CudaMemory {
   CudaDevice* device;
   CuAddress address;
   uint64_t size_bytes;
-  bool is_wrapped;  // the caller's
+  bool is_wrapped;  // owned by the caller
 };
 
 struct CudaGraph {
@@ -68,7 +68,7 @@ inline CudaGraph* own(Graph* graph) {
   return reinterpret_cast<CudaGraph*>(graph);
 }
 
-// The map of a tensor at that address.
+// Makes the map of a tensor at that address.
 bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& tensor, CuTensorMap* map,
                      char* error);
 
@@ -77,13 +77,14 @@ T* make_zeroed(size_t count = 1) {
   return static_cast<T*>(calloc(count, sizeof(T)));
 }
 
-// All write a line into `error` and return false; check() only if the code is an error, after which the device may be lost.
+// fail() and no_memory() write a line into `error` and return false. So does check() if the code is an error;
+// the device may then be lost.
 bool fail(const CuApi& api, int code, const char* what, char* error);
 bool no_memory(char* error);
 bool check(CudaDevice& device, int code, const char* what, char* error);
 
-// Until it ends, the device's context is the thread's current one; then it is that of before, which may be the caller's. A thread
-// may be another one at each call.
+// Makes the device's context the current one of this thread, and restores the previous one, which may be the
+// caller's, at the end. Needed in every call, because each call may come from another thread.
 class Entered {
  public:
   explicit Entered(const CudaDevice& device) : api_(*device.api), code_(api_.push_context(device.context)) {}

@@ -1,45 +1,46 @@
 #pragma once
-// Owns: what this program asks of a GPU's driver, the same for all: memory, programs, launches, times. Drivers are opened
-// at run time; nothing is linked to them. Does not know: models, trials.
+// Owns: the common interface to GPU drivers: memory, programs, launches, times. Drivers are loaded at run
+// time; nothing is linked to them. Does not know: models, trials.
 
 #include <stdint.h>
 
 namespace tf::gpu {
 
-constexpr int kErrorChars = 1024;  // of each `error` below: one line, ended by a zero; a longer one is cut
+constexpr int kErrorChars = 1024;  // of each `error` below: one zero-terminated line, cut if longer
 
-struct Device;   // one device with a queue of its own; use it from one thread at a time
+struct Device;   // one device with its own queue; use it from one thread at a time
 struct Program;  // compiled code on a device
 struct Kernel;   // an entry of a program
-struct Memory;   // of a device
-struct Graph;    // launches that the device makes one after another by itself
+struct Memory;   // an allocation on a device
+struct Graph;    // a sequence of launches that the device executes without the host
 
 struct Facts {
   char name[128];
   char driver[128];  // its version
   uint64_t memory_bytes;
-  uint64_t cache_bytes;      // the last one before memory; 0: not told
-  uint64_t shared_bytes;     // that a block may have
+  uint64_t cache_bytes;      // of the last-level cache; 0: unknown
+  uint64_t shared_bytes;     // the maximum of a block
   uint32_t units;            // multiprocessors, compute units
-  uint32_t block_threads;    // most of one block
+  uint32_t block_threads;    // the maximum of a block
   uint32_t alignment_bytes;  // of parts of Memory that are arguments
   bool doubles;              // f64 is supported
   bool shares_host_memory;
-  bool compiles_at_launch;  // a kernel's first launch takes as long as a compiler
-  uint32_t capability;      // CUDA's, as 90 for 9.0; from here on 0: not told
+  bool compiles_at_launch;  // the first launch of a kernel compiles it
+  uint32_t capability;      // CUDA's: 90 for 9.0. 0: unknown, here and in the next fields
   uint32_t clock_khz, memory_clock_khz, memory_bus_bits;
-  char bus_id[32];  // of PCI; empty: not told
+  char bus_id[32];  // of PCI; empty: unknown
 };
 
-// A part of memory that a kernel gets as a pointer.
+// A part of an allocation that a kernel gets as a pointer.
 struct Argument {
   Memory* memory;
   uint64_t offset_bytes;  // a multiple of Facts::alignment_bytes
   uint64_t size_bytes;
 };
 
-// A row-major tensor where an argument lies, and the part of it, at most kMostOfBox along an axis, that a kernel has the copy
-// engine copy at once, into lines of 128 bytes with their swizzle: what CUDA calls a tensor map. Axes from the outside in.
+// A CUDA tensor map: a row-major tensor in an argument, and the box of it that the copy engine copies at
+// once, into swizzled lines of 128 bytes. A box has at most kMostOfBox elements along an axis. Axes are
+// ordered from outermost to innermost.
 constexpr uint32_t kMostTensorAxes = 5, kMostOfBox = 256;
 struct TensorMap {
   uint32_t argument;
@@ -55,62 +56,64 @@ struct LaunchSize {
   uint32_t shared_bytes;
 };
 
-// A launch in a graph: the kernel with what it is bound to when the graph is made.
+// A launch in a graph: the kernel, with the arguments that are bound when the graph is made.
 struct GraphLaunch {
   Kernel* kernel;
   LaunchSize size;
 };
 
-// A kind of driver. Calls that can fail write a line into `error` and return null or false. After one has failed with
-// `is_lost`, the device is of no use to this process any more.
+// A kind of driver. Calls that can fail write a line into `error` and return null or false. If `is_lost` is
+// true after a failure, this process cannot use the device any more.
 struct Driver {
   const char* name;  // "opencl", "cuda"
 
-  // How many devices there are; -1: no driver, `error` says what is missing.
+  // The number of devices; -1: there is no driver, and `error` says what is missing.
   int (*count)(char* error);
   Device* (*open)(int index, char* error);
-  // The same in a context and a queue of the caller's, which are in order and outlive the device: it is theirs, whatever the
-  // index. Null context: its own, both.
+  // Opens the device of the caller's context and queue, and ignores the index. The queue must be in order,
+  // and both must outlive the device. Null context: as open().
   Device* (*open_in)(int index, void* context, void* queue, char* error);
-  // Its number and those that it uses.
+  // The index, context and queue of the device.
   void (*handles)(const Device* device, int* index, void** context, void** queue);
   void (*close)(Device* device);
   void (*facts)(Device* device, Facts* facts);
   bool (*is_lost)(const Device* device);
 
-  // Compiles or loads code for the device: of this driver's kinds of blob (kernel.v1.BlobKind), which are OpenCL C, or a
-  // cubin or PTX.
+  // Compiles or loads code for the device. The code is a blob of a kind that this driver supports
+  // (kernel.v1.BlobKind): OpenCL C, or a cubin or PTX.
   Program* (*load)(Device* device, const void* code, uint64_t size_bytes, char* error);
   void (*unload)(Program* program);
-  // Belongs to the program and ends with it.
+  // The kernel belongs to the program and is freed with it.
   Kernel* (*find)(Program* program, const char* entry, char* error);
 
-  Memory* (*allocate)(Device* device, uint64_t size_bytes, char* error);  // at least one byte; undefined
-  // Memory of the caller in the device's context: a cl_mem, a CUdeviceptr. `free` leaves it the caller's.
+  Memory* (*allocate)(Device* device, uint64_t size_bytes, char* error);  // at least 1 byte; not initialised
+  // Wraps the caller's memory in the device's context: a cl_mem or a CUdeviceptr. `free` does not free the
+  // handle.
   Memory* (*wrap)(Device* device, void* handle, uint64_t size_bytes, char* error);
   void (*free)(Memory* memory);
-  // Both wait for what was launched before, and for the copy.
+  // Both wait for earlier launches and for the copy.
   bool (*upload)(Memory* to, uint64_t offset_bytes, const void* from, uint64_t size_bytes, char* error);
   bool (*download)(void* to, const Memory* from, uint64_t offset_bytes, uint64_t size_bytes, char* error);
-  // Each byte from there on.
+  // Sets size_bytes bytes from the offset on.
   bool (*fill)(Memory* to, uint64_t offset_bytes, uint8_t value, uint64_t size_bytes, char* error);
 
-  // The kernel's parameters: pointers, then dims. They stay until they are bound again.
+  // Binds the kernel's parameters: pointers, then dims. They remain bound until the next call.
   bool (*bind)(Kernel* kernel, const Argument* arguments, uint32_t count, const int64_t* dims,
                uint32_t dim_count, char* error);
-  // Parameters behind those, of the arguments that it is bound to: after each bind. Null: this kind of driver has none.
+  // Binds tensor maps of the bound arguments, as parameters after those. Call it after each bind. Null: not
+  // supported.
   bool (*map)(Kernel* kernel, const TensorMap* maps, uint32_t count, char* error);
-  // After what was launched before. Does not wait.
+  // Launches the kernel after all earlier launches. Does not wait.
   bool (*launch)(Kernel* kernel, const LaunchSize& size, char* error);
-  // Waits for all that was launched.
+  // Waits for all launches.
   bool (*finish)(Device* device, char* error);
-  // Before and after what is launched between: the device's own time, in ns, once end_time has waited for all of it.
+  // Time the launches between the two calls by the device's clock, in ns. end_time waits for these launches.
   bool (*begin_time)(Device* device, char* error);
   bool (*end_time)(Device* device, int64_t* total_ns, char* error);
 
-  // Null: this kind of driver has no graphs. The kernels' program must outlive the graph.
+  // Null: not supported. The kernels' program must outlive the graph.
   Graph* (*make_graph)(Device* device, const GraphLaunch* launches, uint32_t count, char* error);
-  // As launch.
+  // As launch().
   bool (*launch_graph)(Graph* graph, char* error);
   void (*drop_graph)(Graph* graph);
 };

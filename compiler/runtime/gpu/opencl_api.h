@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the part of OpenCL 1.2's interface that is used here, by its published names and numbers, and the loader that finds
-// it at run time. Does not know: kernels.
+// Owns: the part of OpenCL 1.2's interface that is used here, with its published names and numbers, and the
+// loader that finds it at run time. Does not know: kernels.
 
 #include <stddef.h>
 #include <stdint.h>

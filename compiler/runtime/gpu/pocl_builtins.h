@@ -1,13 +1,14 @@
 #pragma once
-// Owns: the built-in functions that kernels of ours call, as declarations for PoCL, which otherwise reads a header of 18,000 lines
-// for each program, twice: four fifths of what a program costs before its first launch. Does not know: kernels, drivers.
+// Owns: declarations of the built-in functions that generated kernels call, for PoCL. Without them, PoCL
+// reads a header of 18,000 lines twice for each program, which takes four fifths of the time before the first
+// launch. Does not know: kernels, drivers.
 
 namespace tf::gpu {
 
-// Has PoCL leave its header out: by that header's own guard. The other name is for kernels that want to know.
+// Makes PoCL skip its header, by defining that header's include guard. Kernels can test for the second name.
 inline constexpr char kWithoutPoclHeader[] = " -D_OPENCL_H_ -DTF_OWN_BUILTINS";
 
-// Goes before the source. Types, constants and as_…() come from another header.
+// Put this before the source. Types, constants and as_…() come from another header.
 extern const char kBuiltinDeclarations[];
 
 }  // namespace tf::gpu
