@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what the right answer is, kept in memory, and whether a candidate gave it. Works on plain bytes that
-// a child wrote. Does not know: processes, timing.
+// Owns: a cache of expected answers, and the comparison of a candidate's answers with them. Works on plain
+// bytes that a child wrote. Does not know: processes, timing.
 
 #include <cstdint>
 #include <list>
@@ -23,20 +23,21 @@ struct Tensor {
 };
 
 struct Expected {
-  sandbox::Job job;  // of the reference: a candidate must have its ports
+  sandbox::Job job;  // of the reference: a candidate must have the same ports
   std::vector<Tensor> outputs;
   std::vector<Tensor> magnitudes;  // sum |a||b| of each output
   uint64_t size_bytes() const;
 };
 
-// The outputs that a child left in `memory`, unpacked: of its checked run, or (`last`) of the one after its
+// The outputs that a child wrote to `memory`, unpacked: of its checked run, or (`last`) of the run after its
 // timed runs.
 std::vector<Tensor> read_outputs(const sandbox::Job& job, const uint8_t* memory, bool last);
 
-// True if an element still has the pattern that floating-point outputs are poisoned with (sandbox/inputs.h).
+// True if an element still has the poison pattern of floating-point outputs (sandbox/inputs.h).
 bool is_poisoned(const Tensor& tensor);
 
-// FAILED_PRECONDITION if a finite answer has a magnitude that is not: any candidate would be right there.
+// FAILED_PRECONDITION if a finite answer has a magnitude that is not finite: every candidate would be correct
+// there.
 absl::Status check_magnitudes(const Expected& expected);
 
 struct Verdict {
@@ -45,18 +46,18 @@ struct Verdict {
   std::string detail;    // the first wrong element and how many there are
 };
 
-// `expected` has passed check_magnitudes. Floating point: |y - ref| <= tolerance * magnitude, plus 1e-10 for
-// answers that are all but zero; NaN and infinities must be the reference's. Integers: equal. `names` are the
-// outputs', for the detail.
+// `expected` must have passed check_magnitudes. Floating point: |y - ref| <= tolerance * magnitude, plus
+// 1e-10 for answers close to zero; NaN and infinities must match the reference. Integers: equal. `names` are
+// the names of the outputs, for the detail.
 Verdict compare(const std::vector<Tensor>& outputs, const Expected& expected, double tolerance,
                 const std::vector<std::string>& names);
 
-// Expected answers by (reference digest, seed); the least recently used go when there are too many bytes. Not
-// thread-safe.
+// Expected answers by (reference digest, seed). Evicts the least recently used ones when they exceed the
+// limit. Not thread-safe.
 class AnswerCache {
  public:
   explicit AnswerCache(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
-  // Null if it is not there.
+  // Null if it is not cached.
   std::shared_ptr<const Expected> find(std::string_view digest, uint64_t seed);
   bool contains(std::string_view digest, uint64_t seed) const;
   // Always keeps the newest, even if it alone is above the limit.

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the control group that bounds the memory and the number of all processes of one helper together,
-// where the system lets us make one: version 1 or 2 of the interface, or one controller by each. Does not
+// Owns: the control group that limits the memory and the number of processes of one helper, if the system
+// allows us to create one. Supports versions 1 and 2 of the interface, also one controller in each. Does not
 // know: what runs in it.
 
 #include <sys/types.h>
@@ -16,27 +16,27 @@ namespace tf::worker {
 
 enum class Controller { kPids, kMemory };
 
-// Where a process's groups of one controller lie.
+// The location of a process's control group for one controller.
 struct Hierarchy {
   int version = 0;     // 1 or 2
   std::string folder;  // of the group that the process is in
-  std::string top;     // of all that it sees
+  std::string top;     // the topmost folder that it sees
 };
 
-// From the contents of /proc/self/cgroup and /proc/self/mountinfo. NOT_FOUND if the controller has no
-// hierarchy of its own and there is none of version 2.
+// Parses the contents of /proc/self/cgroup and /proc/self/mountinfo. NOT_FOUND if the controller has no
+// hierarchy of version 1 and there is none of version 2.
 absl::StatusOr<Hierarchy> find_hierarchy(Controller controller, std::string_view membership,
                                          std::string_view mounts);
 
-// What a group is called: no two are called the same, not even of two containers whose processes have the
-// same numbers and that see the same groups.
+// A unique name for a group. It is unique even among containers that use the same process numbers and see the
+// same groups.
 std::string group_name(uint64_t pid_namespace, pid_t maker, uint32_t random);
-// The process that made the group of this name, if it is of this namespace; else 0.
+// The process that created the group of this name, if it belongs to this pid namespace; otherwise 0.
 pid_t group_maker(std::string_view name, uint64_t pid_namespace);
 
-// A group for each controller, below the one that this process is in, or at the top where that is impossible
-// and the top is ours (root's); gone with the value, after everything in it was killed. Not thread-safe but
-// for kill_all().
+// A group for each controller, below the group of this process. If that is impossible and this process is
+// root, the group is at the top level. The destructor kills all processes in the group and removes it. Not
+// thread-safe, except kill_all().
 class Cgroup {
  public:
   Cgroup() = default;  // bounds nothing
@@ -44,19 +44,19 @@ class Cgroup {
   Cgroup& operator=(Cgroup&& other) noexcept;
   ~Cgroup();
 
-  // Has `controller` bound the group from now on. Before add(). NOT_FOUND if the system does not have it,
-  // PERMISSION_DENIED if it is not ours to use, FAILED_PRECONDITION if it is, but other processes share our
-  // group.
+  // Makes `controller` limit the group. Call it before add(). NOT_FOUND if the system does not have the
+  // controller, PERMISSION_DENIED if this process may not use it, FAILED_PRECONDITION if other processes
+  // share the group of this process.
   absl::Status bound(Controller controller);
 
-  // Moves a process, with what it will fork, into the group.
+  // Moves a process into the group. Processes that it forks later belong to the group, too.
   absl::Status add(pid_t pid);
 
-  // Best effort where the new limit is lower and more is in use.
+  // Best effort if the new limit is lower than the current use.
   void limit_memory(uint64_t bytes);
   void limit_processes(uint64_t count);  // threads count, too
 
-  // Kills all that is in it. Thread-safe.
+  // Kills all processes in the group. Thread-safe.
   void kill_all() const;
 
  private:

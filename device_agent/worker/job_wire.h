@@ -1,6 +1,6 @@
 #pragma once
-// Owns: from messages (Trial, Artifact) to a sandbox job, with every check that keeps nonsense out of the
-// child. Does not know: processes.
+// Owns: converting messages (Trial, Artifact) to a sandbox job, with all checks that keep invalid values out
+// of the child. Does not know: processes.
 
 #include <cstdint>
 #include <string>
@@ -20,24 +20,24 @@ class Manifest;
 
 namespace tf::worker {
 
-// An artifact ready to run: its job (kind, seed, times and limits still to be set) and its code in sealed
-// files.
+// An artifact that is ready to run: its job (kind, seed, times and limits are not set yet) and its code in
+// sealed files.
 struct LoadedArtifact {
   sandbox::Job job = {};
   std::vector<OwnedFd> blobs;
-  std::vector<std::string> port_names;  // as people are shown them
+  std::vector<std::string> port_names;  // for messages
   uint64_t workspace_per_thread_bytes = 0;
   uint64_t result_bytes = 0;  // Result and both copies of all outputs
   double tolerance = 0;
   double flops = 0;
-  bool reduced_numerics = false;  // may do its FLOPs at another rate than fp32 FMAs
+  bool reduced_numerics = false;  // its FLOPs may have another rate than fp32 FMAs
 };
 
-// Parses and checks a serialized kernel.v1.Artifact whose SHA-256 must be `digest`. INVALID_ARGUMENT, or
+// Parses and checks a serialized kernel.v1.Artifact, whose SHA-256 must be `digest`. INVALID_ARGUMENT, or
 // FAILED_PRECONDITION if it is for another kernel ABI.
 absl::StatusOr<LoadedArtifact> load_artifact(std::string_view serialized, std::string_view digest);
 
-// INVALID_ARGUMENT if a required field is missing or out of range; a trial may ask for a run of at most
+// INVALID_ARGUMENT if a required field is missing or out of range. A trial may request a run time of at most
 // `longest_run_ns`.
 absl::Status check_trial(const tunefarm::farm::v1::Trial& trial, int64_t longest_run_ns);
 

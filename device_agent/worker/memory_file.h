@@ -9,8 +9,7 @@
 
 namespace tf::worker {
 
-// An anonymous file with this content that nobody can change any more. RESOURCE_EXHAUSTED if there is no
-// memory.
+// An anonymous, immutable file with this content. RESOURCE_EXHAUSTED if there is not enough memory.
 absl::StatusOr<OwnedFd> sealed_file(const char* name, std::string_view content);
 
 // Memory shared with a child: zeroed, of fixed size.
