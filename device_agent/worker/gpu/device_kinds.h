@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the table of kinds of GPU: a driver, and the blobs that it loads. Does not know: trials.
+// Owns: the table of GPU kinds: a driver and the blobs that it loads. Does not know: trials.
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ struct DeviceName {
   int index = 0;
 };
 
-// "opencl:0", as Job.device names it; a null kind: it names no GPU.
+// Parses a name such as "opencl:0" (Job.device). The kind is null if the name is not that of a GPU.
 DeviceName find_device(const char* name);
 
 }  // namespace tf::worker::gpu_worker

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the names of devices that candidates are measured on, as options and jobs have them. Does not know: drivers.
+// Owns: the names of measurement devices in options and jobs. Does not know: drivers.
 
 #include <charconv>
 #include <optional>
@@ -15,7 +15,7 @@ struct GpuName {
   int index = 0;
 };
 
-// "cuda:0"; nothing: it names no GPU.
+// Parses a name such as "cuda:0". Empty if the text is not the name of a GPU.
 inline std::optional<GpuName> parse_gpu_name(std::string_view text) {
   for (const std::string_view kind : kGpuKinds) {
     if (!text.starts_with(kind) || text.size() <= kind.size() + 1 || text[kind.size()] != ':') continue;

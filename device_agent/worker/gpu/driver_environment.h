@@ -1,6 +1,7 @@
 #pragma once
-// Owns: which environment variables a GPU's driver gets to see: those that say which devices there are and where libraries lie.
-// None that changes how long kernels take, as CUDA_LAUNCH_BLOCKING does. Does not know: what they mean.
+// Owns: the environment variables that are passed to a GPU's driver: those that select devices and libraries.
+// No variable that changes the time of kernels is passed, such as CUDA_LAUNCH_BLOCKING. Does not know: what
+// they mean.
 
 #include <iterator>
 #include <string_view>
@@ -19,7 +20,8 @@ inline bool is_for_driver(std::string_view variable) {
   return false;
 }
 
-// Those of `environment` that are, into `out`, which has room for kMostForDriver; how many.
+// Copies the variables of `environment` that are for drivers to `out`, which has room for kMostForDriver.
+// Returns their number.
 inline int add_for_driver(char* const* environment, char** out) {
   int count = 0;
   for (; *environment != nullptr && count < kMostForDriver; ++environment)

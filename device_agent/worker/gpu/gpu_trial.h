@@ -1,6 +1,6 @@
 #pragma once
-// Owns: one trial on a GPU: its buffers there, its code, the checked run, the timed runs. Does not know: who asked, what the
-// right answer is, processes.
+// Owns: one trial on a GPU: its device buffers, its code, the checked runs, the timed runs. Does not know:
+// who requested it, the expected answers, processes.
 
 #include <cstdint>
 
@@ -10,21 +10,21 @@
 
 namespace tf::worker::gpu_worker {
 
-// An open device, and what is known of it.
+// An open device and its properties.
 struct OpenDevice {
   const gpu::Driver* driver = nullptr;
   gpu::Device* device = nullptr;
   gpu::Facts facts = {};
 };
 
-// A program in one of its forms: a cubin, PTX.
+// One form of a program, such as a cubin or PTX.
 struct CodeBytes {
   const void* data;
   uint64_t size_bytes;
 };
 
-// Of one job. Each step returns false where the trial has ended, and `result` then says how. What it has on the device ends
-// with it.
+// The trial of one job. Each step returns false if the trial has ended; `result` then says how. The
+// destructor frees all resources on the device.
 class GpuTrial {
  public:
   GpuTrial(const OpenDevice& open, const sandbox::Job& job, sandbox::Result* result)
@@ -35,15 +35,16 @@ class GpuTrial {
         wants_graph_(open.driver->make_graph != nullptr) {}
   ~GpuTrial();
 
-  // Inputs and buffers; nothing of the candidate.
+  // Creates inputs and buffers. Does not touch the candidate.
   bool prepare();
-  // The candidate's code, in the first form that the device loads, and its kernels bound to their buffers.
+  // Loads the candidate's code, in the first form that the device accepts, and binds its kernels to their
+  // buffers.
   bool load(const CodeBytes* forms, uint32_t form_count);
-  // Where a first launch compiles: makes that compile its kernels, by one block of each.
+  // If the first launch of a kernel compiles it: launches one block of each kernel.
   bool compile_launches();
-  // Once with guards. Twice more: a kernel that races may give another answer.
+  // Runs once and checks the guards, then twice more: a kernel with a data race may give other answers.
   bool checked_runs();
-  // Samples, with marks around them on the status pipe.
+  // Takes the samples, with marks around them on the status pipe.
   bool timed_runs(int status_fd);
 
  private:
@@ -78,11 +79,11 @@ class GpuTrial {
   const sandbox::Job& job_;
   sandbox::Result* const result_;
   char error_[gpu::kErrorChars] = "";
-  uint8_t* host_[sandbox::kMaxPorts] = {};  // inputs as they were made; of outputs, room to compare
+  uint8_t* host_[sandbox::kMaxPorts] = {};  // the original inputs; for outputs, memory for comparisons
   gpu::Program* program_ = nullptr;
   bool has_run_ = false;
   bool wants_graph_;
-  gpu::Graph* graph_ = nullptr;  // of short runs
+  gpu::Graph* graph_ = nullptr;  // for short runs
   uint32_t graph_runs_ = 0;
   GuardedMemory workspace_;
   Set sets_[kMostSets];

@@ -1,5 +1,6 @@
 #pragma once
-// Owns: a buffer on a device between two guards, whose bytes nobody may change. Does not know: what is in it.
+// Owns: a device buffer between two guards, whose bytes must not change. Does not know: the buffer's
+// contents.
 
 #include <cstdint>
 
@@ -21,9 +22,9 @@ class GuardedMemory {
   gpu::Argument argument() const { return {memory_, guard_bytes_, size_bytes_}; }
   bool upload(const void* from, char* error);
   bool download(void* to, char* error) const;
-  // Every byte of the buffer, not of the guards.
+  // Sets every byte of the buffer, but not the guards.
   bool fill(uint8_t value, char* error);
-  // Whether the guards are as they were, in `intact`.
+  // Sets `intact` to whether the guards are unchanged.
   bool check_guards(bool* intact, char* error) const;
 
  private:

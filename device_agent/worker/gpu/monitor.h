@@ -1,6 +1,6 @@
 #pragma once
-// Owns: what NVIDIA's management library says of a device's state, where there is one: clock, heat, throttling. Does not know:
-// trials.
+// Owns: reading a device's clock, temperature and throttling from NVIDIA's management library, if it is
+// installed. Does not know: trials.
 
 #include "device_agent/worker/sandbox/job.h"
 
@@ -8,9 +8,10 @@ namespace tf::worker::gpu_worker {
 
 class Monitor {
  public:
-  // Of the device on that PCI bus; empty, or without a libnvidia-ml.so.1 (Jetson boards have none): it tells nothing.
+  // Monitors the device with that PCI bus id. Reads nothing if the id is empty, or if there is no
+  // libnvidia-ml.so.1 (as on Jetson boards).
   explicit Monitor(const char* bus_id);
-  // The fields that change; 0 where nothing is told.
+  // Sets the fields that change; unknown values are 0.
   void read(sandbox::GpuResult* state) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: one runner as its supervisor sees it: a process and the socket to it. Does not know: jobs.
+// Owns: the supervisor's view of a runner: a process and the socket to it. Does not know: jobs.
 
 #include <sys/types.h>
 
@@ -19,19 +19,20 @@ class RunnerProcess {
   RunnerProcess& operator=(const RunnerProcess&) = delete;
   ~RunnerProcess() { stop(); }
 
-  // 0, or an errno. On those CPUs (none: anywhere); it begins to open the device.
+  // Starts the runner on these CPUs (none: on all); it begins to open the device. Returns 0, or an errno.
   int start(const char* program, const char* device, const sandbox::CpuSet& cpus);
   bool is_running() const { return pid_ > 0; }
-  bool is_open() const { return is_open_; }  // known to be
+  bool is_open() const { return is_open_; }  // true once the note kOpen was read
   int socket() const { return socket_; }
-  // The next note, if it has come; false: none has, or it has ended.
+  // Reads the next note. False if none has arrived, or if the process has ended.
   bool read(Note* note) const;
-  // Its first note, which has had kOpenTimeoutMs to come, if it has not been read. False: the device is not open, `detail` says
-  // why, and the process is gone.
+  // Waits up to kOpenTimeoutMs for the first note, unless it was read already. False: the device is not open,
+  // `detail` says why, and the process is gone.
   bool hear_open(char* detail);
-  // Stops it where it is, with all that it has started, or has it go on. Returns once it stands still.
+  // Stops the process and all processes that it started (returns when they have stopped), or lets them
+  // continue.
   void pause(bool on) const;
-  // Kills it with all that it has started; its wait status.
+  // Kills the process and all processes that it started. Returns its wait status.
   int stop();
   void swap(RunnerProcess& other);
 

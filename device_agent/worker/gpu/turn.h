@@ -1,5 +1,6 @@
 #pragma once
-// Owns: how a runner waits for its job's turn, and which CPUs its threads have before and then. Does not know: jobs, drivers.
+// Owns: how a runner waits for its job's turn, and the CPUs of its threads before and during the turn. Does
+// not know: jobs, drivers.
 
 #include "device_agent/worker/sandbox/job.h"
 
@@ -9,9 +10,9 @@ class Turn {
  public:
   explicit Turn(int socket) : socket_(socket) {}
 
-  // A job begins; all threads of this process go to the first CPUs, and with its turn to the others.
+  // A job begins: moves all threads of this process to the CPUs `before`, and to `then` when its turn comes.
   void expect(const sandbox::CpuSet& before, const sandbox::CpuSet& then);
-  // Until it is, which is one byte on the socket. False: the supervisor has gone.
+  // Waits for the turn, which is one byte on the socket. False: the supervisor is gone.
   bool wait();
 
  private:

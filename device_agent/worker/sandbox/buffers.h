@@ -26,10 +26,11 @@ class GuardedBuffer {
   uint64_t size_bytes_ = 0;
 };
 
-// The buffers of the timed runs, which take set after set. Own buffers lie in one mapping of large pages
-// where the system has them: copies of all ports, as many as reach job.rotate_bytes together. With a reuse
-// distance, large constants are there once, in set 0, which alone gives answers then; the other sets read
-// flush buffers instead, so many that what a set reads is read again no sooner than after that distance.
+// The buffers of the timed runs, which rotate through several sets. The sets are copies of all ports, with a
+// total size of job.rotate_bytes, in one mapping of large pages if the system has them. With a reuse
+// distance, large constants exist only once, in set 0, and only set 0 gives answers. The other sets read
+// flush buffers instead. There are enough of these that none is read again before the reuse distance is
+// reached.
 class RotatingSets {
  public:
   // At least 2 copies for rotation, fewer if they take more than half of the memory limit; 1 without
@@ -37,7 +38,8 @@ class RotatingSets {
   bool allocate(const Job& job, const FlushBuffer& flush_buffer);
   uint32_t count() const { return count_; }
   uint8_t* data(uint32_t set, uint32_t port) const;
-  // Whether data(set, port) is this set's to be filled; else it is another's, or a flush buffer.
+  // Whether data(set, port) belongs to this set, which must fill it. Otherwise it belongs to another set, or
+  // is a flush buffer.
   bool owns(uint32_t set, uint32_t port) const { return set < (is_flushed_[port] ? 1 : copies_); }
 
  private:
@@ -48,7 +50,7 @@ class RotatingSets {
   uint64_t offsets_[kMaxPorts] = {};  // within a copy, or within a set's constants
   bool is_flushed_[kMaxPorts] = {};   // constants that are read from the flush buffer
   uint64_t copy_bytes_ = 0, constant_bytes_ = 0;
-  uint32_t copies_ = 1, constants_ = 1;  // how many there are, to take in turns
+  uint32_t copies_ = 1, constants_ = 1;  // how many there are to rotate through
   uint32_t count_ = 0;
 };
 

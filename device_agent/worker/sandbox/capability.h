@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the layers of the sandbox that a host may lack, and what the helper process says about them when it
-// starts. Plain structs: the helper has no other vocabulary.
+// Owns: the layers of the sandbox that a host may lack, and the helper process's report about them at its
+// start. Plain structs, because the helper uses no other types.
 
 #include <cstdint>
 
@@ -31,13 +31,13 @@ struct CapabilitySet {
   friend constexpr bool operator==(CapabilitySet, CapabilitySet) = default;
 };
 
-// The first message to the helper, when it is already in its control group: what to leave out.
+// The first message to the helper, sent when it is in its control group: the layers to leave out.
 struct Setup {
   CapabilitySet without;
 };
 
-// Its answer. A capability that was not left out is in force if its errno is 0; if any is not, the helper
-// ends.
+// The helper's answer. A capability that was not left out is active if its errno is 0. If any is not active,
+// the helper exits.
 struct Hello {
   int32_t errors[kCapabilityCount];
 

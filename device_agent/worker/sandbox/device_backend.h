@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the interface of a device to the harness of a trial: facts, load, run, time. It is called in the sandboxed child.
-// Does not know: any device, what is measured or why.
+// Owns: the interface between the harness of a trial and a device: facts, load, run, time. It is called in
+// the sandboxed child. Does not know: any device, what is measured or why.
 
 #include <cstdint>
 
@@ -8,14 +8,14 @@
 
 namespace tf::worker::sandbox {
 
-// What one run of a job's launches reads and writes.
+// The memory that one run of a job's launches reads and writes.
 struct RunBuffers {
   void* const* ports;  // in the job's order
   const uint64_t* sizes_bytes;
   void* workspace;  // null: the job has none
 };
 
-// Sets of ports that runs take in turns: set s has its pointers at ports[s * port_count].
+// Sets of ports that the runs rotate through. The pointers of set s start at ports[s * port_count].
 struct RunSets {
   void* const* ports;
   uint32_t port_count, set_count;
@@ -30,28 +30,30 @@ struct RunEnd {
 
 struct TimedRuns {
   RunEnd end;
-  int64_t total_ns = 0;  // of all runs together
+  int64_t total_ns = 0;  // the sum of all runs
 };
 
-// Of one job. Methods that can fail write a line into `detail` (kDetailChars) and return false.
+// A device that runs one job. Methods that can fail write a line into `detail` (kDetailChars) and return
+// false.
 class DeviceBackend {
  public:
   virtual ~DeviceBackend() = default;
 
-  // Facts: the highest fp32 FMA rate of one thread, in GFLOP/s, measured within about `budget_ns`.
+  // The highest fp32 FMA rate of one thread, in GFLOP/s, measured within about `budget_ns`.
   virtual double peak_gflops(int64_t budget_ns) = 0;
 
-  // Makes what the candidate runs on (threads, a context), while system calls are still allowed. Nothing of the candidate
-  // is there yet. False: this device cannot measure now.
+  // Creates the resources that the candidate needs (threads, a context), while system calls are still
+  // allowed. The candidate is not loaded yet. False: this device cannot measure now.
   virtual bool open(const Job& job, char* detail) = 0;
 
-  // Loads the blobs, whose descriptors come in the job's order, and finds the launches' entries.
+  // Loads the blobs, whose descriptors are in the job's order, and looks up the entry points of the launches.
   virtual bool load(const Job& job, const int* blob_fds, char* detail) = 0;
 
   // All launches once, in order.
   virtual RunEnd run(const RunBuffers& buffers) = 0;
 
-  // `runs` runs on the next sets in turn; the first error ends them. The other fields of `buffers` hold for each set.
+  // Runs `runs` times on the next sets, in rotation, until the first error. The other fields of `buffers`
+  // apply to every set.
   virtual TimedRuns time(RunSets& sets, const RunBuffers& buffers, uint32_t runs) = 0;
 };
 
@@ -59,7 +61,7 @@ class DeviceBackend {
 struct DeviceKind {
   const char* name;          // Job.device
   int32_t blob_kind;         // kernel.v1.BlobKind
-  DeviceBackend* (*make)();  // once a process; never freed
+  DeviceBackend* (*make)();  // called once per process; never freed
 };
 
 }  // namespace tf::worker::sandbox

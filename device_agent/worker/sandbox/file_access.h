@@ -3,13 +3,14 @@
 
 namespace tf::worker::sandbox {
 
-// From here on the calling process, which must have one thread and no way to gain privileges, and all that it
-// forks open no file of any file system, make none, and reach no other process: neither by tracing it nor,
-// since Linux 6.12, by signals. Files that are open, and memory files, stay open to it. 0, or the errno.
+// From now on, the calling process and all processes that it forks can open or create no file of any file
+// system. They cannot reach other processes either: not by tracing and, since Linux 6.12, not by signals.
+// Open files and memory files remain usable. The process must have one thread and no way to gain privileges.
+// Returns 0, or the errno.
 int forbid_files();
 
-// The same, but files are read and programs started as before, devices are used, and below `except` all is allowed: for
-// drivers. 0, or the errno.
+// The same for processes with drivers: they can still read files, start programs and use devices, and do
+// everything below `except`. Returns 0, or the errno.
 int forbid_writing(const char* except);
 
 }  // namespace tf::worker::sandbox

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: memory that is read in place of the other constants of a candidate's network: what was read since the
-// kernel last ran, so that its constants come from where they do in the network. Does not know: jobs.
+// Owns: memory that is read in place of the other constants of a candidate's network. Reading it between runs
+// evicts the candidate's constants from the caches as far as the network does. Does not know: jobs.
 
 #include <cstdint>
 
@@ -8,11 +8,12 @@
 
 namespace tf::worker::sandbox {
 
-// Made once in the zygote and inherited by every child, so that a trial does not pay for filling it;
-// read-only, so that no child changes what another one reads.
+// Filled once in the zygote and inherited by every child, so a trial does not spend time on filling it.
+// Read-only, so no child can change what another one reads.
 class FlushBuffer {
  public:
-  // At least so many bytes from now on, elsewhere if they are more than before; none if there is no memory.
+  // Grows to at least that many bytes, and moves if it has to. Empty afterwards if there is not enough
+  // memory.
   void grow(uint64_t size_bytes);
   uint8_t* data() const { return memory_.data; }
   uint64_t size_bytes() const { return size_bytes_; }

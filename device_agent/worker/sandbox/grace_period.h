@@ -1,31 +1,31 @@
 #pragma once
-// Owns: which batches of timed runs count. On a busy machine the system takes the processor away in the
-// middle of a batch; what the clock says then tells of the others' work, not of the kernel. Such batches are
-// left out and later ones made shorter, to fit between the interruptions, until the grace period is used up:
-// from then on everything counts. Pure; does not know clocks or kernels.
+// Owns: which batches of timed runs count. On a busy machine, the system preempts the process in the middle
+// of a batch, and the batch's time then includes the work of others. Such batches are excluded, and later
+// batches are made shorter so that they fit between interruptions. When the grace period is used up, every
+// batch counts. Pure; does not know clocks or kernels.
 
 #include <algorithm>
 #include <cstdint>
 
 namespace tf::worker::sandbox {
 
-// What all samples of a trial together may cost beyond the batches that count.
+// The time that a trial may spend beyond the batches that count, for all its samples together.
 inline constexpr int64_t kGracePeriodNs = 40'000'000;
 
 struct BatchTime {
-  int64_t elapsed_ns;  // since the last batch: a processor is also taken away between two
-  int64_t total_ns;    // of the batch, by the clock on the wall
-  int64_t cpu_ns;      // that the processor worked for the thread which ran it
+  int64_t elapsed_ns;  // since the last batch, because preemption can also happen between two
+  int64_t total_ns;    // wall-clock time of the batch
+  int64_t cpu_ns;      // processor time of the thread that ran it
 };
 
 class GracePeriod {
  public:
   explicit GracePeriod(int64_t total_ns) : total_ns_(total_ns), left_ns_(total_ns) {}
 
-  // Without any left every batch counts, and how long the processor worked for it is not asked.
+  // If none is left, every batch counts, and its cpu_ns is not used.
   bool is_left() const { return left_ns_ > 0; }
 
-  // Whether the batch is to be left out. That and what lies between batches use up the grace period.
+  // Whether the batch is excluded. Excluded batches, and the time between batches, use up the grace period.
   bool leaves_out(const BatchTime& batch) {
     left_ns_ -= batch.elapsed_ns - batch.total_ns;
     const int64_t taken_away_ns = batch.total_ns - batch.cpu_ns;
@@ -38,10 +38,10 @@ class GracePeriod {
     return true;
   }
 
-  // Whether something counts that was interrupted, or may have been.
+  // Whether a batch counts that was interrupted, or may have been.
   bool is_disturbed() const { return counts_interrupted_ || (total_ns_ > 0 && !is_left()); }
 
-  // How long a batch should take at most.
+  // The maximum time that a batch should take.
   int64_t batch_ns() const { return is_left() ? batch_ns_ : INT64_MAX; }
 
  private:

@@ -22,7 +22,7 @@ constexpr uint32_t kMaxDeviceChars = 16;
 constexpr uint32_t kDetailChars = 256;
 constexpr uint32_t kCpuWords = 16;  // 1024 CPUs
 
-// What a thread may take of memory beside its job's buffers: its stack, what libraries keep for it.
+// The memory of a thread beyond its job's buffers: its stack, and per-thread data of libraries.
 constexpr uint64_t kThreadBytes = 16 << 20;
 
 struct CpuSet {
@@ -48,7 +48,7 @@ struct PortJob {
   Role role;
   int32_t element;         // TF_ELEMENT_*
   int32_t element_bytes;   // 1, 2, 4 or 8
-  int32_t stored_element;  // what the kernel reads or writes: f16 or bf16 for some constants of f32
+  int32_t stored_element;  // the type in memory: f16 or bf16 for some constants of f32
   int32_t stored_bytes;
   int32_t rank;
   int64_t extents[TF_LAYOUT_MAX_RANK];
@@ -62,7 +62,7 @@ struct PortJob {
   uint64_t logical_bytes;
   double low, high;  // inputs and constants
   uint64_t
-      result_offset;  // outputs: where the first answer goes in the result memory; the last one follows it
+      result_offset;  // outputs: offset of the first answer in the result memory; the last one follows it
 };
 
 // As kernel.v1.TensorMap.
@@ -81,9 +81,9 @@ struct LaunchJob {
   TensorMapJob maps[kMaxTensorMaps];
 };
 
-// Lies at the start of a sealed memory file.
+// At the start of a sealed memory file.
 struct Job {
-  char device[kMaxDeviceChars];  // the kind of device that it is measured on
+  char device[kMaxDeviceChars];  // the kind of device that runs it
   JobKind kind;
   uint32_t threads;
   uint64_t seed;
@@ -96,12 +96,12 @@ struct Job {
   int64_t enough_ns;  // 0: all samples
   int64_t timeout_ns;
   uint64_t memory_bytes;
-  uint64_t rotate_bytes;          // total footprint that rotation aims at
-  uint64_t reuse_distance_bytes;  // if not 0: what is read before the same constants are read again
+  uint64_t rotate_bytes;          // target size of all rotating sets
+  uint64_t reuse_distance_bytes;  // if not 0: bytes that are read before the same constants are read again
   uint64_t workspace_bytes;
   uint32_t abi_version;
-  CpuSet ready_cpus;   // where it is made ready, before its turn; none: anywhere
-  CpuSet device_cpus;  // where a GPU's driver works in its turn; none: anywhere
+  CpuSet ready_cpus;   // for its preparation, before its turn; none: any CPU
+  CpuSet device_cpus;  // for a GPU's driver, during its turn; none: any CPU
   uint32_t port_count, dim_count, launch_count, blob_count;
   int32_t blob_kinds[kMaxBlobs];  // kernel.v1.BlobKind
   int64_t dims[kMaxDims];
@@ -110,14 +110,14 @@ struct Job {
 };
 
 enum class ChildEnd : uint32_t {
-  kRunning = 0,  // died before it could say how it ended
+  kRunning = 0,  // died before it could report its end
   kDone = 1,
   kStoppedEarly = 2,
   kBuffersDoNotFit = 3,
   kCannotLoad = 4,
   kKernelError = 5,    // a launch returned `kernel_error`
   kWroteOutside = 6,   // a canary or an input changed
-  kCannotMeasure = 7,  // no thread, no signal stack: our trouble, not the candidate's
+  kCannotMeasure = 7,  // no thread, no signal stack: not the candidate's fault
   kOtherDevice = 8,    // the artifact is not for this device; nothing of it was loaded
   kDeviceFailed = 9,   // a GPU reports that its kernel faulted
 };
@@ -127,24 +127,24 @@ struct SampleResult {
   uint32_t iterations;
 };
 
-// What a GPU says of itself, beside its name, which is the result's detail.
+// Properties and state of a GPU. Its name is the result's detail.
 struct GpuResult {
   char driver[40];  // its version
   uint64_t memory_bytes;
-  uint32_t capability, units;         // CUDA's, as 90 for 9.0; multiprocessors; 0: not told
+  uint32_t capability, units;         // CUDA's: 90 for 9.0; multiprocessors; 0: unknown
   uint8_t is_processor;               // 1: the device is this machine's CPUs
-  uint8_t has_state;                  // 1: what follows was read after the trial; 0: its runner ended before
-  uint8_t throttled;                  // 1: by heat or by power that fails, not by the limit of its power
-  uint32_t clock_mhz, temperature_c;  // 0: not told
+  uint8_t has_state;                  // 1: the next fields were read after the trial; 0: its runner had ended
+  uint8_t throttled;                  // 1: by heat or a failing power supply, not by the power limit
+  uint32_t clock_mhz, temperature_c;  // 0: unknown
 };
 
-// Lies at the start of the shared result memory; answers follow at PortJob.result_offset.
+// At the start of the shared result memory; answers follow at PortJob.result_offset.
 struct Result {
   ChildEnd end;
   int32_t kernel_error;
   uint32_t sample_count;
-  uint32_t timed;                // 1: the answers of the timed runs are there too
-  uint32_t disturbed;            // 1: among the samples is time in which others had the processor
+  uint32_t timed;                // 1: the answers of the timed runs are present, too
+  uint32_t disturbed;            // 1: the samples include time in which others had the processor
   uint64_t limit_address_bytes;  // the address-space limit, and the size before the first run and at the
                                  // fatal signal
   uint64_t start_address_bytes;
@@ -152,43 +152,44 @@ struct Result {
   double peak_gflops;
   char detail[kDetailChars];
   SampleResult samples[kMaxSamples];
-  GpuResult gpu;  // of kPeak on a GPU all of it; of a trial there what changes
+  GpuResult gpu;  // kPeak on a GPU sets all fields; a trial on a GPU sets the state
 };
 
 // Descriptors that travel with a request, in this order; the blobs follow.
 enum : uint32_t { kJobFd, kResultFd, kPrintFd, kStatusFd, kFirstBlobFd, kMaxFds = kFirstBlobFd + kMaxBlobs };
 
-// Written to the status pipe around the timed samples: the parent reads its own clock when they arrive.
+// Written to the status pipe around the timed samples. The parent reads its own clock when they arrive.
 constexpr char kTimingStarts = 'B', kTimingEnds = 'E';
-// The first thing in the status pipe, before any code of the candidate is in the process: `cpu_ns` is what
-// the process has worked until then. Nobody can take back what is in a pipe.
+// The first message in the status pipe, sent before any code of the candidate is in the process. `cpu_ns` is
+// the process's processor time until then. The candidate cannot remove it from the pipe.
 struct Loading {
   int64_t cpu_ns;
 };
 
-// Has a child make ready what a job needs: limits, buffers, inputs; nothing of the candidate.
+// Makes a child prepare a job: limits, buffers, inputs. Does not touch the candidate.
 struct Request {
   uint64_t id;
-  int64_t ready_timeout_ns;  // to be ready
-  int64_t timeout_ns;        // to run, from its turn on
+  int64_t ready_timeout_ns;  // for the preparation
+  int64_t timeout_ns;        // for the run, from its turn on
   uint64_t flush_bytes;      // that the child may read (flush_buffer.h)
 };
 
-// It is the turn of the child of that request, as soon as it is ready: only then it gets its CPUs and loads
-// the candidate.
+// The turn of the child of that request, as soon as it is ready. Only then does it move to these CPUs and
+// load the candidate.
 struct Go {
   uint64_t id;
-  CpuSet cpus;  // none: anywhere
+  CpuSet cpus;  // none: any CPU
 };
 static_assert(sizeof(Go) != sizeof(Request), "a zygote tells them apart by their sizes");
 
-// From a supervisor of GPU runners: that job waits for its turn. One that ends before has its Reply at once, and no turn.
+// From a supervisor of GPU runners: the job waits for its turn. A job that ends earlier gets its Reply at
+// once, and no turn.
 struct Ready {
   uint64_t id;
 };
 
-// To such a supervisor, on a socket of its own and not while its job has its turn: its runners stop where they are, which it
-// acknowledges by a Pause, or go on. Only whole pairs come.
+// To such a supervisor, on a separate socket, and never during its job's turn: its runners stop, which it
+// acknowledges with a Pause, or continue. The messages always come in pairs.
 struct Pause {
   uint64_t on;
 };
@@ -198,8 +199,8 @@ struct Reply {
   int32_t wait_status;  // as from waitpid; meaningless if fork_error
   int32_t fork_error;   // errno
   uint32_t timed_out;
-  int64_t max_resident_bytes;  // beside the flush buffer, which it inherits
-  int64_t cpu_ns;              // that the child and its threads worked, by the system's account
+  int64_t max_resident_bytes;  // without the inherited flush buffer
+  int64_t cpu_ns;              // processor time of the child and its threads, by the system's accounting
 };
 static_assert(sizeof(Reply) != sizeof(Ready), "a worker tells them apart by their sizes");
 

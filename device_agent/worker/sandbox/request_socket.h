@@ -1,5 +1,5 @@
 #pragma once
-// Owns: how a request comes in: one datagram with descriptors. Does not know: what becomes of it.
+// Owns: receiving a request: one datagram with descriptors. Does not know: what happens with it.
 
 #include "device_agent/worker/sandbox/job.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: when a trial has samples enough: the same on every kind of device. Does not know: how one is taken.
+// Owns: when a trial has enough samples, on every kind of device. Does not know: how a sample is taken.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace tf::worker::sandbox {
 
-constexpr uint32_t kFewestSamples = 3;  // of a candidate that takes long
+constexpr uint32_t kFewestSamples = 3;  // of a slow candidate
 
 enum class SamplesEnd : uint8_t { kEnough, kSlower, kFailed };
 
-// Samples until there are enough, they show that it is slower, or the clock comes so near to `until_ns` that another and a last
-// run may not fit. `run_ns` is about how long a run takes; take(run_ns, &sample) is false where the trial has ended.
+// Takes samples until there are enough, or they show that the candidate is slower, or the time left until
+// `until_ns` may not suffice for another sample and the last run. `run_ns` is the approximate time of a run.
+// take(run_ns, &sample) returns false if the trial has ended.
 template <typename TakeSample>
 SamplesEnd take_samples(const Job& job, int64_t until_ns, double run_ns, Result* result, TakeSample take) {
   SlowerTest race(static_cast<double>(job.stop_if_slower_than_ns), job.noise);
