@@ -1,5 +1,5 @@
 #pragma once
-// Owns: which inputs of a scheduled kernel the output may be written over. Does not know: where buffers lie.
+// Owns: which inputs of a scheduled kernel the output may overwrite. Does not know: the placement of buffers.
 
 #include <vector>
 
@@ -8,13 +8,13 @@
 
 namespace tf::schedule {
 
-// Inputs (positions) whose buffer may be the output's: one with the output's extents, element and layout,
-// which only the output's own stage reads, each element for the result in its place alone, and where each
-// result is written once and from then on never read:
+// The positions of the inputs that may share the output's buffer. Such an input has the output's extents,
+// element and layout. Only the output's own stage reads it, and each element only for the result at the same
+// position. Each result is written once and never read afterwards:
 //
-//   t1[i, j] = max(t0[i, j] + p2[i, j], 0)         p2 may lie where t1 lies
+//   t1[i, j] = max(t0[i, j] + p2[i, j], 0)         p2 and t1 may share a buffer
 //
-// None if there are more outputs than one.
+// Empty if there is more than one output.
 std::vector<int> in_place_inputs(const StateData& data, const tensor::PortLayouts& ports);
 
 }  // namespace tf::schedule

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: which part of a stage's output one iteration of a consumer's loop needs. Does not know: steps, loop
-// IR.
+// Owns: the part of a stage's output that one iteration of a consumer's loop needs. Does not know: steps,
+// loop IR.
 
 #include <vector>
 
@@ -8,25 +8,28 @@
 
 namespace tf::schedule {
 
-// A box with an origin that depends on the loops around and extents that do not, an entry an axis.
+// A box, with one entry per axis. The origin depends on the enclosing loops; the extents do not.
 struct Region {
   std::vector<tensor::Expr> origin;
   std::vector<SymInt> extents;
 };
 
-// The box that holds every element of `stage` read by one iteration of `consumer`'s loop number `loop`, by
-// the consumer itself or by stages computed inside that loop: loops inside it range, loops outside are fixed.
-// An axis whose need depends on data, does not have constant extents, or is no smaller than the axis, is
-// taken whole.
+// The box of all elements of `stage` that one iteration of `consumer`'s loop number `loop` reads, in the
+// consumer itself or in stages computed inside that loop. Loops inside it vary, loops outside it are fixed.
+// The box covers the whole axis if the needed part depends on data, has no constant extent, or is not smaller
+// than the axis.
 //   t1[i] reads t0[i - 1], t0[i], t0[i + 1]; loop i.0 of split(i, 4)  →  origin i.0*4 - 1, extent 6
-// The box may reach beyond the stage's extents where the consumer guards its reads or overruns. Of scope
-// shared it is what all threads of a block need: thread loops around `loop` range, too. Of scope fragment it is what the lanes of a warp need, the
-// loop thread_x around, and is not cut at the stage's extents; nor is what such a region is copied from. Of scope register it is what
-// one thread needs: loops of readers over the threads around `loop` stand still.
+// The box may exceed the stage's extents if the consumer guards its reads or overruns.
+//
+// For scope shared, it is what all threads of a block need: thread loops around `loop` vary, too. For scope
+// fragment, it is what the lanes of a warp need: the enclosing thread_x loop varies. It is not cut at the
+// stage's extents, and neither is the region that it is copied from. For scope register, it is what one
+// thread needs: the readers' loops over the threads around `loop` are fixed.
 Region needed_region(const StateData& data, const StageState& stage, const StageState& consumer, int loop,
                      tensor::Scope scope);
 
-// Whether the loop is over threads, and a region for one thread, outside of the stage, counts on that: the loop stays as it is.
+// Whether the loop runs over threads, and a region for one thread outside the stage relies on that. Such a
+// loop must not change.
 bool fixes_threads(const StateData& data, const StageState& stage, int loop);
 
 }  // namespace tf::schedule

@@ -1,7 +1,7 @@
 #pragma once
-// Owns: Schedule, an ordered list of steps, its text form, and State, what a workload looks like after some
-// steps: stages with named loops and places, cheap to build by the hundred thousand and enough to judge
-// legality. Does not know: the tuner, loop IR beyond expressions, back ends.
+// Owns: Schedule, an ordered list of steps, with its text form; and State, a workload after some steps:
+// stages with named loops and placements. A search builds hundreds of thousands of states, so they are cheap,
+// and just enough to judge legality. Does not know: the tuner, loop IR beyond expressions, back ends.
 
 #include <map>
 #include <optional>
@@ -18,8 +18,8 @@
 
 namespace tf::schedule {
 
-// Part of every stored schedule: raised when the meaning of a step changes. Records of another version seed a
-// search but are never best.
+// Part of every stored schedule; incremented when the meaning of a step changes. Records of another version
+// seed a search but are never best.
 inline constexpr int kSemanticsVersion = 1;
 
 // More steps than any sensible schedule has: stored text may be hostile.
@@ -30,13 +30,13 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-// Canonical text, one step a line, first line "schedule v1"; to_string(parse(x)) == x. Open sizes print as
-// $parameter.part. Lines that begin with # may stand before what is parsed, as in what is shown to people.
+// The canonical text: "schedule v1", then one step per line; to_string(parse(x)) == x. Open sizes print as
+// $parameter.part. Lines at the start that begin with # are skipped, as in texts that are shown to people.
 std::string to_string(const Schedule& schedule);
 std::string to_string(const Step& step);
 absl::StatusOr<Schedule> parse_schedule(std::string_view text);
 
-// Why a step is not legal: cheap to make, rendered only for people.
+// Why a step is illegal. Cheap to create; rendered only for people.
 enum class Illegal : uint8_t {
   kUnknownStage,
   kUnknownLoop,
@@ -64,38 +64,38 @@ enum class Illegal : uint8_t {
   kCyclicConsumer,  // a stage cannot be computed inside itself or a stage that it reads
   kNoFactors,
   kNotWinograd,  // not a 3x3 or 5x5 convolution of stride 1 in f32 with constant weights of its own
-  kNotNarrow,    // no f32 constant or element-wise stage, or no 16-bit float to store it as
-  kNotOffset,    // no sum of products of bytes over whole axes, or no move by half of a byte's range
+  kNotNarrow,    // not an f32 constant or element-wise stage, or not a 16-bit float type
+  kNotOffset,    // not a sum of products of bytes over whole axes, or not a shift by half of a byte's range
   kNotTensor,    // not the product of fragments that the matrix instruction computes
   kIsTensor,     // a stage of a matrix instruction, whose loops are fixed
   kNotPipeline,  // the loop is not serial, or nothing is copied into shared memory in it
-  kNotBulk,  // nothing that a pipeline copies is a whole tile of an input, in lines that the copy engine makes
+  kNotBulk,      // the pipeline copies no whole tile of an input, in lines that the copy engine supports
   kSharedBytes,  // more shared memory than any GPU has
-  kNotRaster,    // the stage has no grid loops of two axes
+  kNotRaster,    // the stage does not have grid loops of two axes
   kInRaster,     // a stage is computed between the grid loops of a raster
-  kNotCross,     // the stage is not at root, or has threads of that axis, or it is none of threads
-  kNotMatrices,  // no sum of products whose axes are rows, columns and terms
+  kNotCross,     // the stage is not at root, or has threads of that axis, or the axis is not of threads
+  kNotMatrices,  // not a sum of products whose axes are rows, columns and terms
   kNotSoftmax,   // not the maxima and sums of rows, and a sum of values that their softmax weights
   kOneStores,    // the loop's iterations share an element, which one of them stores
-  kOwnCopies,    // each thread has a region of its own, which no other fills
-  kFixedThreads  // the loop is over threads, which a region for one of them counts on
+  kOwnCopies,    // each thread has its own region, which no other thread fills
+  kFixedThreads  // the loop runs over threads, and a region for one thread relies on that
 };
 struct StepError {
   Illegal reason;
   int step = -1;  // index in the schedule
 };
 
-// Loops, regions and conditions of a Schedule's state are of literal sizes, or of expressions over the workload's named
-// dimensions where these have no values; of a sketch's, of expressions over its open ones.
+// In the state of a Schedule, sizes of loops, regions and conditions are literals, or expressions over named
+// dimensions without values. In the state of a sketch, they are expressions over its open sizes.
 using tensor::SymInt;
 
-// What a size that a sketch leaves open can be: a variable that stands for it in a state, and the least and
-// greatest of its choices.
+// A size that a sketch leaves open: the variable that represents it in a state, and the minimum and maximum
+// of its choices.
 struct OpenSize {
   tensor::Var var;
   int64_t least = 0, greatest = 0;
 };
-using OpenSizes = std::vector<std::vector<OpenSize>>;  // of a parameter, its parts
+using OpenSizes = std::vector<std::vector<OpenSize>>;  // by parameter, then by part
 
 struct Loop {
   std::string name;
@@ -104,11 +104,11 @@ struct Loop {
   Annotation annotation = Annotation::kSerial;
 };
 
-// A stage whose three innermost loops are a matrix instruction: which axes of the buffers are the rows and the
-// columns of its matrices.
+// For a stage whose three innermost loops are a matrix instruction: which axes of the buffers are the rows
+// and columns of its matrices.
 struct TensorProduct {
   const tensor_units::TensorUnit* unit = nullptr;
-  std::string a, b;  // the stages that make its factors
+  std::string a, b;  // the stages that compute its operands
   int a_row = 0, a_column = 0, b_row = 0, b_column = 0, c_row = 0, c_column = 0;
 };
 
@@ -116,15 +116,15 @@ struct StageState {
   std::string name;
   tensor::Stage stage;      // as rewritten so far (inlined bodies, cached reads)
   std::vector<Loop> loops;  // outermost first
-  // How the stage's axes (then reduce axes) follow from its loops, as index expressions over `loop_vars`
-  // (one a loop), and the guards that must hold where factors do not divide: where that depends on open
-  // sizes, `divides || guard`. An axis is origin + its value.
+  // The values of the stage's axes (then reduce axes), as index expressions over `loop_vars` (one per loop).
+  // The guards must hold if factors do not divide an extent; if that depends on open sizes, a guard is
+  // `divides || guard`. The position on an axis is origin + its value.
   std::vector<tensor::Var> loop_vars;
   std::vector<tensor::Expr> axis_values;
   std::vector<tensor::Expr> guards;
-  // The part of the output that one run of the loops computes, an entry an axis: where it starts (an
-  // expression over the loop variables of the stages around; 0 at root) and how far it goes.
-  // Where open sizes make a region as long as its axis, it starts at 0, whatever the origin.
+  // The part of the output that one run of the loops computes, with one entry per axis: its start (an
+  // expression over the loop variables of the enclosing stages; 0 at root) and its extent. If open sizes make
+  // a region as long as its axis, it starts at 0 and the origin does not count.
   std::vector<tensor::Expr> origin;
   std::vector<SymInt> region;
   enum class Place : uint8_t { kRoot, kAt, kInlined } place = Place::kRoot;
@@ -132,10 +132,10 @@ struct StageState {
   tensor::Scope scope = tensor::Scope::kGlobal;
   SymInt unroll_limit = 0;
   std::optional<TensorProduct> tensor;  // after `tensorize`
-  bool is_factor = false;      // likewise, the copy, fragment or shared, that a factor of such a product is
-  std::string pipelined_loop;  // whose iterations' shared tiles are copied ahead; empty: none
+  bool is_factor = false;      // after `tensorize`: the stage is a copy (fragment or shared) of an operand
+  std::string pipelined_loop;  // the loop that prefetches shared tiles; empty: none
   SymInt pipeline_stages = 1;
-  SymInt bulk_copies = 0;   // 1: by the copy engine, those that it can make
+  SymInt bulk_copies = 0;   // 1: the copy engine makes the copies that it supports
   SymInt raster_group = 1;  // rows of blocks that run together
   bool reshaped = false;    // split, fused or reordered
 
@@ -154,8 +154,8 @@ struct Pitch {
   SymInt factor = 1, offset = 0;
 };
 
-// A constant is stored after this map along one of its axes: compiler/runtime/axis_map.h. The matrix is
-// row-major, rows x the axis's extent.
+// A linear map that is applied to a constant along one axis before it is stored
+// (compiler/runtime/axis_map.h). The matrix is row-major, rows x the axis's extent.
 struct AxisMap {
   int axis = 0;
   int64_t rows = 0;
@@ -163,15 +163,15 @@ struct AxisMap {
   bool operator==(const AxisMap&) const = default;
 };
 
-// A constant that is made of another: of a constant of bytes, the sums along those axes, whose extents become
-// 1, in i32 (compiler/runtime/axis_sum.h).
+// A constant that is derived from a constant of bytes: its i32 sums along these axes, whose extents become 1
+// (compiler/runtime/axis_sum.h).
 struct ConstantSums {
   int input = 0;          // position among the workload's inputs
   std::vector<int> axes;  // increasing
   bool operator==(const ConstantSums&) const = default;
 };
 
-// What the steps edit. Stages stand in topological order, inlined ones too.
+// The data that the steps edit. Stages are in topological order, including inlined ones.
 struct StateData {
   tensor::Workload workload;
   std::vector<StageState> stages;
@@ -181,34 +181,34 @@ struct StateData {
   std::map<std::string, std::vector<AxisMap>> maps;
   // By name of an input that a step added after those of the definition.
   std::map<std::string, ConstantSums> sums;
-  // Sizes that may be open, and the conditions on them under which the steps so far are legal.
+  // The open sizes, and the conditions on them under which the steps so far are legal.
   OpenSizes open;
   std::vector<tensor::Expr> conditions;
 
-  // Nothing if the size is open and `open` does not know it.
+  // Empty if the size is open and `open` does not contain it.
   std::optional<SymInt> value_of(const Size& size) const;
-  // Whether the condition holds; one that depends on open sizes is noted, and holds.
+  // Whether the condition holds. One on open sizes becomes one of `conditions`, and holds.
   bool require(const tensor::Expr& condition);
   // The ranges of the open sizes' variables.
   analysis::RangeMap open_ranges() const;
   // Whether the size depends on the workload's named dimensions.
   bool has_dims(const SymInt& size) const;
-  // The iterations that a loop of that extent has at most: [0, extent).
+  // The range of iterations of a loop of that extent: [0, extent), for the maximum extent.
   analysis::Interval iterations(const SymInt& extent) const;
 
-  // Null if there is none of that name.
+  // Null if no stage has that name.
   StageState* find_stage(std::string_view name);
   const StageState* find_stage(std::string_view name) const;
   // Position among the workload's inputs (p0 is 0), or -1.
   int find_input(std::string_view name) const;
-  // The buffer of a stage or an input; null if there is none of that name.
+  // The buffer of a stage or an input; null if there is no such name.
   tensor::Buffer find_buffer(std::string_view name) const;
   bool is_output(const StageState& stage) const;
   // The stages, not inlined, whose bodies load the buffer.
   std::vector<const StageState*> readers(const tensor::BufferNode* buffer) const;
-  // Whether the stage reads one that is placed by compute_at: the two can only move together.
+  // Whether the stage reads a stage that is placed by compute_at. The two can only move together.
   bool reads_placed(const StageState& stage) const;
-  // Whether `stage` is computed, directly or through others, inside `holder`'s loop number `loop` or deeper.
+  // Whether `stage` is computed, directly or through others, in `holder`'s loop number `loop` or deeper.
   bool is_inside(const StageState& stage, const StageState& holder, int loop) const;
   // The thread loop of that annotation around a stage that is computed inside another.
   struct LoopAround {
@@ -216,17 +216,17 @@ struct StateData {
     int loop = -1;
   };
   std::optional<LoopAround> thread_around(const StageState& stage, Annotation annotation) const;
-  // The stages that a pipeline over that loop of `holder` makes ahead: element-wise, in shared memory, of nothing that is placed.
+  // The stages that a pipeline over that loop prefetches: element-wise, shared, reading no placed stage.
   std::vector<const StageState*> copied_in(const StageState& holder, std::string_view loop) const;
-  // The innermost loop of `holder` that others are computed in; -1 if none is.
+  // The innermost loop of `holder` in which other stages are computed; -1 if there is none.
   int deepest_held_loop(const StageState& holder) const;
 };
 
 class State {
  public:
-  // The workload must be verified. Steps may leave sizes open that `open` describes; with those it must be bound.
+  // The workload must be verified, and bound if there are open sizes. Steps may use the sizes in `open`.
   explicit State(const tensor::Workload& workload, OpenSizes open = {});
-  // Applies one step, or leaves the state as it is and says why not.
+  // Applies one step. If the step is illegal, returns why and leaves the state unchanged.
   std::optional<StepError> apply(const Step& step);
   const std::vector<StageState>& stages() const { return data_.stages; }
   const tensor::Workload& workload() const { return data_.workload; }
@@ -237,12 +237,12 @@ class State {
   int steps_ = 0;
 };
 
-// One line for people: the step, what is true of `state`, and what would be legal. `state` must be the one
-// whose apply(step) returned `error`, which left it as it was before the step.
+// One line for people: the step, the facts of `state`, and what would be legal. `state` must be the state
+// whose apply(step) returned `error`.
 std::string explain(const StepError& error, const Step& step, const State& state);
 
-// The state after all steps; FAILED_PRECONDITION with explain()'s line otherwise, as for a step that is legal for some
-// values of a named dimension only.
+// The state after all steps. FAILED_PRECONDITION with explain()'s line if a step is illegal, or is legal only
+// for some values of a named dimension.
 absl::StatusOr<State> apply(const tensor::Workload& workload, const Schedule& schedule);
 
 }  // namespace tf::schedule

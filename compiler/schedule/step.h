@@ -1,10 +1,10 @@
 #pragma once
-// Owns: the schedule's vocabulary: one plain value a step, gathered in one variant. Each step's legality,
-// effect and before → after example stand in steps/steps.h. Does not know: the tuner, back ends.
+// Owns: the steps of a schedule, as plain values in one variant. steps/steps.h documents the legality and the
+// effect of each step, with a before → after example. Does not know: the tuner, back ends.
 //
-// Names. Stages and inputs carry the canonical names of the workload's text (p0, p1 … inputs, t0, t1 …
-// stages); steps that add a stage name it after the one they split off (t0.acc, p0.pack). Loops start as the
-// stage's axes (i0, i1 …, r0, r1 …); split(i1) gives i1.0 (outermost), i1.1, …; fuse(i0, i1.0) gives
+// Names. Stages and inputs have the canonical names of the workload's text (inputs p0, p1 …, stages t0, t1
+// …). A stage that a step adds is named after its source (t0.acc, p0.pack). Loops are initially the stage's
+// axes (i0, i1 …, r0, r1 …). split(i1) creates i1.0 (outermost), i1.1, …; fuse(i0, i1.0) creates
 // "i0*i1.0".
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace tf::schedule {
 
-// A whole number that a sketch leaves open: a literal, or element `part` of the sketch's parameter
-// `parameter`. In a Schedule every size is a literal.
+// An integer that a sketch may leave open: a literal, or element `part` of the sketch's parameter
+// `parameter`. In a Schedule, every size is a literal.
 struct Size {
   int64_t value = 0;
   int parameter = -1;
@@ -34,10 +34,10 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-// A storage order, as tensor::Layout, whose blocks a sketch may leave open. Without axes: row-major.
+// A storage order like tensor::Layout, but a sketch may leave its blocks open. Without axes: row-major.
 struct OpenLayoutAxis {
   int axis = 0;
-  Size block = 0;  // 0: what is left of the axis
+  Size block = 0;  // 0: the rest of the axis
   bool operator==(const OpenLayoutAxis&) const = default;
 };
 struct OpenLayout {
@@ -52,7 +52,7 @@ struct OpenLayout {
   bool operator==(const OpenLayout&) const = default;
 };
 
-// What happens in the last tile when factors do not divide the extent.
+// How the last tile is handled if the factors do not divide the extent.
 enum class Tail : uint8_t {
   kGuard,  // iterations beyond the extent are masked
   kShift,  // the last tile starts earlier and computes some points twice: element-wise stages only, extent >=
@@ -109,15 +109,15 @@ struct ComputeAt {
       tensor::Scope::kGlobal;  // where the region lives; kRegister needs constant indices after unrolling
   bool operator==(const ComputeAt&) const = default;
 };
-struct Inline {  // an element-wise stage becomes part of each reader's body
+struct Inline {  // an element-wise stage is substituted into each reader's body
   std::string stage;
   bool operator==(const Inline&) const = default;
 };
-struct Root {  // undoes compute_at: the stage is computed whole, before its readers
+struct Root {  // undoes compute_at: the whole stage is computed before its readers
   std::string stage;
   bool operator==(const Root&) const = default;
 };
-struct Recompute {  // the reader reads a copy of the stage (stage.again) that is computed by itself
+struct Recompute {  // the reader reads a copy of the stage (stage.again), which is computed separately
   std::string stage, reader;
   bool operator==(const Recompute&) const = default;
 };
@@ -132,13 +132,13 @@ struct CacheWrite {  // the stage computes into a copy (stage.acc); the stage it
   std::string stage;
   bool operator==(const CacheWrite&) const = default;
 };
-struct RFactor {  // partial results over one reduce loop become a stage of their own (stage.rf) with that
-                  // loop as first axis
+struct RFactor {  // partial results over one reduce loop become a separate stage (stage.rf) with that loop as
+                  // first axis
   std::string stage, loop;
   bool operator==(const RFactor&) const = default;
 };
-struct LayoutRewrite {  // storage order of a constant input or of a stage's own buffer; activations' layouts
-                        // are ports, not steps
+struct LayoutRewrite {  // storage order of a constant input or of a stage's own buffer. Layouts of
+                        // activations belong to ports
   std::string buffer;
   OpenLayout layout;
   bool operator==(const LayoutRewrite&) const = default;
@@ -167,17 +167,17 @@ struct Winograd {  // a 3x3 or 5x5 convolution of stride 1 → transforms and fe
   bool operator==(const Winograd&) const = default;
 };
 
-// A sum of products over any axes → a product of two matrices, which are gathered: rows and columns are axes of the sum, terms its
-// reduce axes, each list one after another.
+// A sum of products over any axes → a product of two gathered matrices. Rows and columns are axes of the sum,
+// terms are its reduce axes. Each list is joined in order.
 struct Matrices {
   std::string stage;
   std::vector<std::string> rows, terms;
   bool turns = false;  // whether b's lines in memory run along the terms
-  Size part;           // terms that are added up at once, each such part by itself; 0: all
+  Size part;           // split-K: the number of terms of each part; 0: all
   bool operator==(const Matrices&) const = default;
 };
 
-// The softmax of rows that weights values → the same of blocks of so many keys, which MAXIMUM, SUM and RESULT then combine.
+// The softmax of rows that weights values → the same by blocks of keys, which MAXIMUM, SUM, RESULT combine.
 struct Rescale {
   std::string maximum, sum, result;
   Size block;
@@ -190,36 +190,36 @@ struct Narrow {  // an f32 constant's or element-wise stage's buffer holds bf16 
   bool operator==(const Narrow&) const = default;
 };
 
-struct Offset {  // the factor, of bytes, of the sum of products `stage` is moved by `value`; readers take off
-                 // what that adds to the sums
+struct Offset {  // shifts the operand `factor`, of bytes, of the sum of products `stage` by `value`; readers
+                 // subtract the effect on the sums
   std::string stage, factor;
   int64_t value = 0;
   bool operator==(const Offset&) const = default;
 };
 
-struct
-    Tensorize {  // the three innermost loops, from `loop` on, are one matrix instruction (compiler/tensor_units)
+// The three innermost loops, from `loop` on, become one matrix instruction (compiler/tensor_units).
+struct Tensorize {
   std::string stage, loop, unit;
   bool operator==(const Tensorize&) const = default;
 };
 
-struct
-    Pipeline {  // what the loop's iterations copy into shared memory is on its way `stages` - 1 iterations before it is read
+// Tiles that the loop copies into shared memory are prefetched `stages` - 1 iterations ahead.
+struct Pipeline {
   std::string stage, loop;
   Size stages;
   Size bulk = 0;  // 1: whole tiles of inputs are copied by the device's copy engine, not by threads
   bool operator==(const Pipeline&) const = default;
 };
 
-struct
-    Raster {  // the blocks of a grid run in groups of `group` rows, down the columns of a group, which share what they read
+// The blocks of a grid run in groups of `group` rows, down the columns of a group, to share cached data.
+struct Raster {
   std::string stage;
   Size group;
   bool operator==(const Raster&) const = default;
 };
 
-struct
-    CrossThread {  // `threads` threads stand where the stage's loops have one iteration, for what is computed in it
+// Adds a loop over `threads` threads inside the stage's spatial loops.
+struct CrossThread {
   std::string stage;
   Annotation axis = Annotation::kThreadX;
   Size threads;

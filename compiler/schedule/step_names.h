@@ -1,6 +1,6 @@
 #pragma once
-// Owns: the names that a step refers to, whatever its kind, and texts that describe what these names stand
-// for. For error messages. Does not know: legality.
+// Owns: the names that a step of any kind refers to, and texts that describe the named objects. For error
+// messages. Does not know: legality.
 
 #include <string>
 #include <vector>
@@ -19,10 +19,10 @@ struct StepNames {
 };
 StepNames names_in(const Step& step);
 
-// "i0 (extent 10), i1 (extent 12)", outermost first; "open" stands for an extent that is not known yet.
+// "i0 (extent 10), i1 (extent 12)", outermost first. Unknown extents are "open".
 std::string loops_text(const StageState& stage);
 std::string extent_text(const SymInt& extent);
-// "t0, t1": the stages that steps can name, and with `inputs` before them "p0, p1".
+// "t0, t1": the stages that steps can name; with `inputs`, "p0, p1" before them.
 std::string stages_text(const StateData& data, bool inputs);
 // "t0 is computed inside loop i0 of t2" for a stage that compute_at placed.
 std::string place_text(const StageState& stage);
