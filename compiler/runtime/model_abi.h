@@ -206,9 +206,9 @@ typedef struct tf_model_code {
 
 /* A kernel for a device: its launches, one after another, in code that the device takes. */
 typedef struct tf_model_device_kernel {
-  uint32_t first_code; /* index in codes: the first that the device takes is used */
-  uint32_t code_count; /* at least 1 */
-  uint32_t first_launch;
+  uint32_t first_code;   /* index in codes: the first that the device takes is used */
+  uint32_t code_count;   /* at least 1 */
+  uint32_t first_launch; /* index in launches, behind those of the kernel before */
   uint32_t launch_count;
   uint64_t workspace_bytes; /* of device memory: one more buffer after the step's, if not 0 */
   uint32_t dim_count;       /* of its last arguments, the step's dims; 0: none, whatever the step has */

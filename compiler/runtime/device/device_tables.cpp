@@ -55,13 +55,17 @@ bool codes_valid(const tf_model_header* header) {
   return true;
 }
 
+// Their launches lie behind each other, so that each is looked at once.
 bool kernels_valid(const tf_model_header* header) {
   const tf_model_device_kernel* kernels = tf_table_at<tf_model_device_kernel>(header, header->device_kernels);
+  uint64_t next_launch = 0;
   for (uint64_t i = 0; i < header->device_kernels.count; ++i) {
     if (kernels[i].code_count == 0 || kernels[i].workspace_bytes > kMostWorkspaceBytes ||
         !tf_range_fits(kernels[i].first_code, kernels[i].code_count, header->codes.count) ||
-        !tf_range_fits(kernels[i].first_launch, kernels[i].launch_count, header->launches.count))
+        !tf_range_fits(kernels[i].first_launch, kernels[i].launch_count, header->launches.count) ||
+        kernels[i].first_launch < next_launch)
       return false;
+    next_launch = uint64_t{kernels[i].first_launch} + kernels[i].launch_count;
     const tf_model_launch* launches =
         tf_table_at<tf_model_launch>(header, header->launches) + kernels[i].first_launch;
     for (uint32_t k = 0; k < kernels[i].launch_count; ++k)

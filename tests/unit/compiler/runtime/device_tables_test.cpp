@@ -126,6 +126,27 @@ TEST(DeviceTables, DamagedAreRefused) {
 }
 
 // Whatever bytes they have, looking at them reads nothing beyond them.
+// If kernels could share launches, these would be looked at once for each of them.
+TEST(DeviceTables, KernelsHaveTheirOwnLaunches) {
+  constexpr uint32_t kMany = 1 << 16;
+  ModelDescription model = device_model();
+  model.device_kernels.resize(kMany, model.device_kernels[0]);
+  DeviceTables tables(model);
+  EXPECT_TRUE(tables.valid());
+  const auto set_all = [&](uint32_t first, uint32_t count) {
+    for (uint32_t i = 0; i < kMany; ++i) {
+      tables.kernels()[i].first_launch = first;
+      tables.kernels()[i].launch_count = count;
+    }
+  };
+  set_all(0, 2 * kMany);
+  EXPECT_FALSE(tables.valid());
+  set_all(0, 0);
+  EXPECT_TRUE(tables.valid());
+  set_all(0, 1);
+  EXPECT_FALSE(tables.valid());
+}
+
 TEST(DeviceTables, OfAnyBytesAreReadWithinThem) {
   std::mt19937 random(1);
   int refused = 0;
