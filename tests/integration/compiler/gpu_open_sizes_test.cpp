@@ -61,7 +61,7 @@ TEST_F(GpuOpenSizes, ABatchOfAnyNumber) {
 
 TEST_F(GpuOpenSizes, AttentionOfAnyBatchOverAnyLength) {
   const auto net =
-      network_of(attention(true), {{{tensor::var("batch"), 1, 3}}, {{tensor::var("length"), 1, 48}}});
+      network_of(onnx::attention(true), {{{tensor::var("batch"), 1, 3}}, {{tensor::var("length"), 1, 48}}});
   const auto model = build_on_device(net);
   ASSERT_TRUE(model);
   EXPECT_THAT(on_host(), testing::IsEmpty());
@@ -92,21 +92,8 @@ TEST_F(GpuOpenSizes, ALongRangeTakesLittleWorkspace) {
 
 // Sides take turns: what is copied between them has the sizes of the run.
 TEST_F(GpuOpenSizes, HostFunctionsBetweenKernels) {
-  onnx::ModelWriter w(17);
-  w.input("x", {-1, 16});
-  w.input("y", {-1, 16});
-  name_extent(w, 0, 0, "n");
-  name_extent(w, 1, 0, "m");
-  w.node("Relu", {"x"}, "a");
-  w.node("Neg", {"y"}, "b");
-  onnx::ModelWriter::set(w.node("Concat", {"a", "b"}, "both"), "axis", 0);
-  w.ints("axis", {0});
-  w.node("CumSum", {"both", "axis"}, "sums");
-  w.node("Exp", {"sums"}, "powers");
-  onnx::ModelWriter::set(w.node("Transpose", {"sums"}, "turned"), "perm", std::vector<int64_t>{1, 0});
-  w.output("powers");
-  w.output("turned");
-  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 2, 40}}, {{tensor::var("m"), 2, 40}}});
+  const auto net =
+      network_of(onnx::joined_parts(), {{{tensor::var("n"), 2, 40}}, {{tensor::var("m"), 2, 40}}});
   const auto model = build_on_device(net);
   ASSERT_TRUE(model);
   EXPECT_THAT(on_host(), testing::IsEmpty());

@@ -1,5 +1,5 @@
 #pragma once
-// Owns: what tests of networks for ranges of sizes have in common: a fixture that compares with the evaluator, and networks.
+// Owns: what tests of networks for ranges of sizes have in common: a fixture that compares with the evaluator. Does not know: networks.
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,13 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/program/evaluate.h"
 #include "tests/integration/compiler/built_models.h"
-#include "tests/support/onnx/model_writer.h"
+#include "tests/support/onnx/open_networks.h"
 #include "tests/unit/compiler/graph/random_graph.h"
 
 namespace tf::driver {
+
+using onnx::name_extent;
+using onnx::some_floats;
 
 // A file for each size of these dimensions, and of those that it finds.
 inline graph::Network network_of(const std::string& bytes, std::vector<graph::NamedDimension> dims = {}) {
@@ -52,55 +55,5 @@ class OpenSizes : public BuiltModels {
     }
   }
 };
-
-inline std::vector<float> some_floats(size_t count) {
-  std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>((i * 37) % 101) / 101 - 0.5f;
-  return values;
-}
-
-inline void name_extent(onnx::ModelWriter& writer, int input, int axis, const std::string& name) {
-  auto& type = *writer.graph().mutable_input(input)->mutable_type()->mutable_tensor_type();
-  type.mutable_shape()->mutable_dim(axis)->set_dim_param(name);
-}
-
-// Attention as PyTorch exports it: heads are split by shapes that the network computes, positions are a part of a table,
-// and rows are normalized by a mean over their number.
-inline std::string attention(bool named_batch) {
-  constexpr int64_t kWide = 24, kHeads = 3, kMost = 96;
-  onnx::ModelWriter w(17);
-  w.input("x", {named_batch ? -1 : 2, -1, kWide});
-  if (named_batch) name_extent(w, 0, 0, "batch");
-  name_extent(w, 0, 1, "length");
-  w.floats("positions", {1, kMost, kWide}, some_floats(kMost * kWide));
-  for (const char* name : {"wq", "wk", "wv"}) w.floats(name, {kWide, kWide}, some_floats(kWide * kWide));
-  w.ints("zero", {0});
-  w.ints("one", {1});
-  w.ints("heads", {kHeads});
-  w.ints("rest", {-1});
-  w.node("Shape", {"x"}, "shape");
-  w.node("Gather", {"shape", "zero"}, "batch_size");
-  w.node("Gather", {"shape", "one"}, "length");
-  w.node("Slice", {"positions", "zero", "length", "one"}, "some_positions");
-  w.node("Add", {"x", "some_positions"}, "placed");
-  onnx::ModelWriter::set(w.node("Concat", {"batch_size", "length", "heads", "rest"}, "split"), "axis", 0);
-  onnx::ModelWriter::set(w.node("Concat", {"batch_size", "length", "rest"}, "joined"), "axis", 0);
-  for (const std::string name : {"q", "k", "v"}) {
-    w.node("MatMul", {"placed", "w" + name}, name + "_flat");
-    w.node("Reshape", {name + "_flat", "split"}, name + "_heads");
-    onnx::ModelWriter::set(w.node("Transpose", {name + "_heads"}, name), "perm",
-                           name == "k" ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 2, 1, 3});
-  }
-  w.node("MatMul", {"q", "k"}, "scores");
-  onnx::ModelWriter::set(w.node("Softmax", {"scores"}, "weights"), "axis", -1);
-  w.node("MatMul", {"weights", "v"}, "mixed");
-  onnx::ModelWriter::set(w.node("Transpose", {"mixed"}, "back"), "perm", std::vector<int64_t>{0, 2, 1, 3});
-  w.node("Reshape", {"back", "joined"}, "rows");
-  onnx::ModelWriter::set(w.node("ReduceMean", {"rows"}, "mean"), "axes", std::vector<int64_t>{1});
-  w.node("Sub", {"rows", "mean"}, "y");
-  w.output("y");
-  w.output("mean");
-  return w.bytes();
-}
 
 }  // namespace tf::driver

@@ -12,7 +12,7 @@
 #include "compiler/graph/element_values.h"
 #include "compiler/graph/program/evaluate.h"
 #include "gmock/gmock.h"
-#include "tests/support/onnx/model_writer.h"
+#include "tests/support/onnx/open_networks.h"
 #include "tests/unit/compiler/graph/random_graph.h"
 
 namespace tf::driver {
@@ -73,7 +73,7 @@ TEST_F(OpenSizes, FeatureMapsOfAnyBatch) {
 }
 
 TEST_F(OpenSizes, AttentionOverAnyLength) {
-  const auto net = network_of(attention(false), {{{tensor::var("length"), 1, 96}}});
+  const auto net = network_of(onnx::attention(false), {{{tensor::var("length"), 1, 96}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t length : {1, 2, 3, 5, 8, 16, 17, 24, 48, 65, 95, 96})
@@ -82,7 +82,7 @@ TEST_F(OpenSizes, AttentionOverAnyLength) {
 
 TEST_F(OpenSizes, TwoAtOnce) {
   const auto net =
-      network_of(attention(true), {{{tensor::var("batch"), 1, 6}}, {{tensor::var("length"), 1, 48}}});
+      network_of(onnx::attention(true), {{{tensor::var("batch"), 1, 6}}, {{tensor::var("length"), 1, 48}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t batch : {1, 2, 5, 6})
@@ -113,23 +113,8 @@ TEST_F(OpenSizes, ARecurrenceOverAnyLength) {
 }
 
 TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
-  onnx::ModelWriter w(17);
-  w.input("x", {-1, 16});
-  w.input("y", {-1, 16});
-  name_extent(w, 0, 0, "n");
-  name_extent(w, 1, 0, "m");
-  w.node("Relu", {"x"}, "a");
-  w.node("Neg", {"y"}, "b");
-  onnx::ModelWriter::set(w.node("Concat", {"a", "b"}, "both"), "axis", 0);
-  w.ints("axis", {0});
-  w.node("CumSum", {"both", "axis"}, "sums");
-  onnx::ModelWriter::set(w.node("Transpose", {"sums"}, "turned"), "perm", std::vector<int64_t>{1, 0});
-  w.ints("three", {3});
-  auto& top = w.node("TopK", {"turned", "three"}, "largest");
-  top.add_output("places");
-  w.output("sums");
-  w.output("largest");
-  const auto net = network_of(w.bytes(), {{{tensor::var("n"), 2, 60}}, {{tensor::var("m"), 2, 60}}});
+  const auto net =
+      network_of(onnx::joined_parts(), {{{tensor::var("n"), 2, 60}}, {{tensor::var("m"), 2, 60}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t n : {2, 3, 16, 60})
@@ -268,7 +253,7 @@ TEST_F(OpenSizes, PositionsAndAMaskAfterACache) {
 }
 
 TEST_F(OpenSizes, AreCheckedInARun) {
-  const auto net = network_of(attention(false), {{{tensor::var("length"), 4, 40}}});
+  const auto net = network_of(onnx::attention(false), {{{tensor::var("length"), 4, 40}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   EXPECT_THAT(std::string(random_inputs_at(*model, 1, {{"length", 41}}).status().message()),
