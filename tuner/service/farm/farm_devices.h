@@ -50,8 +50,8 @@ DeviceNeeds needs_of(const target::Target& target);
 // The plainest target of a machine that uname -m names so: code for it runs on each of them.
 std::string target_of_machine(const std::string& machine);
 
-// NOT_FOUND for a target for which no device of any farm measures, whatever its key: agents run kernels on
-// CPUs and OpenCL devices, and not by CUDA or as wasm32.
+// NOT_FOUND for a target for which no device of any farm can measure: agents run kernels on CPUs, OpenCL
+// devices and CUDA devices, but not wasm32.
 absl::Status check_measurable(const target::Target& target);
 
 // As much of a farm as a job needs to know before it is queued, however large the farm is.
