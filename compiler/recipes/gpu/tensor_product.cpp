@@ -69,6 +69,16 @@ std::optional<Factor> factor_of(const Workload& workload, const tensor::Stage& a
   return factor;
 }
 
+ProductExtents extents_of(const tensor::Stage& anchor) {
+  const size_t rank = anchor.axes.size();
+  ProductExtents extents{.m = extent_of(anchor.axes[rank - 2]),
+                         .n = extent_of(anchor.axes[rank - 1]),
+                         .k = extent_of(anchor.reduce_axes[0])};
+  for (size_t axis = 0; axis + 2 < rank; ++axis) extents.count *= extent_of(anchor.axes[axis]);
+  return extents;
+}
+
+// The best guess first.
 std::vector<TensorShape> tensor_shapes(const tensor::KernelSpec& kernel, const Structure& structure,
                                        const TensorMethod& method) {
   if (!structure.anchor || kernel.target.arch != target::Arch::kCuda) return {};
@@ -78,6 +88,7 @@ std::vector<TensorShape> tensor_shapes(const tensor::KernelSpec& kernel, const S
       !product || product->op != tensor::BinaryOp::kMul)
     return {};
   const tensor::Var &m = anchor.axes[anchor.axes.size() - 2].var, &n = anchor.axes.back().var;
+  const ProductExtents extents = extents_of(anchor);
   for (const auto& [left, right] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
     const auto a = factor_of(kernel.workload, anchor, left, m, method.narrow),
                b = factor_of(kernel.workload, anchor, right, n, method.narrow);
@@ -85,8 +96,8 @@ std::vector<TensorShape> tensor_shapes(const tensor::KernelSpec& kernel, const S
         method.narrow.has_value() != (a->is_narrowed() && b->is_narrowed()))
       continue;
     std::vector<TensorShape> shapes;
-    for (const TensorUnit* unit :
-         units_for(kernel.target, a->element, b->element, anchor.output->element, method.tf32))
+    for (const TensorUnit* unit : in_order(
+             units_for(kernel.target, a->element, b->element, anchor.output->element, method.tf32), extents))
       shapes.push_back({unit, *a, *b});
     if (!shapes.empty()) return shapes;
   }
@@ -96,18 +107,12 @@ std::vector<TensorShape> tensor_shapes(const tensor::KernelSpec& kernel, const S
 // The order in which a factor lies in shared memory, empty: its own. For a unit that reads it there, in lines of 128 bytes.
 OpenLayout shared_layout(const Factor& factor, const TensorUnit& unit, bool transposes) {
   const int last = factor.rank() - 1;
-  OpenLayout layout;
   if (unit.reads_shared) {
     const int along = transposes ? factor.term : last,
               across = along == factor.term ? factor.line : factor.term;
-    for (int d = 0; d <= last; ++d)
-      if (d != along && d != across) layout.push_back(d, 0);
-    layout.push_back(along, 0);
-    layout.push_back(across, 0);
-    layout.push_back(along, tensor_units::kLineBytes / factor.element_bytes());
-    layout.swizzle = tensor_units::line_swizzle(factor.element);
-    return layout;
+    return lines_layout(factor.rank(), along, across, factor.element);
   }
+  OpenLayout layout;
   for (int d = 0; transposes && d <= last; ++d)
     if (d != factor.term) layout.push_back(d, 0);
   if (transposes) layout.push_back(factor.term, 0);
@@ -170,53 +175,16 @@ Steps tensor_steps(const Workload& workload, const Structure& structure, const T
   return steps;
 }
 
-ProductExtents extents_of(const tensor::Stage& anchor) {
-  const size_t rank = anchor.axes.size();
-  ProductExtents extents{.m = extent_of(anchor.axes[rank - 2]),
-                         .n = extent_of(anchor.axes[rank - 1]),
-                         .k = extent_of(anchor.reduce_axes[0])};
-  for (size_t axis = 0; axis + 2 < rank; ++axis) extents.count *= extent_of(anchor.axes[axis]);
-  return extents;
-}
-
-// Of four warps: two of them, 64 rows each, of all columns of the instruction.
-constexpr TensorTile kGroupTile = {
-    .warps_m = 2, .warps_n = 1, .tiles_m = 1, .tiles_n = 1, .steps = kLineSteps, .stages = 4};
-
-// What sketches are made of, the best guess first: the widest instruction of four warps that leaves work for all units; those of
-// one warp last, but for a few rows.
-std::vector<TensorShape> in_order(std::vector<TensorShape> shapes, const ProductExtents& extents) {
-  constexpr int64_t kRowsOfOneWarp = 32;
-  std::erase_if(shapes, [&](const TensorShape& shape) {
-    return shape.unit->reads_shared && shape.unit->n > 64 && shape.unit->n / 2 >= extents.n;
-  });
-  const auto rank = [&](const TensorShape& shape) {
-    const TensorUnit& unit = *shape.unit;
-    if (!unit.reads_shared) return extents.m <= kRowsOfOneWarp ? 0 : 1000;
-    const bool fills = blocks_of(fitted(kGroupTile, unit, extents), unit, extents) >= kEnoughBlocks;
-    return fills ? 256 - unit.n + 1 : 256 + unit.n;
-  };
-  std::ranges::stable_sort(shapes, {}, rank);
-  return shapes;
-}
-
-TensorTile default_tile(const TensorUnit& unit, const ProductExtents& extents) {
-  if (!unit.reads_shared) return spread(fitted({}, unit, extents), unit, extents);
-  TensorTile tile = fitted(kGroupTile, unit, extents);
-  if (blocks_of(tile, unit, extents) < kEnoughBlocks) tile.warps_m = 1;
-  return tile;
-}
-
 // Without a tile, the usual one, as small as the product asks for.
 std::vector<Sketch> tensor_products(const tensor::KernelSpec& kernel,
                                     const std::optional<TensorTile>& tile_given) {
   const Structure structure = structure_of(kernel.workload);
   std::vector<Sketch> sketches;
   const auto add = [&](const TensorMethod& method) {
-    std::vector<TensorShape> shapes = tensor_shapes(kernel, structure, method);
+    const std::vector<TensorShape> shapes = tensor_shapes(kernel, structure, method);
     if (shapes.empty()) return;
     const ProductExtents extents = extents_of(anchor_of(kernel.workload, structure));
-    for (const TensorShape& shape : in_order(std::move(shapes), extents)) {
+    for (const TensorShape& shape : shapes) {
       const TensorUnit& unit = *shape.unit;
       const TensorTile fit = tile_given ? fitted(*tile_given, unit, extents) : default_tile(unit, extents);
       Sketch sketch(absl::StrCat("tensor product", method.suffix,

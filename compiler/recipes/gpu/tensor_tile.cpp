@@ -34,6 +34,10 @@ Digits digits_of(const std::string& axis, std::vector<Digit> digits) {
   return all;
 }
 
+// Of four warps: two of them, 64 rows each, of all columns of the instruction.
+constexpr TensorTile kGroupTile = {
+    .warps_m = 2, .warps_n = 1, .tiles_m = 1, .tiles_n = 1, .steps = kLineSteps, .stages = 4};
+
 }  // namespace
 
 std::vector<const TensorUnit*> units_for(const target::Target& target, tensor::Element a, tensor::Element b,
@@ -53,10 +57,15 @@ std::vector<const TensorUnit*> units_for(const target::Target& target, tensor::E
   return all;
 }
 
-const TensorUnit* unit_for(const target::Target& target, tensor::Element a, tensor::Element b,
-                           tensor::Element c, bool tf32) {
-  const std::vector<const TensorUnit*> all = units_for(target, a, b, c, tf32);
-  return all.empty() || all.back()->reads_shared ? nullptr : all.back();
+OpenLayout lines_layout(int rank, int along, int across, tensor::Element element) {
+  OpenLayout layout;
+  for (int d = 0; d < rank; ++d)
+    if (d != along && d != across) layout.push_back(d, 0);
+  layout.push_back(along, 0);
+  layout.push_back(across, 0);
+  layout.push_back(along, tensor_units::kLineBytes / tensor::element_bytes(element));
+  layout.swizzle = tensor_units::line_swizzle(element);
+  return layout;
 }
 
 std::vector<TensorMethod> tensor_methods(const tensor::KernelSpec& kernel) {
@@ -115,6 +124,30 @@ TensorTile spread(TensorTile tile, const TensorUnit& unit, const ProductExtents&
       tile.tiles_m /= 2;
   }
   return tile;
+}
+
+TensorTile default_tile(const TensorUnit& unit, const ProductExtents& extents) {
+  if (!unit.reads_shared) return spread(fitted({}, unit, extents), unit, extents);
+  TensorTile tile = fitted(kGroupTile, unit, extents);
+  if (blocks_of(tile, unit, extents) < kEnoughBlocks) tile.warps_m = 1;
+  return tile;
+}
+
+bool fills(const TensorUnit& unit, const ProductExtents& extents) {
+  return unit.reads_shared && blocks_of(fitted(kGroupTile, unit, extents), unit, extents) >= kEnoughBlocks;
+}
+
+std::vector<const TensorUnit*> in_order(std::vector<const TensorUnit*> units, const ProductExtents& extents) {
+  constexpr int64_t kRowsOfOneWarp = 32;
+  std::erase_if(units, [&](const TensorUnit* unit) {
+    return unit->reads_shared && unit->n > 64 && unit->n / 2 >= extents.n;
+  });
+  const auto rank = [&](const TensorUnit* unit) {
+    if (!unit->reads_shared) return extents.m <= kRowsOfOneWarp ? 0 : 1000;
+    return fills(*unit, extents) ? 256 - unit->n + 1 : 256 + unit->n;
+  };
+  std::ranges::stable_sort(units, {}, rank);
+  return units;
 }
 
 std::string append_lanes(const std::string& output, const std::string& count, const std::string& m,

@@ -19,11 +19,11 @@ inline constexpr int64_t kCopyBytes = 16;  // that a thread copies at once
 // Of an instruction that reads shared memory: the terms of a line there.
 inline constexpr int64_t kLineSteps = 4;
 
-// The instruction of the target, of one warp, with the most terms; null if there is none.
-const tensor_units::TensorUnit* unit_for(const target::Target& target, tensor::Element a, tensor::Element b,
-                                         tensor::Element c, bool tf32);
+// An instruction that reads shared memory has factors there in lines of 128 bytes, swizzled: elements `along` a dimension, one line
+// for each index `across`.
+OpenLayout lines_layout(int rank, int along, int across, tensor::Element element);
 
-// Those of the target, of four warps first.
+// The instructions of the target: all of four warps, then the one of one warp with the most terms.
 std::vector<const tensor_units::TensorUnit*> units_for(const target::Target& target, tensor::Element a,
                                                        tensor::Element b, tensor::Element c, bool tf32);
 
@@ -49,6 +49,15 @@ TensorTile fitted(TensorTile tile, const tensor_units::TensorUnit& unit, const P
 TensorTile spread(TensorTile tile, const tensor_units::TensorUnit& unit, const ProductExtents& extents);
 int64_t blocks_of(const TensorTile& tile, const tensor_units::TensorUnit& unit,
                   const ProductExtents& extents);
+// The usual one, as small as the product asks for.
+TensorTile default_tile(const tensor_units::TensorUnit& unit, const ProductExtents& extents);
+// Whether an instruction of four warps, with its usual tile, leaves work for all units of a GPU.
+bool fills(const tensor_units::TensorUnit& unit, const ProductExtents& extents);
+
+// Instructions for the product, the best guess first: the widest one of four warps that leaves work for all units; those of one
+// warp last, but for a few rows. Without those that are far wider than the product.
+std::vector<const tensor_units::TensorUnit*> in_order(std::vector<const tensor_units::TensorUnit*> units,
+                                                      const ProductExtents& extents);
 
 // The output's loops: blocks, warps, lanes, then what a lane holds of c. Its loops so far are `count` (may be empty: none), m and
 // n, in this order. Returns the loop over lanes.

@@ -97,6 +97,38 @@ TEST(GpuMatrices, AreConvolutionsByMatrixInstructions) {
   }
 }
 
+// Only where threads gather vectors. Tiles beyond the images, the terms and the channels.
+TEST(GpuMatrices, AreConvolutionsByInstructionsOfFourWarps) {
+  for (Conv c : {Conv{"3x3", 1, 16, 9, 7, 72, 3, 1, 1, 1},
+                 {"strided", 2, 64, 11, 10, 48, 3, 2, 1, 1},
+                 {"dilated", 1, 24, 9, 7, 64, 3, 1, 2, 2},
+                 {"1x1", 2, 40, 5, 3, 96, 1},
+                 {"bf16", 1, 8, 5, 5, 64, 3, 1, 1, 1, true, Element::kBFloat16},
+                 {"bytes", 1, 16, 6, 5, 64, 3, 1, 1, 1, true, Element::kInt8}}) {
+    for (const bool last : {true, false}) {
+      c.channels_last = last;
+      const tensor::KernelSpec kernel = conv_kernel(c, "sm_90a");
+      int checked = 0;
+      for (const recipes::Sketch& sketch : recipes::more_tensor_matrices_on_gpu(kernel)) {
+        if (sketch.family.find("wgmma") == std::string::npos) continue;
+        check_sketch(kernel, sketch, c.name);
+        if (::testing::Test::HasFatalFailure()) return;
+        ++checked;
+      }
+      EXPECT_EQ(checked > 0, last) << c.name;
+    }
+  }
+}
+
+// A large batch is worth them, one image is not.
+TEST(GpuMatrices, AreByFourWarpsByDefaultWhereTheyFillAGpu) {
+  for (const auto& [batch, family] :
+       {std::pair(1, "tensor convolution"), {32, "tensor convolution, wgmma n64"}}) {
+    const tensor::KernelSpec kernel = conv_kernel({"", batch, 64, 56, 56, 64, 3, 1, 1, 1, true}, "sm_90a");
+    EXPECT_EQ(recipes::sketches_of(kernel).at(0).family, family);
+  }
+}
+
 // Fewer terms than parts, parts that are no whole tiles, a last part that is shorter.
 TEST(GpuMatrices, AreProductsInParts) {
   for (const auto& [m, n, k, part] : {std::array<int64_t, 4>{20, 17, 95, 32},
