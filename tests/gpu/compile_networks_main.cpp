@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -25,10 +26,10 @@ namespace {
 
 using namespace tf;  // NOLINT: a program of tests
 
-absl::StatusOr<graph::Network> load(const std::string& network, bool halves) {
+absl::StatusOr<graph::Network> load(const std::string& network, bool halves, int64_t batch) {
   TF_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   const std::string path = folder.file("network.onnx");
-  TF_ASSIGN_OR_RETURN(const std::string model, zoo::model(network, {.halves = halves}));
+  TF_ASSIGN_OR_RETURN(const std::string model, zoo::model(network, {.batch = batch, .halves = halves}));
   TF_RETURN_IF_ERROR(write_file(path, model));
   return frontends::import_network(path, {});
 }
@@ -56,6 +57,8 @@ void add_kernel(const graph::Task& task, const target::Target& target, Total& to
   }
   total.lower_ms += compiled->lower_ms;
   total.compile_ms += compiled->compile_ms;
+  if (compiled->code.serializes_matrices)
+    total.notes.push_back(absl::StrCat(task.label, ": matrix instructions wait for each other"));
   for (const auto& [name, resources] : compiled->code.resources) {
     ++total.launches;
     total.most_registers = std::max(total.most_registers, resources.registers_per_thread);
@@ -77,16 +80,18 @@ int main(int argc, char** argv) {
   std::vector<std::string> networks = {"resnet50", "bert_base"},
                            archs = {"sm_75", "sm_87", "sm_90a", "sm_120a"}, types = {"f32", "f16"};
   std::string json_path;
+  int64_t batch = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--networks") == 0) networks = list_of(argv[i + 1]);
     if (std::strcmp(argv[i], "--archs") == 0) archs = list_of(argv[i + 1]);
     if (std::strcmp(argv[i], "--types") == 0) types = list_of(argv[i + 1]);
+    if (std::strcmp(argv[i], "--batch") == 0) batch = std::max(1, std::atoi(argv[i + 1]));
     if (std::strcmp(argv[i], "--json") == 0) json_path = argv[i + 1];
   }
   if (argc % 2 == 0) {
     std::fprintf(stderr,
                  "usage: compile_networks [--networks resnet50,…] [--archs sm_90a,…] [--types f32,f16] "
-                 "[--json FILE]\n");
+                 "[--batch N] [--json FILE]\n");
     return 2;
   }
   if (const absl::Status found = backends::find_nvrtc(); !found.ok()) {
@@ -99,7 +104,7 @@ int main(int argc, char** argv) {
   bool good = true;
   for (const std::string& network : networks) {
     for (const std::string& type : types) {
-      const absl::StatusOr<graph::Network> loaded = load(network, type == "f16");
+      const absl::StatusOr<graph::Network> loaded = load(network, type == "f16", batch);
       if (!loaded.ok()) {
         std::fprintf(stderr, "compile_networks: %s: %s\n", network.c_str(),
                      loaded.status().ToString().c_str());
