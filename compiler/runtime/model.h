@@ -12,17 +12,17 @@
  *   error = tf_model_run(model, inputs, outputs);
  *   tf_model_close(model);
  *
- * A tf_model holds one activation arena: one tf_model_run at a time. For parallel runs open it several times;
- * the weights are shared. The first open copies them into large pages where the system has these, which takes
- * some milliseconds for every 10 MB; the last close frees the copy. Each process that opens the model has a
- * copy of its own, which cannot be paged out to the library's file. No copy is made if it would take more than
- * a quarter of the available memory (of the machine or the container), or if large pages are turned off: then
- * all processes share the library's pages, which the system may drop and read again.
+ * A tf_model has one activation arena, so only one tf_model_run may run at a time. For parallel runs, open the
+ * model several times; the weights are shared. If the system has large pages, the first open copies the weights
+ * into them, which takes some milliseconds per 10 MB; the last close frees the copy. Each process that opens the
+ * model has its own copy, which cannot be paged out to the library's file. No copy is made if it would take more
+ * than a quarter of the available memory (of the machine or the container), or if large pages are turned off. All
+ * processes then share the library's pages, which the system may evict and read again.
  *
- * A process may fork while models are open, if no thread is just opening or closing one: the child may run
- * them, for which it gets threads of its own, and close them, independently of its parent. Not so models on GPUs, whose
- * drivers do not work in a child: it neither runs nor closes them, and opens none before exec. One that forks before its
- * first model on a GPU is opened may open some. */
+ * A process may fork while models are open, unless a thread is opening or closing one. The child may run and close
+ * these models, independently of its parent; it gets its own threads. This does not apply to models on GPUs, whose
+ * drivers do not work in a child: the child must not run or close them, and must not open any before exec. A child
+ * that was forked before the first model on a GPU was opened may open them. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,30 +30,30 @@ extern "C" {
 
 typedef struct tf_model tf_model;
 
-/* Makes the arena and `threads` workers; 0: as many as there are CPUs for this process, by its affinity and its
- * container's CPU quota. *model is null on failure. Fails with TF_MODEL_MISSING_FEATURE or a code after it on
- * a machine without a CPU feature that the model was built for, before any code runs that needs it. */
+/* Creates the arena and `threads` workers. With 0, the number of workers is the number of CPUs that this process may
+ * use, by its affinity and its container's CPU quota. *model is null on failure. If the CPU lacks a feature that the
+ * model needs, fails with TF_MODEL_MISSING_FEATURE or a code after it, before any code that needs it runs. */
 TF_MODEL_API int32_t tf_model_open(int32_t threads, tf_model** model);
 TF_MODEL_API void tf_model_close(tf_model* model);
 
-/* Keeps the workers on CPUs: worker t on the one with number cpus[t % count], worker 0 being the calling
- * thread, which is to call tf_model_run. TF_MODEL_BAD_ARGUMENT if count is under 1 or this process may not
- * use one of them; threads may then be placed in part. Otherwise the system places threads as it likes. */
+/* Pins the workers to CPUs: worker t to the CPU with number cpus[t % count]. Worker 0 is the calling thread, which
+ * must also call tf_model_run. TF_MODEL_BAD_ARGUMENT if count is less than 1, or if this process may not use one of
+ * the CPUs; some threads may then be pinned already. Without this call, the system places the threads. */
 TF_MODEL_API int32_t tf_model_set_affinity(tf_model* model, const int32_t* cpus, int32_t count);
 
 TF_MODEL_API int32_t tf_model_input_count(const tf_model* model);
 TF_MODEL_API int32_t tf_model_output_count(const tf_model* model);
-/* How many extents vary; 0 for a model whose sizes are all fixed. */
+/* The number of dimensions; 0 for a model with fixed sizes. */
 TF_MODEL_API int32_t tf_model_dim_count(const tf_model* model);
-/* These three: null if the index is out of range. */
+/* The next three return null if the index is out of range. */
 TF_MODEL_API const tf_dim_info* tf_model_dim(const tf_model* model, int32_t index);
 TF_MODEL_API const tf_tensor_info* tf_model_input(const tf_model* model, int32_t index);
 TF_MODEL_API const tf_tensor_info* tf_model_output(const tf_model* model, int32_t index);
 
-/* Runs the network. TF_MODEL_BAD_ARGUMENT if the model was opened by another library. Buffers are row-major,
- * of the stated size, and do not overlap; those aligned to 64 bytes are used in place, others are copied.
- * Inputs are not written. A model with dimensions runs at the greatest value of each. Outputs whose size a run finds are
- * filled as far as they go; tf_model_run_sizes tells how far. */
+/* Runs the network. TF_MODEL_BAD_ARGUMENT if the model was opened by another library. Buffers must be row-major, have
+ * the stated size, and not overlap. Buffers that are aligned to 64 bytes are used in place; others are copied. Inputs
+ * are not written. A model with dimensions runs at the maximum of each. If the size of an output depends on data, only
+ * a part of the buffer is filled; use tf_model_run_sizes to get the size. */
 TF_MODEL_API int32_t tf_model_run(tf_model* model, const void* const* inputs, void* const* outputs);
 
 /* Runs the network at the sizes of its inputs, one tf_tensor for each. Their extents give the dimensions their values:
@@ -63,35 +63,36 @@ TF_MODEL_API int32_t tf_model_run(tf_model* model, const void* const* inputs, vo
  *   error = tf_model_run_sizes(model, &input, &output);
  *   … output.data, output.extents
  *
- * TF_MODEL_BAD_SIZE if an extent is not the fixed one, or not a value of the dimension (tf_dim_info), or two inputs
- * give one dimension two values. Inputs are used in place if aligned to 64 bytes, else copied, and not written; the data of an
- * empty one may be null.
- * `outputs` has room for one tf_tensor for each output and is filled if the run succeeds. Their data and extents are
- * the model's memory: read them until the next run of this model, or its close. It is allocated once, for the greatest
- * sizes, of which the system gives the pages that are written.
- * Values for which the network was built on its own run at its speed; all others run code that is right for each. */
+ * TF_MODEL_BAD_SIZE if an extent differs from a fixed one, is not a value of its dimension (tf_dim_info), or if two
+ * inputs give a dimension different values. Inputs that are aligned to 64 bytes are used in place; others are copied.
+ * Inputs are not written. The data of an empty input may be null.
+ * `outputs` must have room for one tf_tensor per output; it is filled if the run succeeds. Their data and extents are
+ * in the model's memory, and are valid until the model's next run or close. This memory is allocated once, for the
+ * maximum sizes; the system provides its pages when they are written.
+ * Sizes for which a variant was built run at the variant's speed. All other sizes run code that is correct for all. */
 TF_MODEL_API int32_t tf_model_run_sizes(tf_model* model, const tf_tensor* inputs, tf_tensor* outputs);
 
-/* A model that was built for a GPU opens the driver's device number 0, or that of the environment variable TF_DEVICE;
- * this opens it on another: `device` names its driver and index, or has null for the driver, and a context and a queue
- * (in order, with profiling for OpenCL) that the model is to use and that outlive it, or null for its own. Null `device`, and a
- * model without a GPU: as tf_model_open, TF_MODEL_BAD_ARGUMENT if a device is given to the latter. Models on one queue need no
- * waiting between them. No call changes which CUDA context is the thread's current one. */
+/* tf_model_open opens a model that was built for a GPU on the driver's device 0, or on the one that the environment
+ * variable TF_DEVICE gives. This function opens it on another device. `device` has the name of the driver (or null)
+ * and the index; or a context and a queue for the model to use (null context: it creates both). The queue must be
+ * in order, with profiling for OpenCL, and both must outlive the model. With a null `device`: as tf_model_open.
+ * TF_MODEL_BAD_ARGUMENT if a device is given to a model without GPU code. Models on the same queue need no
+ * synchronisation between them. No call changes the current CUDA context of the thread. */
 TF_MODEL_API int32_t tf_model_open_on(int32_t threads, const tf_device* device, tf_model** model);
-/* The one that it runs on; null: none. */
+/* The device that the model runs on; null if it has none. */
 TF_MODEL_API const tf_device* tf_model_device(const tf_model* model);
-/* As tf_model_run, on memory of the host or of the device, for each input and output. What is in the device's memory is
- * used there without a copy, where no step on the host needs it. If all outputs are in the device's memory and nothing
- * runs on the host, the call returns when its work is in the queue: inputs and outputs are to be left alone until what
- * is put in the queue after it. Else it waits. For models of fixed sizes. */
+/* Like tf_model_run, but each input and output is in host or device memory. Device memory is used without a copy,
+ * unless a step on the host needs the data. If all outputs are in device memory and nothing runs on the host, the call
+ * returns when its work is queued. Then access inputs and outputs only by work that is queued after it. Otherwise the
+ * call waits. For models with fixed sizes. */
 TF_MODEL_API int32_t tf_model_run_on(tf_model* model, const tf_memory* inputs, const tf_memory* outputs);
 
 TF_MODEL_API int32_t tf_model_kernel_count(const tf_model* model);
 TF_MODEL_API const tf_kernel_info* tf_model_kernel(const tf_model* model, int32_t index);
-/* Null `profile` turns profiling off. */
+/* A null `profile` turns profiling off. */
 TF_MODEL_API void tf_model_set_profile(tf_model* model, tf_model_profile profile, void* context);
 
-/* One line for people. */
+/* A description of the error, in one line. */
 TF_MODEL_API const char* tf_model_error_text(int32_t error);
 
 #ifdef __cplusplus
