@@ -31,12 +31,16 @@ class PickyBuilder : public Builder {
         return reply;
       }
     }
-    return other_.build(request);
+    absl::StatusOr<proto::BuildReply> reply = other_.build(request);
+    if (reply.ok() && request.has_kernel() && asked.size() <= workspace_bytes.size())
+      reply->mutable_artifact()->mutable_manifest()->set_workspace_bytes(workspace_bytes[asked.size() - 1]);
+    return reply;
   }
   int slots() const override { return 1; }
   void cancel() override {}
 
   std::vector<std::string> asked;
+  std::vector<uint64_t> workspace_bytes;  // that the first kernels take instead of theirs
 
  private:
   Builder& other_;
@@ -66,10 +70,12 @@ class DefaultSchedules : public BuiltModel {
   }
 
   // What was asked for until the build ended.
-  std::vector<std::string> asked(size_t refused, const std::string& target = "") {
+  std::vector<std::string> asked(size_t refused, const std::string& target = "",
+                                 const std::vector<uint64_t>& workspace_bytes = {}) {
     const auto pool = BuildPool::create({.workers = 1, .worker_path = TF_BINARY_DIR "/bin/build_worker"});
     EXPECT_TRUE(pool.ok());
     PickyBuilder builder(**pool, refused);
+    builder.workspace_bytes = workspace_bytes;
     const std::vector<std::optional<ScheduleChoice>> untuned(1);
     const auto report =
         build_model(program_, untuned, builder,
@@ -77,10 +83,11 @@ class DefaultSchedules : public BuiltModel {
                      .folder = folder_});
     status_ = report.status();
     if (report.ok()) task_ = report->tasks[0];
+    if (report.ok()) workspace_bytes_ = report->workspace_bytes;
     return builder.asked;
   }
 
-  // The default schedule at each size, then those of the sketches there.
+  // Those of the sketches at each size, of which the first is the default schedule.
   std::vector<std::string> all(const std::string& target = "") const {
     std::vector<std::string> texts;
     for (const tensor::KernelSpec& kernel : program_.tasks[0].at_sizes) {
@@ -88,9 +95,9 @@ class DefaultSchedules : public BuiltModel {
       spec.workload = *tensor::bind(kernel.workload, kernel.binding);
       spec.binding.clear();
       spec.target = target.empty() ? target::host_target() : *target::parse_target(target);
-      texts.push_back(schedule::to_string(recipes::default_schedule(spec)));
       for (const recipes::Sketch& sketch : recipes::sketches_of(spec))
         texts.push_back(schedule::to_string(recipes::instantiate(sketch, sketch.default_point())));
+      EXPECT_THAT(texts, testing::Contains(schedule::to_string(recipes::default_schedule(spec))));
     }
     return texts;
   }
@@ -98,6 +105,7 @@ class DefaultSchedules : public BuiltModel {
   graph::Program program_;
   absl::Status status_;
   TaskReport task_;
+  uint64_t workspace_bytes_ = 0;
 };
 
 TEST_F(DefaultSchedules, AreThoseOfTheSketchesAtEachSizeUntilOneIsLegal) {
@@ -128,6 +136,24 @@ TEST_F(DefaultSchedules, OfADeviceAreNotNone) {
   EXPECT_TRUE(status_.ok()) << status_;
   EXPECT_TRUE(task_.on_host && !task_.on_device);
   EXPECT_THAT(task_.why_on_host, testing::HasSubstr("not this one"));
+}
+
+// Of the first size for which one is legal.
+TEST_F(DefaultSchedules, OfADeviceTakeLittleWorkspaceIfOneDoes) {
+  constexpr uint64_t kMuch = uint64_t{1} << 30;
+  const std::vector<std::string> order = all("opencl");
+  ASSERT_EQ(order.size() % program_.tasks[0].at_sizes.size(), 0u);
+  const size_t count = order.size() / program_.tasks[0].at_sizes.size();
+  ASSERT_GE(count, 3u);
+  EXPECT_EQ(asked(0, "opencl", {1000}).size(), 1u);
+  EXPECT_EQ(workspace_bytes_, 1000u);
+  EXPECT_EQ(asked(0, "opencl", {kMuch, 2000, 1000}).size(), 2u);
+  EXPECT_EQ(workspace_bytes_, 2000u);
+  std::vector<uint64_t> all_take_much(count, kMuch + 2);
+  all_take_much[1] = kMuch;
+  EXPECT_EQ(asked(0, "opencl", all_take_much).size(), count);
+  EXPECT_EQ(workspace_bytes_, kMuch);
+  EXPECT_TRUE(status_.ok() && task_.on_device && !task_.on_host) << status_;
 }
 
 }  // namespace
