@@ -283,9 +283,9 @@ comments of the migrations that made or changed the table, oldest first. [databa
 
 
 def python(_):
-    intro = """`import tunefarm as tf`; each of these is `tf.NAME`, and `help(tf.NAME)` says the same. All raise `Error`, a RuntimeError, where
-Tunefarm cannot do what was asked, `IllegalStep`, a ValueError, where a schedule's step is not legal, and ValueError and TypeError for arguments that mean
-nothing. The [tutorial](../tutorials/python.md) shows how they go together."""
+    intro = """After `import tunefarm as tf`, each name on this page is `tf.NAME`, and `help(tf.NAME)` prints the same text. All functions raise `Error` (a
+RuntimeError) if Tunefarm cannot do what was asked, `IllegalStep` (a ValueError) for an illegal step of a schedule, and ValueError or TypeError for
+invalid arguments. The [tutorial](../tutorials/python.md) shows how to use them together."""
     return page("Python", intro, python_page.body(ROOT / "compiler/python/tunefarm"))
 
 

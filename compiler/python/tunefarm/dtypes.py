@@ -11,7 +11,7 @@ _OWN = {numpy: own for own, numpy in _NUMPY.items() if own != "bf16"}
 def dtype_name(dtype):
     """Tunefarm's name of an element type: "f32" for "f32", "float32", numpy.float32 or numpy.dtype("float32").
 
-    TypeError for what is none.
+    Raises TypeError for an unknown type.
     """
     if isinstance(dtype, str) and dtype in _NUMPY:
         return dtype
@@ -22,5 +22,5 @@ def dtype_name(dtype):
 
 
 def numpy_dtype(dtype):
-    """The numpy.dtype of arrays of that element type; of bf16 it is uint16, for its bits."""
+    """The numpy.dtype of arrays of that element type; for bf16 it is uint16, for its bits."""
     return np.dtype(_NUMPY[dtype_name(dtype)])

@@ -16,10 +16,10 @@ LARGEST_INDEX = 1 << 62
 
 
 class Expr:
-    """A scalar value, of an element type: an index, an element that is read, or what is computed from such.
+    """A scalar value with an element type: an index, an element of a tensor, or a value computed from these.
 
-    Operators: + - * for all, / for floats, // and % for whole numbers (rounded down), comparisons, & | ~ for conditions. Both
-    sides have one type; Python's numbers take the other side's. Use select() where Python has if.
+    Operators: + - * for all types, / for floats, // and % for integers (rounded down), comparisons, and & | ~ for conditions.
+    Both operands must have the same type; Python numbers take the type of the other operand. Use select() instead of if.
     """
 
     __slots__ = ("text", "dtype", "_reads", "_bounds", "_unguarded")
@@ -31,7 +31,7 @@ class Expr:
         self._unguarded = unguarded  # reads that may be outside of their tensor, as texts for people
 
     def astype(self, dtype):
-        """The value as another type: floats become whole numbers by truncation."""
+        """The value converted to another type; floats are truncated to integers."""
         dtype = dtype_name(dtype)
         return self if dtype == self.dtype else made(f"cast<{dtype}>({self.text})", dtype, (self,))
 
@@ -222,14 +222,14 @@ def _extent(value):
 
 
 class Reduction:
-    """What sum, prod, max and min give: the whole value of a stage."""
+    """The result of sum, prod, max and min; it must be the whole value of a stage."""
 
     def __init__(self, combiner, body, axes):
         self.combiner, self.body, self.axes = combiner, body, axes
 
 
 class Tensor:
-    """An input, a constant or a stage, whose elements expressions read: a[i, j]. It has `name`, `shape` and `dtype`."""
+    """An input, a constant or a stage. Expressions read its elements: a[i, j]. It has `name`, `shape` and `dtype`."""
 
     def __init__(self, name, shape, dtype):
         self._id = next(_ids)
@@ -273,13 +273,13 @@ def _given(kind, shape, dtype, name, domain):
 
 
 def placeholder(shape, dtype="f32", name=None, domain=(-1, 1)):
-    """An input, given at each call. domain: the range that inputs of measurements are drawn from; whole numbers include both
-    ends."""
+    """An input that is given at each call. domain: the range of random inputs for measurements; for integers, both ends are
+    included."""
     return _given("input", shape, dtype, name, domain)
 
 
 def constant(shape, dtype="f32", name=None, domain=(-1, 1)):
-    """An input that does not change from call to call, such as weights: schedules may store it in another order."""
+    """An input that does not change between calls, such as weights. Schedules may store it in another order."""
     return _given("constant", shape, dtype, name, domain)
 
 
@@ -288,8 +288,8 @@ def compute(shape, function, name=None):
 
         rows = tf.compute((n, m), lambda i, j: (x[i, j] + x[i, j + 1]) / 2)
 
-    IndexError if it may read outside of a tensor; select() guards such reads. An index that is read from data may be anything:
-    outside of its tensor it reads 0.
+    Raises IndexError if the function may read outside a tensor; guard such reads with select(). Data-dependent indices may have
+    any value: outside the tensor, they read 0.
     """
     shape = _shape(shape)
     places = [f"i{next(_ids)}" for _ in shape]

@@ -5,7 +5,7 @@ from .progress import Progress, shown
 
 
 class Job(dict):
-    """A job of a tuner, as it stood when it was asked for: `job["state"]` or `job.state`.
+    """A snapshot of a tuner's job: `job["state"]` or `job.state`. Use `refresh` for its current state.
 
     Among others: job (its number), state ("queued", "running", "paused", "done", "failed", "cancelled"), detail (one line),
     model, target, device, slots, submitter, trials, created_unix_ns, budget, progress (a dict, or None).
@@ -27,23 +27,23 @@ class Job(dict):
             raise AttributeError(f"a job has no '{name}'; it has: {', '.join(self)}") from None
 
     def refresh(self):
-        """The job as it stands now."""
+        """The current state of the job, as a new Job."""
         return self._farm.job(self.id)
 
     def watch(self, on_progress=None, progress=True):
-        """Follows it to its end: see Farm.watch."""
+        """Follows the job to its end; see Farm.watch."""
         return self._farm.watch(self.id, on_progress, progress)
 
     def pause(self):
-        """Stops it until it is resumed."""
+        """Stops the job until it is resumed."""
         return self._farm.pause(self.id)
 
     def resume(self):
-        """Lets it go on."""
+        """Resumes the paused job."""
         return self._farm.resume(self.id)
 
     def cancel(self):
-        """Ends it; its measurements are kept."""
+        """Ends the job; its measurements are kept."""
         return self._farm.cancel(self.id)
 
     def __repr__(self):
@@ -53,8 +53,8 @@ class Job(dict):
 class Farm:
     """A running tuner (`tuner serve`): `tf.Farm("host:7191").submit("net.onnx", device="desk", minutes=5).watch()`.
 
-    server: its HOST:PORT. tls: folder of your certificate (`tuner join`), for a secured tuner. Calls raise Error with one line:
-    nobody answers there, the tuner refuses, there is no such job.
+    server: its HOST:PORT. tls: folder of your certificate (`tuner join`), for a secured tuner. Calls raise Error with one line
+    if the tuner does not answer, rejects the call, or has no such job.
     """
 
     def __init__(self, server="127.0.0.1:7191", tls=None):
@@ -65,10 +65,10 @@ class Farm:
 
     def submit(self, model, device, minutes=None, *, trials=None, target="host", threads=1, dims=None, at=None, inputs=None,
                allow=None, strategy=None, seed=None, until_gain=None, slots=None, selector=None, priority=None):
-        """Gives the tuner a network to tune, and returns the Job.
+        """Submits a network for tuning, and returns the Job.
 
-        device: the class of devices that measure (an agent's --key). slots: most of them at once. selector: only devices with
-        these labels, as in "room=lab3,!shared". priority: -10 to 10, higher runs first. The others: as of `tune`.
+        device: the class of the devices that measure (an agent's --key). slots: the maximum number of slots. selector: only
+        devices with these labels, such as "room=lab3,!shared". priority: -10 to 10; higher runs first. The others: as in `tune`.
         """
         with models.model_file(model) as path:
             reply = programs.run_json(
@@ -79,21 +79,21 @@ class Farm:
         return self.job(reply["job"])
 
     def jobs(self):
-        """All jobs that the tuner knows, as a list of Job."""
+        """All jobs of the tuner, as a list of Job."""
         return [Job(self, line) for line in programs.run_lines("tuner", "jobs", "--json", *self._options())]
 
     def job(self, id):
-        """One job. LookupError if there is none of that number."""
+        """One job. Raises LookupError if there is no job with that number."""
         for job in self.jobs():
             if job.id == id:
                 return job
         raise LookupError(f"the tuner at {self.server} has no job {id}")
 
     def watch(self, id, on_progress=None, progress=True):
-        """Follows a job to its end, and returns it: look at its state.
+        """Follows a job to its end, and returns it; check its state.
 
-        on_progress: called about once a second with a Progress; if it returns False, watching ends, and the job goes on.
-        progress: show it, as `tune` does. Ctrl-C leaves the job to the tuner and raises KeyboardInterrupt.
+        on_progress: called about once a second with a Progress. If it returns False, watching ends, but the job continues.
+        progress: show the progress, like `tune`. Ctrl-C stops watching and raises KeyboardInterrupt; the job continues.
         """
         stand = Progress()
         ended = None
@@ -122,7 +122,7 @@ class Farm:
         return self._change("pause", ids)
 
     def resume(self, *ids):
-        """Lets paused jobs go on. Returns the Job, or a list for several."""
+        """Resumes paused jobs. Returns the Job, or a list for several."""
         return self._change("resume", ids)
 
     def cancel(self, *ids):
@@ -131,15 +131,15 @@ class Farm:
 
     @property
     def db(self):
-        """The tuner's records, as `compile`, `records` and `best` take them."""
+        """The address of the tuner's records, as the argument `db` of `compile`, `records` and `best`."""
         return f"tuner://{self.server}"
 
     def records(self, **options):
-        """The tuner's measurements as rows: see `records`."""
+        """The tuner's measurements as rows; see `records`."""
         return recorded.records(self.db, tls=self.tls, **options)
 
     def compile(self, model, target="host", **options):
-        """A network with the tuner's schedules: see `compile`."""
+        """Compiles a network with the tuner's schedules; see `compile`."""
         return models.compile(model, target, self.db, tls=self.tls, **options)
 
     def __repr__(self):

@@ -6,8 +6,8 @@ from .expressions import FLOATS, INDEX, LARGEST_INDEX, Expr, ReduceAxis, Reducti
 
 
 def select(condition, a, b):
-    """`a` where the condition holds, else `b`; elements that the other side reads are not read, so that it guards reads at the
-    rim: select((1 <= i) & (i <= n), x[i - 1], 0)."""
+    """`a` if the condition is true, otherwise `b`. Only elements of the selected operand are read, so select() can guard reads at
+    the edge of a tensor: select((1 <= i) & (i <= n), x[i - 1], 0)."""
     if not isinstance(condition, Expr) or condition.dtype != "bool":
         raise TypeError("the condition of select must be a comparison of expressions")
     a, b = pair("select", a, b)
@@ -26,7 +26,7 @@ def _least_or_greatest(function, choose, a, b):
 
 
 def minimum(a, b):
-    """The lesser of two values; NaN if one is NaN."""
+    """The smaller of two values; NaN if one is NaN."""
     return _least_or_greatest("min", builtins.min, a, b)
 
 
@@ -36,7 +36,7 @@ def maximum(a, b):
 
 
 def clip(value, low, high):
-    """The value, or the nearer of low and high if it lies outside."""
+    """The value, limited to the range from low to high."""
     return minimum(maximum(value, low), high)
 
 
@@ -103,10 +103,10 @@ def prod(body, axis):
 
 
 def max(body, axis):
-    """The greatest over one or more reduce axes."""
+    """The maximum over one or more reduce axes."""
     return _reduction("max", body, axis)
 
 
 def min(body, axis):
-    """The least over one or more reduce axes."""
+    """The minimum over one or more reduce axes."""
     return _reduction("min", body, axis)

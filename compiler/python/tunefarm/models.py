@@ -17,7 +17,7 @@ from .dtypes import dtype_name, numpy_dtype
 class TensorInfo:
     """An input or output of a model: `name`, `dtype` ("f32"), `shape` and `dims`.
 
-    `shape` has the greatest extents; `dims` has, for each extent, the name of the dimension that it is, or None.
+    `shape` has the maximum extents. `dims` has, for each extent, the name of its dimension, or None.
     """
 
     __slots__ = ("name", "dtype", "shape", "dims")
@@ -31,8 +31,8 @@ class TensorInfo:
 
 
 def empty(shape, dtype="f32"):
-    """A new array for inputs and outputs, not filled: row-major, and aligned to 64 bytes, so that models and kernels use it in
-    place. numpy.empty() aligns to 16, and such inputs are copied at each call.
+    """A new array for inputs and outputs, not initialised. It is row-major and aligned to 64 bytes, so models and kernels use
+    it in place. numpy.empty() aligns to 16 bytes, and such inputs are copied at each call.
 
     shape: extents. dtype: "f32", "float32", numpy.float32, …; "bf16" gives uint16, for its bits.
     """
@@ -40,7 +40,7 @@ def empty(shape, dtype="f32"):
 
 
 def aligned(array):
-    """The array if models use it in place (row-major, aligned to 64 bytes), else a copy that they do."""
+    """Returns the array if models can use it in place (row-major, aligned to 64 bytes), otherwise such a copy of it."""
     array = np.asarray(array)
     if array.flags.c_contiguous and _core.is_aligned(array):
         return array
@@ -52,16 +52,17 @@ def aligned(array):
 class Model:
     """A compiled network in this process: `model(x)`, `model(x, mask)`, `model(tokens=x)` or `model({"tokens": x})`.
 
-    Values are NumPy arrays, anything with `__dlpack__` in this machine's memory (a tensor of PyTorch …), or numbers in lists.
-    Arrays must have the input's element type and shape: TypeError and ValueError say what is given, what is wanted and what to
-    do. Row-major arrays aligned to 64 bytes (see `empty` and `aligned`) are used in place, others copied. bf16 goes as uint16.
+    Values are NumPy arrays, objects with `__dlpack__` in this machine's memory (such as PyTorch tensors), or numbers in lists.
+    Arrays must have the input's element type and shape. Otherwise, TypeError or ValueError says what was given, what is
+    expected and what to do. Row-major arrays that are aligned to 64 bytes (see `empty` and `aligned`) are used in place; others
+    are copied. bf16 is passed as uint16.
 
     The result is an array for a network with one output, a tuple for one with several, and a dict by name if the argument was
-    a dict. Arrays are aligned, and `__dlpack__` hands them on without a copy. `out=` takes arrays to write to: one, a list, or
-    a dict by name; they must be row-major and share no memory with inputs.
+    a dict. Result arrays are aligned, and `__dlpack__` passes them on without a copy. `out=` gives arrays to write to: one, a
+    list, or a dict by name. They must be row-major and share no memory with inputs.
 
-    The GIL is released while the network runs, so that several models run at once in threads. Calls of one model wait for each
-    other: load it several times to run it in parallel; its weights are shared.
+    The GIL is released while the network runs, so several threads can run models in parallel. Calls of one model wait for
+    each other. To run a model in parallel, load it several times; its weights are shared.
     """
 
     def __init__(self, folder, threads=1):
@@ -76,25 +77,25 @@ class Model:
 
     @classmethod
     def load(cls, folder, threads=1):
-        """The model that `compiler build -o FOLDER` or `compile(output=FOLDER)` wrote.
+        """Loads the model that `compiler build -o FOLDER` or `compile(output=FOLDER)` wrote.
 
-        threads: how many run it; 0: as many as this process has CPUs. FileNotFoundError if there is none; Error if it is of an
-        older version, or this machine's CPU lacks a feature that it was built for.
+        threads: the number of threads; 0: the number of CPUs of this process. FileNotFoundError if there is no model. Error if
+        it has an older version, or if this machine's CPU lacks a feature that it needs.
         """
         return cls(folder, threads)
 
     @property
     def dims(self):
-        """The sizes that may vary from call to call: {name: (least, greatest, multiple_of)}."""
+        """The sizes that may differ between calls: {name: (minimum, maximum, multiple_of)}."""
         return self._core.dims
 
     @property
     def flops(self):
-        """Floating-point operations of one call, at the greatest sizes."""
+        """Floating-point operations of one call, at the maximum sizes."""
         return self._core.flops
 
     def set_affinity(self, cpus):
-        """Keeps thread t on CPU cpus[t % len(cpus)]; thread 0 is the one that calls. ValueError if a CPU may not be used."""
+        """Pins thread t to CPU cpus[t % len(cpus)]; thread 0 is the calling thread. ValueError if a CPU may not be used."""
         self._core.set_affinity(list(cpus))
 
     def __call__(self, *inputs, out=None, **named):
@@ -105,8 +106,8 @@ class Model:
         return results[0] if len(results) == 1 else tuple(results)
 
     def bench(self, runs=30, profile=False, dims=None):
-        """Times the network on random inputs in a process of its own, as `compiler bench` does: a dict with its times; with
-        profile=True also of each kernel. dims: {"batch": 8}, of a model for a range of sizes."""
+        """Times the network on random inputs in a separate process, like `compiler bench`. Returns a dict with the times, with
+        profile=True also those of each kernel. dims: sizes such as {"batch": 8}, for a model for a range of sizes."""
         return programs.run_json("compiler", "bench", self.folder, "--json",
                                  *programs.options(runs=runs, threads=max(self.threads, 1), profile=profile),
                                  *programs.network_options(dims=dims))
@@ -160,24 +161,24 @@ def model_file(model):
 
 def compile(model, target="host", db=None, *, output=None, threads=1, dims=None, at=None, inputs=None, expose=None,
             allow=None, device=None, strict=False, name=None, tls=None):
-    """Compiles a network: `tf.compile("squeezenet.onnx", db="tune.db")` gives a Model that can be called.
+    """Compiles a network: `tf.compile("squeezenet.onnx", db="tune.db")` returns a Model that can be called.
 
     model: path of an ONNX file, its bytes, or an onnx.ModelProto.
-    target: "host", "opencl" or "cuda:arch=sm_89" for the machine's first GPU of that kind, or the text of another one such as
-        "aarch64:cpu=cortex-a72"; a model for another architecture, or for a GPU without a driver here, is not loaded: the result
-        is its folder's path.
-    db: where tuned schedules are: FILE, "FILE.jsonl" or "tuner://HOST:PORT", or a list of such. None: untuned.
-    output: the folder for model.so, model.h and tuning.lock; None: a temporary one, which goes with the Model.
-    threads: that schedules are for, and that the Model has.
+    target: "host", "opencl" or "cuda:arch=sm_89" for the machine's first GPU of that kind, or another target such as
+        "aarch64:cpu=cortex-a72". A model for another architecture, or for a GPU without a driver here, is not loaded: the
+        result is then the path of its folder.
+    db: the source of tuned schedules: FILE, "FILE.jsonl" or "tuner://HOST:PORT", or a list of these. None: untuned.
+    output: the folder for model.so, model.h and tuning.lock. None: a temporary folder, which is deleted with the Model.
+    threads: the number of threads of the schedules and of the Model.
     dims: {"batch": 8}, or {"batch": (1, 64)} for a model for all sizes from 1 to 64, (32, 512, 32) for multiples of 32.
-    at: {"batch": [1, 8, 64]}: sizes of a dimension with a range that get kernels of their own.
+    at: {"batch": [1, 8, 64]}: sizes of a dimension with a range that get specialised kernels.
     inputs: {"rate": 16000}: inputs that become constants. expose: names of inner values that become outputs, too.
-    allow: methods of less precision, any of "winograd", "bf16", "fp16", "tf32".
-    device: only records of this device class. strict: Error unless every kernel has a record.
+    allow: methods with reduced precision, any of "winograd", "bf16", "fp16", "tf32".
+    device: use only records of this device class. strict: raise Error unless every kernel has a record.
     tls: folder of a certificate, for a secured tuner.
 
-    Model.report has what was built: kernels with the records that they use, and sizes in bytes. Error: the network has an
-    operator or a size that cannot be compiled, with its name.
+    Model.report describes the build: kernels with the records that they use, and sizes in bytes. Raises Error, with the name,
+    if the network has an operator or a size that cannot be compiled.
     """
     with model_file(model) as path:
         is_temporary = output is None
@@ -220,8 +221,8 @@ def _is_for_this_machine(target):
 def zoo(name, output, **options):
     """Writes a network of the zoo ("mlp", "squeezenet", …; `compiler zoo list` lists them) with random weights as an ONNX file.
 
-    options: as `compiler zoo` has them: batch=8, batch_name="batch", sequence=128, named_lengths=True, seed=1.
-    Returns the path. Error for a name that is not in the zoo.
+    options: those of `compiler zoo`: batch=8, batch_name="batch", sequence=128, named_lengths=True, seed=1.
+    Returns the path. Raises Error for a name that is not in the zoo.
     """
     programs.run("compiler", "zoo", name, "-o", os.fspath(output), *programs.options(**options))
     return Path(output)

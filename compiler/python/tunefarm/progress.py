@@ -11,15 +11,15 @@ _BAR_CELLS = 20
 
 
 class Progress:
-    """How a tuning run stands.
+    """The progress of a tuning run.
 
-    trials: candidates measured. failures: of these, with no time. trials_per_second, elapsed_s, remaining_s (None: not known).
-    best_ns: what the kernels' best times add up to, weighted as the network uses them; None until each has one.
-    untuned_ns: the same of the schedules of a build without tuning; None if not all were measured.
-    phase: "measuring", "finals" (what is close is measured again) or "over". share: of the budget that is spent, 0 to 1; None: not
-        known.
-    tasks: of each kernel a dict: label, weight, trials, best_ns, untuned_ns (0: none yet), …
-    curve: (elapsed_s, best_ns) whenever best_ns was new.
+    trials: measured candidates. failures: those without a time. trials_per_second, elapsed_s, remaining_s (None: unknown).
+    best_ns: the sum of the kernels' best times, weighted by their number of runs in the network; None until each kernel has one.
+    untuned_ns: the same sum for untuned schedules; None if not all were measured.
+    phase: "measuring", "finals" (the best candidates are measured again) or "over". share: spent share of the budget, 0 to 1;
+        None: unknown.
+    tasks: a dict for each kernel: label, weight, trials, best_ns, untuned_ns (0: none yet), …
+    curve: (elapsed_s, best_ns) for each new best_ns.
     """
 
     def __init__(self, trial_limit=None):
@@ -33,7 +33,7 @@ class Progress:
         self._trial_limit = trial_limit
 
     def update(self, line):
-        """Takes a line of `tuner tune --json`."""
+        """Updates the progress from a line of `tuner tune --json`."""
         self.trials, self.failures = line["trials"], line["failures"]
         self.trials_per_second, self.elapsed_s = line["trials_per_second"], line["elapsed_s"]
         self.remaining_s = line.get("remaining_s")
@@ -46,7 +46,7 @@ class Progress:
         self.share = 1.0 if self.phase == "over" else min(max(shares), 1.0) if shares else None
 
     def set_best(self, best_ns, untuned_ns):
-        """Takes the best time and that of the untuned schedules, in nanoseconds or None."""
+        """Sets the best time and the untuned time, in nanoseconds or None."""
         self.untuned_ns = untuned_ns
         if best_ns is not None and best_ns != self.best_ns:
             self.curve.append((self.elapsed_s, best_ns))

@@ -20,7 +20,7 @@ _TRIES = 200  # to draw one that is new
 
 
 class Choice:
-    """The values that a recipe's parameter can have; `default` is one of them."""
+    """The possible values of a recipe's parameter; `default` is one of them."""
 
     def __init__(self, values, default):
         self.values, self.default = tuple(values), default
@@ -30,7 +30,7 @@ class Choice:
 
 
 def choice(*values, default=None):
-    """A parameter of a recipe: one of these values; the default is the first, if none is given."""
+    """A parameter of a recipe: one of these values. The default is the first value, unless another one is given."""
     if len(values) == 1 and isinstance(values[0], (list, tuple, range)):
         values = tuple(values[0])
     if not values:
@@ -42,10 +42,10 @@ def choice(*values, default=None):
 
 
 class Recipe:
-    """A way to schedule workloads, with parameters that tuning chooses: see `recipe`.
+    """A way to schedule workloads, with parameters that tuning chooses; see `recipe`.
 
-    function(schedule, **choices) takes a Schedule without steps and gives one with them. It may raise IllegalStep, or ValueError,
-    for choices that do not go together: these are left out.
+    function(schedule, **choices) takes a Schedule without steps, adds steps, and returns it. For incompatible choices it may raise
+    IllegalStep or ValueError; these choices are skipped.
     """
 
     def __init__(self, function, parameters, name=None):
@@ -63,7 +63,7 @@ class Recipe:
 
     @property
     def size(self):
-        """How many combinations of choices there are."""
+        """The number of combinations of choices."""
         return math.prod(len(parameter.values) for parameter in self.parameters.values())
 
     @property
@@ -73,13 +73,13 @@ class Recipe:
 
     @property
     def sketch_hash(self):
-        """Names the space of choices in databases."""
+        """The identifier of the space of choices in databases."""
         text = f"python {self.name} " + " ".join(f"{key}={parameter.values!r}" for key, parameter in self.parameters.items())
         return hashlib.sha256(text.encode()).hexdigest()
 
     def schedule(self, workload, target="host", threads=1, allow=(), **choices):
-        """The workload's schedule with these choices; the defaults where none is given. ValueError: a choice is none of the
-        parameter's; IllegalStep: they do not go together."""
+        """The workload's schedule with these choices, and defaults for the others. Raises ValueError if a parameter does not have
+        such a value, and IllegalStep if the choices are incompatible."""
         for key, value in choices.items():
             if key not in self.parameters:
                 raise ValueError(f"the recipe {self.name} has no parameter '{key}'; it has: {', '.join(self.parameters)}")
@@ -94,7 +94,7 @@ class Recipe:
         return made
 
     def indices(self, choices):
-        """The place of each choice among its parameter's values, as databases keep them."""
+        """The index of each choice among its parameter's values, as stored in databases."""
         return [parameter.values.index(choices[key]) for key, parameter in self.parameters.items()]
 
     def __repr__(self):
@@ -102,7 +102,7 @@ class Recipe:
 
 
 def recipe(**parameters):
-    """Makes a Recipe of a function:
+    """Makes a Recipe from a function:
 
         @tf.recipe(rows=tf.choice(4, 8, 16), lanes=tf.choice(4, 8, 16, default=8))
         def tiled(s, rows, lanes):
@@ -112,12 +112,12 @@ def recipe(**parameters):
 
 
 class TunedKernel:
-    """What `tune_kernel` found.
+    """The result of `tune_kernel`.
 
-    best: the Schedule to take; choices: its choices. default: the recipe's default Schedule. best_ns, default_ns: their times, as
-    compared in turns at the end; ratio: of the two, in turns, with ratio_interval (the middle half of the rounds). untuned_ns:
-    the time of the compiler's own default schedule. Where no candidate was surely faster, best is the default.
-    trials: candidates measured; illegal: combinations that do not go together. history: of each trial a dict: choices, outcome,
+    best: the best Schedule; choices: its choices. default: the recipe's default Schedule. If no candidate is faster with confidence,
+    best is the default. best_ns, default_ns: their times in interleaved rounds at the end; ratio: of these two, with ratio_interval
+    (the middle half of the rounds). untuned_ns: the time of the compiler's own default schedule.
+    trials: measured candidates; illegal: incompatible combinations of choices. history: a dict for each trial: choices, outcome,
     detail, median_ns, elapsed_s.
     """
 
@@ -126,7 +126,7 @@ class TunedKernel:
 
     @property
     def speedup(self):
-        """How many times as fast as the recipe's default the best is."""
+        """The speedup of the best schedule over the recipe's default."""
         return 1 / self.ratio
 
     def compile(self):
@@ -202,16 +202,17 @@ class _Search:
 
 def tune_kernel(workload, recipe, trials=64, *, db=None, target="host", threads=1, allow=(), minutes=None, seed=1,
                 strategy="evolutionary", on_progress=None, progress=True):
-    """Finds the best choices of a recipe for a workload by measuring on this machine: a TunedKernel.
+    """Finds the best choices of a recipe for a workload by measuring on this machine. Returns a TunedKernel.
 
-    trials: candidates to measure, the default among them; minutes: stop after so long. Answers are checked; what is wrong or
-    crashes is no candidate. At the end the best few, the default and the compiler's own schedule are timed again in turns.
-    db: database FILE in which all measurements are kept, so that `compile(db=)` takes the best for such a kernel; no other tuner
-        may write to it meanwhile.
-    strategy: "evolutionary" (varies the best) or "random"; the same seed proposes the same first candidates.
-    on_progress: called after each trial with a Progress; if it returns False, the search ends there.
-    Ctrl-C raises KeyboardInterrupt; what was measured is in the database. ValueError: the default's choices do not go together. Error: the default is wrong or does not compile, or this machine cannot
-    measure.
+    trials: the number of candidates to measure, with the default; minutes: the time limit. Answers are checked, and candidates
+        with wrong answers or crashes are excluded. At the end, the best few candidates, the default and the compiler's own
+        schedule are timed again in interleaved rounds.
+    db: database FILE that stores all measurements, so that `compile(db=)` uses the best one for such a kernel. No other tuner may
+        write to it at the same time.
+    strategy: "evolutionary" (varies the best candidates) or "random"; the same seed proposes the same first candidates.
+    on_progress: called after each trial with a Progress. If it returns False, the search ends.
+    Ctrl-C raises KeyboardInterrupt; the measurements are in the database. Raises ValueError if the default's choices are
+    incompatible, and Error if the default is wrong or does not compile, or if this machine cannot measure.
     """
     if not isinstance(workload, Workload):
         raise TypeError(f"workload must be a tf.Workload, not {workload!r}")

@@ -6,16 +6,16 @@ from . import programs
 
 
 def records(db, *, job=None, only_ok=False, tls=None):
-    """Every measurement of a database as a list of dicts, in the order in which they were made: pandas.DataFrame(tf.records(db)).
+    """All measurements of a database as a list of dicts, in chronological order: pandas.DataFrame(tf.records(db)).
 
-    db: FILE, "FILE.jsonl", or "tuner://HOST:PORT" of a running tuner; tls: folder of a certificate, if that is secured.
-    job: only those of this job. only_ok: without failures and measurements that were stopped early.
+    db: FILE, "FILE.jsonl", or "tuner://HOST:PORT" of a running tuner. tls: folder of a certificate, for a secured tuner.
+    job: only measurements of this job. only_ok: without failures and early-stopped measurements.
 
-    Of each: key (SHA-256 of the workload's text, hexadecimal), op (for people), flops, target, binding, threads, in_layouts,
-    out_layouts, reuse_distance_bytes, device_class, device_model, outcome ("ok", "wrong_output", …), detail, median_ns, low_ns
-    and high_ns (95% bounds; None without a time), samples (how many), gflops (10^9 operations a second), max_error (of its
-    bound; above 1 is wrong), untuned, numerics (joined by commas), schedule, choices, cache_mode, clock_mhz, temperature_c,
-    throttled, finished_unix_ns. Error if there is no such database.
+    Each dict has: key (SHA-256 of the workload's text, hexadecimal), op (for display), flops, target, binding, threads,
+    in_layouts, out_layouts, reuse_distance_bytes, device_class, device_model, outcome ("ok", "wrong_output", …), detail,
+    median_ns, low_ns and high_ns (95% bounds; None without a time), samples (their number), gflops (10^9 operations a second),
+    max_error (relative to its bound; above 1 is wrong), untuned, numerics (joined by commas), schedule, choices, cache_mode,
+    clock_mhz, temperature_c, throttled, finished_unix_ns. Raises Error if there is no such database.
     """
     workloads, rows = {}, []
     for line in programs.run_lines("tuner", "export", "--db", os.fspath(db), "-o", "-",
@@ -64,13 +64,14 @@ def _row(line, workload):
 
 
 def best(db, key=None, *, target=None, device=None, threads=None, allow=None, top=None, tls=None):
-    """What a build takes of a database: of each kernel the best schedule that is known, as a list of dicts.
+    """The schedules that a build uses from a database: the best known one of each kernel, as a list of dicts.
 
-    db: FILE, "FILE.jsonl" or "tuner://HOST:PORT", or a list of such; tls: folder of a certificate. key: only this workload, or its first 6 digits at least. target, device (class), threads, allow:
-    narrow it. top: the N fastest of each kernel instead, even if a build would not take them.
+    db: FILE, "FILE.jsonl" or "tuner://HOST:PORT", or a list of these. tls: folder of a certificate. key: only this workload, given
+    by at least the first 6 digits. target, device (class), threads, allow: only matching kernels. top: the N fastest schedules of
+    each kernel instead, even if a build would not use them.
 
-    Of each: key, op, target, threads, device_class, device_model, median_ns, interval_ns, gflops, untuned, why (the build takes
-    it), numerics, max_error, schedule, record (digest), measured_unix_ns. Error if there is no such database.
+    Each dict has: key, op, target, threads, device_class, device_model, median_ns, interval_ns, gflops, untuned, why (a build uses
+    it), numerics, max_error, schedule, record (digest), measured_unix_ns. Raises Error if there is no such database.
     """
     return programs.run_json("tuner", "best", *([key] if key else []), "--json",
                              *programs.options(db=db, target=target, device=device, threads=threads, top=top, tls=tls),

@@ -18,7 +18,7 @@ class Loop:
 
 
 class Stage:
-    """A stage as the steps so far made it: `name`, `place` ("root", "inlined", or "CONSUMER LOOP"), `loops`, outermost first."""
+    """A stage after the steps so far: `name`, `place` ("root", "inlined", or "CONSUMER LOOP"), `loops`, outermost first."""
 
     __slots__ = ("name", "place", "loops")
 
@@ -35,18 +35,18 @@ def _list(values):
 
 
 class Schedule:
-    """A workload and steps that say how it is computed. A value: each step gives a new Schedule, and is checked at once.
+    """A workload with steps that say how it is computed. An immutable value: each step is checked, and returns a new Schedule.
 
-    Stages are named by their tensors, or as in the canonical text: t0, t1, …; a stage's loops start as i0, i1, … and, of a
-    reduction, r0, r1, …. split("t0", "i0", 8) makes i0.0 (the outer one) and i0.1. `stages` shows what there is. Every step
-    raises IllegalStep with what is true and what would be legal.
+    Steps name stages by their tensors, or as in the canonical text: t0, t1, …. A stage initially has the loops i0, i1, … and, for a
+    reduction, r0, r1, …. split("t0", "i0", 8) creates i0.0 (the outer loop) and i0.1. `stages` shows the current stages and loops.
+    An illegal step raises IllegalStep with the facts and with what would be legal.
     """
 
     def __init__(self, workload, problem, text):
         self.workload, self._problem, self.text = workload, problem, text
 
     def step(self, text):
-        """A step in the language's own words: "annotate t0 i1 vectorize"."""
+        """Adds a step in the text form: "annotate t0 i1 vectorize"."""
         return Schedule(self.workload, self._problem, self._problem.checked(self.text + text + "\n"))
 
     def _step(self, word, *parts):
@@ -54,12 +54,12 @@ class Schedule:
                                            _list(part) for part in parts)]))
 
     def split(self, stage, loop, factors, tail="guard"):
-        """Splits a loop: one outer loop and one for each factor (a number, or a list, outermost first), which need not divide
-        the extent. tail: "guard" masks what is beyond it, "shift" moves the last tile back (element-wise stages only)."""
+        """Splits a loop into an outer loop and one loop for each factor (a number, or a list, outermost first). Factors need not
+        divide the extent. tail: "guard" masks iterations beyond it, "shift" moves the last tile back (element-wise stages only)."""
         return self._step("split", stage, loop, factors, tail)
 
     def fuse(self, stage, *loops):
-        """Makes one loop of neighbouring loops, outermost first; i0 and i1 give "i0*i1"."""
+        """Fuses adjacent loops, outermost first, into one; i0 and i1 become "i0*i1"."""
         return self._step("fuse", stage, list(loops))
 
     def reorder(self, stage, *loops):
@@ -67,33 +67,33 @@ class Schedule:
         return self._step("reorder", stage, list(loops))
 
     def parallel(self, stage, loop):
-        """Runs the loop's iterations on the threads."""
+        """Runs the loop's iterations in parallel on the threads."""
         return self._step("annotate", stage, loop, "parallel")
 
     def vectorize(self, stage, loop):
-        """Makes vector instructions of an innermost loop, of at most 64 iterations."""
+        """Turns an innermost loop, of at most 64 iterations, into vector instructions."""
         return self._step("annotate", stage, loop, "vectorize")
 
     def bind(self, stage, loop, axis):
-        """Makes the loop's iterations blocks or threads of a GPU: axis is "grid_x", "grid_y", "grid_z", "thread_x", "thread_y" or
+        """Maps the loop's iterations to blocks or threads of a GPU: axis is "grid_x", "grid_y", "grid_z", "thread_x", "thread_y" or
         "thread_z"."""
         return self._step("annotate", stage, loop, axis)
 
     def unroll(self, stage, loop):
-        """Makes straight code of a loop."""
+        """Unrolls a loop completely."""
         return self._step("annotate", stage, loop, "unroll")
 
     def unroll_limit(self, stage, statements):
-        """Unrolls innermost loops of the stage while that makes at most so many copies of its body."""
+        """Unrolls innermost loops of the stage while this makes at most `statements` copies of its body."""
         return self._step("pragma", stage, "unroll_limit", statements)
 
     def compute_at(self, stage, consumer, loop, scope="global"):
-        """Computes, inside that loop of a later stage, the part that one iteration needs; before any split of the stage.
-        scope: "global" (memory), "register", or "shared" (by a GPU's block)."""
+        """Computes the stage inside that loop of a later stage: only the part that one iteration needs. Use it before any split of
+        the stage. scope: "global" (memory), "register", or "shared" (by a GPU's block)."""
         return self._step("compute_at", stage, consumer, loop, scope)
 
     def inline(self, stage):
-        """Makes an element-wise stage part of those that read it."""
+        """Substitutes an element-wise stage into the stages that read it."""
         return self._step("inline", stage)
 
     def root(self, stage):
@@ -105,27 +105,27 @@ class Schedule:
         return self._step("cache_read", source, reader, layout, scope)
 
     def cache_write(self, stage):
-        """Computes the stage into a copy, STAGE.acc, which can be placed by itself; the stage then copies it."""
+        """Moves the computation into a new stage, STAGE.acc, which can be placed separately; the original stage copies it."""
         return self._step("cache_write", stage)
 
     def rfactor(self, stage, loop):
-        """Makes the partial results over one reduce loop a stage of their own, STAGE.rf."""
+        """Moves the partial results over one reduce loop into a new stage, STAGE.rf."""
         return self._step("rfactor", stage, loop)
 
     def layout_rewrite(self, buffer, layout):
-        """Stores a constant, or a stage that is no output, in this layout."""
+        """Stores a constant, or a stage that is not an output, in this layout."""
         return self._step("layout_rewrite", buffer, layout)
 
     def pipeline(self, stage, loop, stages):
-        """What the loop's iterations copy into shared memory is on its way stages - 1 iterations ahead."""
+        """Prefetches the tiles that the loop copies into shared memory, stages - 1 iterations ahead."""
         return self._step("pipeline", stage, loop, stages)
 
     def raster(self, stage, group):
-        """The blocks of the grid run in groups of so many rows, down the columns of each."""
+        """Runs the blocks of the grid in groups of `group` rows, down the columns of each group."""
         return self._step("raster", stage, group)
 
     def cross_thread(self, stage, axis, threads):
-        """Threads of the axis (thread_x, thread_y or thread_z) stand in each iteration of the stage, for what is computed in it."""
+        """Adds a loop over threads (thread_x, thread_y or thread_z) inside the stage, in which other stages can be placed."""
         return self._step("cross_thread", stage, axis, threads)
 
     def storage_align(self, buffer, axis, factor, offset=0):
@@ -133,24 +133,24 @@ class Schedule:
         return self._step("storage_align", buffer, axis, factor, offset)
 
     def winograd(self, stage, tile):
-        """Computes a 3x3 or 5x5 convolution of stride 1 by Winograd's algorithm, with tiles of 2, 4 or 6; costs accuracy."""
+        """Computes a 3x3 or 5x5 convolution of stride 1 by Winograd's algorithm, with tiles of 2, 4 or 6; reduces accuracy."""
         return self._step("winograd", stage, tile)
 
     def matrices(self, stage, rows, terms, order="straight", part=0):
-        """Makes a sum of products a product of gathered matrices STAGE.a and STAGE.b, of so many terms at once (0: all)."""
+        """Turns a sum of products into a product of gathered matrices STAGE.a and STAGE.b, in parts of `part` terms (0: all)."""
         return self._step("matrices", stage, rows, terms, order, part)
 
     def narrow(self, buffer, dtype):
-        """Stores an f32 constant or element-wise stage as "bf16" or "f16"; costs accuracy."""
+        """Stores an f32 constant or element-wise stage as "bf16" or "f16"; reduces accuracy."""
         return self._step("narrow", buffer, dtype_name(dtype))
 
     def offset(self, stage, factor, value):
-        """Moves a factor of a sum of products of bytes by 128 or -128, so that it has the other sign; exact."""
+        """Shifts an operand of a sum of products of bytes by 128 or -128, which changes its signedness; exact."""
         return self._step("offset", stage, factor, value)
 
     @property
     def target(self):
-        """What it is compiled for, as canonical text."""
+        """The target, as canonical text."""
         return self._problem.target
 
     @property
@@ -159,7 +159,7 @@ class Schedule:
         return [Stage(**stage) for stage in self._problem.stages(self.text)]
 
     def loops(self, stage):
-        """The names of a stage's loops, outermost first. LookupError if there is no such stage."""
+        """The names of a stage's loops, outermost first. Raises LookupError if there is no such stage."""
         name = self.workload.name_of(stage)
         for found in self.stages:
             if found.name == name:
@@ -167,8 +167,8 @@ class Schedule:
         raise LookupError(f"there is no stage {name}; there are: {', '.join(found.name for found in self.stages)}")
 
     def ir(self, after=None):
-        """The loop IR that it becomes: after the last pass, or after the pass that is named ("vectorize"); "all": after each, as
-        a dict by pass. Error if it does not compile."""
+        """The loop IR after the last pass, or after the pass with that name ("vectorize"). With "all": after each pass, as a dict by
+        pass. Raises Error if the schedule does not compile."""
         workers = programs.workers()
         if after is None:
             return workers.show(self._problem, self.text, False)
@@ -176,19 +176,19 @@ class Schedule:
         return passes if after == "all" else passes[after]
 
     def assembly(self):
-        """The assembly of its machine code; CUDA C or OpenCL C for a GPU."""
+        """The assembly of the machine code; for a GPU, CUDA C or OpenCL C."""
         return programs.workers().show(self._problem, self.text, True)
 
     def compile(self):
-        """A Kernel that is called on arrays. Error if it does not compile, or is for another machine."""
+        """Compiles to a Kernel, which is called on arrays. Raises Error if it does not compile, or is for another machine."""
         return Kernel(self)
 
     def measure(self, check=True, samples=12, seconds=0.025, _sketch_hash="", _choices=()):
-        """Times it on this machine, in the tuner's sandbox: a Measurement.
+        """Times the kernel on this machine, in the tuner's sandbox. Returns a Measurement.
 
-        check: compare its answers with plain loops first. samples: most of them; seconds: of samples, after which there are no
-        more. Operands come from beyond the L2 cache, as in a network. A kernel that crashes or is wrong has that as its outcome;
-        Error: it does not compile, or this machine cannot measure.
+        check: first compare the answers with those of plain loops. samples: the maximum number of samples; seconds: the time of
+        samples after which no more are taken. Operands come from beyond the L2 cache, as in a network. A crash or a wrong answer
+        is the outcome of the Measurement. Raises Error if the kernel does not compile, or this machine cannot measure.
         """
         workers = programs.workers()
         candidate = workers.build(self._problem, self.text)
@@ -221,11 +221,12 @@ def _reference(problem):
 
 
 class Measurement:
-    """What measuring gave.
+    """The result of measuring a kernel.
 
-    outcome: "ok", or why there is no time: "wrong_output", "crashed", "timed_out", … with `detail`. median_ns: of one run;
-    interval_ns: its 95% bounds; samples_ns: each sample's time of one run. max_error: the largest error of an element, over its
-    bound. device: the CPU. untuned: it is the compiler's default schedule. schedule: its text. `json`: as databases export it.
+    outcome: "ok", or why there is no time: "wrong_output", "crashed", "timed_out", … with `detail`. median_ns: the time of one run;
+    interval_ns: its 95% bounds; samples_ns: the time of one run in each sample. max_error: the largest error of an element,
+    relative to its bound. device: the CPU. untuned: whether it is the compiler's default schedule. schedule: its text. `json`: the
+    form in which databases export it.
     """
 
     def __init__(self, core):
@@ -238,7 +239,7 @@ class Measurement:
 
     @property
     def ok(self):
-        """Whether it has a time, and its answers were right."""
+        """Whether there is a time, and the answers were correct."""
         return self._core.outcome == "ok"
 
     def __repr__(self):
@@ -251,8 +252,8 @@ class Measurement:
 class Kernel:
     """A compiled workload in this process: `kernel(a, b)`, with arrays in the order of the workload's inputs, or by their names.
 
-    Arrays and `out=` are as of Model; constants are given like inputs, and packed at each call as the schedule wants them. The
-    result is an array, or a tuple of several. The GIL is released while it runs.
+    Arrays and `out=` are as in Model. Constants are passed like inputs, and packed at each call as the schedule requires. The
+    result is an array, or a tuple of several. The GIL is released while the kernel runs.
     """
 
     def __init__(self, schedule):

@@ -7,13 +7,13 @@ from .progress import Progress, shown
 
 
 class Tuned:
-    """What `tune` found.
+    """The result of `tune`.
 
-    trials, failures, elapsed_s: of this run. tasks: of each kernel a dict: label, weight, trials, best_ns, untuned_ns, ….
-    network: the comparison of the whole network, tuned against untuned, in turns: "takes" ("fastest" or "untuned", what builds
-    take from now on), "why", "rounds" and, where it was timed, "untuned_ns", "tuned_ns", "ratio" and its 95% bounds
-    "ratio_interval"; None if it was not compared. build: of each kernel what a build takes and why.
-    stopped: whether on_progress or Ctrl-C ended it early.
+    trials, failures, elapsed_s: of this run. tasks: a dict for each kernel: label, weight, trials, best_ns, untuned_ns, ….
+    network: the comparison of the tuned and the untuned network, in interleaved rounds; None if they were not compared. "takes"
+    says what builds use from now on ("fastest" or "untuned"). The others are "why", "rounds" and, if the network was timed,
+    "untuned_ns", "tuned_ns", "ratio" and its 95% bounds "ratio_interval".
+    build: for each kernel, what a build uses and why. stopped: whether on_progress or Ctrl-C ended the run early.
     """
 
     def __init__(self, model, db, target, options, progress, last, stopped):
@@ -27,8 +27,8 @@ class Tuned:
 
     @property
     def speedup(self):
-        """How many times as fast the whole network became, as compared in turns; 1.0 where builds stay untuned; None if it was
-        not timed."""
+        """The speedup of the whole network, measured in interleaved rounds; 1.0 if builds stay untuned; None if it was not
+        timed."""
         if not self.network or "ratio" not in self.network:
             return None
         return 1 / self.network["ratio"] if self.network["takes"] == "fastest" else 1.0
@@ -50,17 +50,17 @@ def tune(model, db, minutes=None, on_progress=None, *, trials=None, target="host
     """Finds the fastest schedules of a network's kernels by measuring candidates on this machine: `tf.tune("net.onnx",
     "tune.db", minutes=5)`.
 
-    model, target, threads, dims, at, inputs, allow: as of `compile`.
-    db: database FILE that keeps what is measured; made if it is not there. A later run goes on where this one ended.
-    minutes: time budget; trials: most candidates; until_gain: stop once the expected gain a minute is below this percentage of
-        the network's time. Without any of them: 1000 trials.
-    on_progress: called about once a second with a Progress; if it returns False, tuning ends after what runs.
+    model, target, threads, dims, at, inputs, allow: as in `compile`.
+    db: database FILE for the measurements; it is created if it does not exist. A later run continues where this one ended.
+    minutes: time budget; trials: maximum number of candidates; until_gain: stop when the expected gain per minute is below
+        this percentage of the network's time. Without any of them: 1000 trials.
+    on_progress: called about once a second with a Progress. If it returns False, tuning ends after the running trials.
     strategy: "evolutionary", "random", "grid", "annealing" or "ansor". seed: of the search.
-    device_class: under which measurements are stored ("local"). without_sandbox, builders: as of `tuner tune`.
-    progress: show it: one line on a terminal, a curve in a notebook.
+    device_class: the device class of the stored measurements ("local"). without_sandbox, builders: as in `tuner tune`.
+    progress: show the progress: one line on a terminal, a curve in a notebook.
 
-    Returns a Tuned. Ctrl-C finishes running trials and raises KeyboardInterrupt; all that was measured is kept. Error: the
-    network cannot be built, the database is in use by another tuner, or this machine cannot measure.
+    Returns a Tuned. Ctrl-C finishes running trials and raises KeyboardInterrupt; all measurements are kept. Raises Error if the
+    network cannot be built, another tuner uses the database, or this machine cannot measure.
     """
     stand = Progress(trials)
     last = {}

@@ -9,11 +9,11 @@ _ALONE = ([], [], 0)  # layouts of inputs and outputs, and reuse distance, of a 
 
 
 class Workload:
-    """What a kernel computes: from tensors, `tf.Workload(out)`, or from its text, `tf.Workload.parse(text)`.
+    """The computation of a kernel, made from tensors, `tf.Workload(out)`, or from its text, `tf.Workload.parse(text)`.
 
-    outputs: one tensor, or several. label: for people; the names of the outputs, if none is given.
-    `str(workload)` is its canonical text, in which inputs are p0, p1, … and stages t0, t1, …, in the order in which they were
-    made; `name_of(tensor)` tells which is which. ValueError: it is none, as of an output that is no stage.
+    outputs: one or more tensors. label: a name for display; by default, the names of the outputs.
+    `str(workload)` is its canonical text. In it, inputs are p0, p1, … and stages t0, t1, …, in the order of their creation;
+    `name_of(tensor)` returns a tensor's name. Raises ValueError for an invalid workload, for example if an output is an input.
     """
 
     def __init__(self, *outputs, label=None):
@@ -47,8 +47,8 @@ class Workload:
 
     @classmethod
     def parse(cls, text, label="", **sizes):
-        """The workload of a text (docs/reference/languages/workload.md), as `compiler show --workload` prints it. sizes: a value
-        for each of its named dimensions, d0=8. ValueError with line and column."""
+        """Parses a workload (docs/reference/languages/workload.md), as `compiler show --workload` prints it. sizes: a value for
+        each named dimension, d0=8. Raises ValueError with line and column."""
         return cls._of_text(text, sizes, label, _ALONE)
 
     @classmethod
@@ -80,7 +80,7 @@ class Workload:
 
     @property
     def key(self):
-        """SHA-256 of the canonical text, hexadecimal: what names it in databases."""
+        """The SHA-256 of the canonical text, hexadecimal; the workload's key in databases."""
         return self._problem().key
 
     @property
@@ -90,11 +90,11 @@ class Workload:
 
     @property
     def bytes(self):
-        """Bytes that one run has to move: each input and output once."""
+        """The bytes that one run must move: each input and output once."""
         return self._problem().bytes
 
     def name_of(self, tensor):
-        """The name of a tensor, or a name as it is, in the canonical text: "p0", "t1"."""
+        """The name of a tensor in the canonical text: "p0", "t1". A name is returned unchanged."""
         if not isinstance(tensor, Tensor):
             return tensor
         try:
@@ -103,15 +103,15 @@ class Workload:
             raise ValueError(f"{tensor!r} is not part of this workload") from None
 
     def schedule(self, target="host", threads=1, allow=(), text=None):
-        """A Schedule of it: without steps, or with those of a text (docs/reference/languages/schedule.md).
+        """A Schedule of the workload: without steps, or with those of a text (docs/reference/languages/schedule.md).
 
-        target: "host", or as of `compile`. threads: that parallel loops have. allow: as of `compile`. ValueError; IllegalStep.
+        target, allow: as in `compile`. threads: the number of threads of parallel loops. Raises ValueError or IllegalStep.
         """
         problem = self._problem(target, threads, allow)
         return Schedule(self, problem, "schedule v1\n" if text is None else problem.checked(text))
 
     def default_schedule(self, target="host", threads=1, allow=()):
-        """The schedule that the compiler takes where nothing was tuned."""
+        """The schedule that the compiler uses without tuning."""
         problem = self._problem(target, threads, allow)
         return Schedule(self, problem, problem.default_schedule())
 
@@ -130,8 +130,8 @@ class Workload:
 
 
 class Task:
-    """A kernel of a network: `label`, `op`, `count` (how often a run of the network calls it), `flops`, `bytes`, `nodes` (of the
-    network's graph), `key`, and `workload`, a Workload as the network runs it: layouts and distance from its last run included."""
+    """A kernel of a network: `label`, `op`, `count` (calls per run of the network), `flops`, `bytes`, `nodes` (of the network's
+    graph), `key`, and `workload`: a Workload with the layouts and the reuse distance that it has in the network."""
 
     def __init__(self, line):
         self.label, self.op, self.count, self.nodes = line["label"], line["op"], line["count"], line["nodes"]
@@ -143,8 +143,8 @@ class Task:
 
 
 def tasks(model, target="host", *, dims=None, inputs=None, expose=None):
-    """The kernels of a network as a list of Task, which `tune_kernel` takes by their workloads: what it keeps in a database,
-    `compile(db=)` uses. Arguments as of `compile`.
+    """The kernels of a network as a list of Task. Tune one with `tune_kernel(task.workload, …, db=)`; `compile(db=)` then uses the
+    result. Arguments as in `compile`.
     """
     with models.model_file(model) as path:
         report = programs.run_json("compiler", "tasks", path, "--json", *programs.options(target=target, expose=expose),
