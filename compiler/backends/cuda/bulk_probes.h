@@ -1,6 +1,7 @@
 #pragma once
-// Owns: kernels that show what a copy engine makes of boxes: which elements arrive where, and zeros outside of the tensor, so that a
-// GPU can confirm what schedules and the interpreter count on. Does not know: who runs them.
+// Owns: test kernels that check on a GPU how the copy engine (TMA) copies boxes: the position of each
+// element, and zeros outside the tensor. Schedules and the interpreter rely on this. Does not know: who runs
+// them.
 
 #include <string>
 #include <vector>
@@ -13,10 +14,10 @@ namespace tf::backends {
 struct BulkProbe {
   std::string name, entry, source;
   Launch launch;              // of the input, the output and a tensor map of the input
-  std::string before, after;  // what is in the input, and then in the output
+  std::string before, after;  // the contents of the input, and the expected contents of the output
 };
 
-// None where the target has no copy engine.
+// Empty if the target has no copy engine.
 std::vector<BulkProbe> bulk_probes(const target::Target& target);
 
 }  // namespace tf::backends

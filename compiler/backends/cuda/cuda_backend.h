@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the row of the CUDA back end, for NVIDIA GPUs.
+// Owns: the CUDA back end, for NVIDIA GPUs.
 
 #include "compiler/backends/backend.h"
 

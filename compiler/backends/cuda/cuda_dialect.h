@@ -1,5 +1,5 @@
 #pragma once
-// Owns: what CUDA C is, as NVRTC takes it without any header. Does not know: kernels.
+// Owns: the CUDA C dialect, for NVRTC without any header. Does not know: kernels.
 
 #include "compiler/backends/gpu/dialect.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: kernels that show what matrix instructions of four warps read by a descriptor and which lanes get what, as
-// matrix_probes.h. Does not know: how kernels are run.
+// Owns: test kernels that check on a GPU what matrix instructions of four warps (wgmma) read through a
+// descriptor, and which lane gets which element, like matrix_probes.h. Does not know: how kernels are run.
 
 #include <vector>
 
@@ -8,9 +8,10 @@
 
 namespace tf::backends {
 
-// Of each instruction of the target that reads shared memory, from lines of terms and, of 16 bits, of rows and columns. A row of
-// a is 1 at one term, another for each row and each of some shifts, and 0 elsewhere; b is numbered. The factors start with
-// the second step of terms in their lines.
+// Probes for each instruction of the target that reads shared memory: with lines of terms and, for 16-bit
+// elements, with lines of rows and columns. Each row of a is 1 at one term, which differs between rows and
+// between probes, and 0 elsewhere. The elements of b are numbered. The operands start at the second step of
+// terms in their lines.
 std::vector<MatrixProbe> group_probes(const target::Target& target);
 
 }  // namespace tf::backends

@@ -1,6 +1,6 @@
 #pragma once
-// Owns: kernels that show what matrix instructions do with each element that each lane holds, for a GPU to confirm the table
-// of compiler/tensor_units. Does not know: how kernels are run.
+// Owns: test kernels that check on a GPU which element each lane holds for matrix instructions, as the table
+// of compiler/tensor_units states it. Does not know: how kernels are run.
 
 #include <cstdint>
 #include <string>
@@ -11,22 +11,23 @@
 
 namespace tf::backends {
 
-// One block, one parameter: the results, as many as are expected, of 4 bytes each (f64: 8), equal to the last bit.
+// A kernel of one block. Its parameter is the array of results, of 4 bytes each (f64: 8), which must equal
+// `expected` bit for bit.
 struct MatrixProbe {
   std::string name;    // of the unit, or ldmatrix
   std::string source;  // CUDA C
-  std::string entry;   // its kernel, for one block and no dynamic shared memory
+  std::string entry;   // of the kernel, which uses no dynamic shared memory
   int threads = 32;    // along x
   tensor::Element element = tensor::Element::kFloat32;
   std::vector<double> expected;
 };
 
-// Of each instruction of the target that a warp executes. A probe of a unit multiplies, for each element of a that a lane can hold, the tile a that is 1
-// there and 0 elsewhere by a tile b whose elements are numbered, and gives what all lanes then hold of c. A probe of ldmatrix
-// loads numbered halves.
+// Probes for each instruction of the target that one warp executes. For each element of a that a lane can
+// hold, a probe multiplies a tile that is 1 at this element and 0 elsewhere by a tile b with numbered
+// elements. Its results are the elements of c in all lanes. A probe of ldmatrix loads numbered halves.
 std::vector<MatrixProbe> matrix_probes(const target::Target& target);
 
-// unsigned probe_bits(unsigned): the bits of a small whole number as an element.
+// The source of unsigned probe_bits(unsigned): the bits of a small integer as an element.
 std::string probe_bits_text(tensor::Element element);
 
 }  // namespace tf::backends

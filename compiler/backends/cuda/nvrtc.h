@@ -1,5 +1,5 @@
 #pragma once
-// Owns: NVIDIA's run-time compiler, opened when it is first needed. Does not know: what the source computes.
+// Owns: NVIDIA's run-time compiler, which is loaded on first use. Does not know: what the source computes.
 
 #include <map>
 #include <string>
@@ -12,15 +12,16 @@ namespace tf::backends {
 
 struct CudaCode {
   std::string cubin;                           // machine code of the architecture
-  std::string ptx;                             // what a driver compiles for a later one
+  std::string ptx;                             // for later architectures, compiled by the driver
   std::map<std::string, Resources> resources;  // of each kernel, by name
-  // Whether asynchronous matrix instructions wait for each other, since something touches their registers or these do not do.
+  // Whether the assembler serialises asynchronous matrix instructions, because their registers are accessed
+  // or do not suffice.
   bool serializes_matrices = false;
 };
 
-// For the target's architecture. No GPU and no driver is needed. NOT_FOUND where libnvrtc is not installed;
-// INVALID_ARGUMENT for an architecture that this NVRTC does not know; INTERNAL with the compiler's log if it rejects the
-// source. NVRTC keeps process-wide state: call this in a build worker, from one thread.
+// Compiles for the target's architecture; needs no GPU and no driver. NOT_FOUND if libnvrtc is not installed;
+// INVALID_ARGUMENT if this NVRTC does not support the architecture; INTERNAL with the compiler's log if it
+// rejects the source. NVRTC keeps process-wide state: call this in a build worker, from one thread.
 absl::StatusOr<CudaCode> compile_cuda(const std::string& source, const target::Target& target);
 
 // OK, or compile_cuda's NOT_FOUND.

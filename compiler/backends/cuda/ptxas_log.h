@@ -1,5 +1,5 @@
 #pragma once
-// Owns: what NVIDIA's assembler says a kernel takes of the device, read from its log. Does not know: how that came about.
+// Owns: reading a kernel's resources from the log of NVIDIA's assembler. Does not know: how the log was made.
 
 #include <map>
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace tf::backends {
 
-// Of a log under -v, by kernel; what a kernel calls is added to it. Lines of no meaning here are passed over.
+// The resources by kernel, from a log with -v. Those of functions that a kernel calls are added. Other lines
+// are ignored.
 std::map<std::string, Resources> read_ptxas_log(std::string_view log);
 
 }  // namespace tf::backends

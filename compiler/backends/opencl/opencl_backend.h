@@ -1,5 +1,5 @@
 #pragma once
-// Owns: the row of the OpenCL back end, for any device whose driver compiles OpenCL C.
+// Owns: the OpenCL back end, for all devices whose driver compiles OpenCL C.
 
 #include "compiler/backends/backend.h"
 

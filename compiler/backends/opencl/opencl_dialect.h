@@ -1,5 +1,5 @@
 #pragma once
-// Owns: what OpenCL C 1.2 is, which is OpenCL C 3.0 as well. Does not know: kernels.
+// Owns: the dialect of OpenCL C 1.2, which is also valid OpenCL C 3.0. Does not know: kernels.
 
 #include "compiler/backends/gpu/dialect.h"
 
