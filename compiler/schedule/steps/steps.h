@@ -122,6 +122,9 @@ std::optional<Illegal> apply_step(StateData& data, const Pragma& step);
 //     for i1 in 4                      for i1 in 4
 //       t1[i0, i1] = t0[i0, i1]          t1[i0, i1] = t0[i1]
 //
+// A register region inside of threads may have gaps, where the elements that a thread needs are not neighbours:
+// the loops skip the gaps if one load reads the region. The buffer has elements for them.
+//
 // Legal if the stage is at root and not an output; is not split, fused or reordered; holds no other stage;
 // and has no parallel, grid or thread loops. Each of its readers must be the consumer, or be computed inside
 // that loop. A register region has at most kMaxRegisterBytes, a shared one at most kMaxSharedBytes.

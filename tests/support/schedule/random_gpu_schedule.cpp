@@ -1,7 +1,10 @@
 #include "tests/support/schedule/random_gpu_schedule.h"
 
 #include <optional>
+#include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/recipes/recipes.h"
 #include "tests/support/schedule/schedule_draws.h"
 
@@ -18,6 +21,19 @@ schedule::Schedule random_point(const std::vector<recipes::Sketch>& sketches, Dr
       point[i] =
           static_cast<uint32_t>(draws.below(static_cast<int64_t>(sketch.parameters[i].choices.size())));
   return recipes::instantiate(sketch, point);
+}
+
+// With a tile's two inner loops along an axis in each other's place, so that what a thread has lies apart. Splits stay.
+schedule::Schedule with_loops_exchanged(const schedule::Schedule& schedule, int64_t axis) {
+  const std::string one = absl::StrCat("i", axis, ".1"), other = absl::StrCat("i", axis, ".2");
+  schedule::Schedule exchanged;
+  for (const Step& step : schedule.steps) {
+    const std::string text = absl::StrReplaceAll(schedule::to_string(step), {{one, other}, {other, one}});
+    const auto parsed = schedule::parse_schedule(absl::StrCat("schedule v1\n", text, "\n"));
+    const bool is_kept = std::holds_alternative<schedule::Split>(step) || !parsed.ok();
+    exchanged.steps.push_back(is_kept ? step : parsed->steps[0]);
+  }
+  return exchanged;
 }
 
 // The step with other numbers.
@@ -40,8 +56,10 @@ Step varied(const Step& step, Draws& draws) {
 schedule::Schedule random_gpu_schedule(const tensor::Workload& workload, const target::Target& target,
                                        uint64_t seed) {
   Draws draws(seed);
-  const schedule::Schedule point =
+  schedule::Schedule point =
       random_point(recipes::sketches_of({.workload = workload, .target = target}), draws);
+  if (seed % 4 == 3 && !words_of(point).contains("tensorize"))
+    point = with_loops_exchanged(point, static_cast<int64_t>(seed / 4 % 4));
   schedule::State state(workload);
   schedule::Schedule schedule;
   const auto add = [&](const std::optional<Step>& step) {

@@ -88,6 +88,12 @@ std::optional<Illegal> apply_step(StateData& data, const ComputeAt& step) {
   stage->scope = step.scope;
   const std::vector<Loop> old = stage->loops;
   reset_loops(*stage, std::move(region.origin), std::move(region.extents));
+  for (size_t d = 0; d < region.runs.size(); ++d) {
+    const Runs& runs = region.runs[d];
+    if (runs.count == 0 || old[d].annotation == Annotation::kVectorize) continue;
+    stage->loops[d].extent = runs.length * runs.count;
+    stage->axis_values[d] = runs.place(stage->loop_vars[d]);
+  }
   for (size_t i = 0; i < old.size(); ++i) {
     const bool too_long = old[i].annotation == Annotation::kVectorize &&
                           !data.require(tensor::less_equal(stage->loops[i].extent, old[i].extent));

@@ -207,6 +207,33 @@ TEST(GpuSchedule, KeepsInRegistersNoMoreRowsThanReadersHave) {
   check_on_gpu(workload, steps, 1, "rows in registers");
 }
 
+// The columns of a thread lie apart, one by one or in pairs: it computes those, not what lies between them.
+TEST(GpuSchedule, ComputesWhatAThreadNeedsWhereThatLiesApart) {
+  const auto steps = [](const std::string& columns, const std::string& thread, const std::string& own) {
+    return *schedule::parse_schedule(absl::StrCat(
+        "schedule v1\ncache_write t0\nsplit t0 i0 4,2 guard\nsplit t0 i1 ", columns,
+        " guard\nreorder t0 i0.0,i1.0,i0.1,", thread, ",i0.2,", own,
+        "\nannotate t0 i0.0 grid_y\nannotate t0 i1.0 grid_x\nannotate t0 i0.1 thread_y\nannotate t0 ", thread,
+        " thread_x\ncompute_at t0.acc t0 ", thread,
+        " register\nreorder t0.acc r0,i0,i1\ncache_read p1 t0.acc row_major global\ncompute_at p1.pack "
+        "t0.acc r0 "
+        "register\n"));
+  };
+  const struct { int64_t m, n, k; } sizes[] = {{16, 64, 9}, {5, 70, 3}, {8, 33, 4}, {1, 3, 2}};
+  for (const auto& [m, n, k] : sizes) {
+    const tensor::Workload workload = matmul(m, n, k);
+    for (const schedule::Schedule& apart : {steps("4,8", "i1.2", "i1.1"), steps("2,8,2", "i1.2", "i1.1,i1.3"),
+                                            steps("2,2,8", "i1.3", "i1.1,i1.2")}) {
+      if (n >= 32) {
+        const std::string text = ir_of(workload, apart);
+        EXPECT_THAT(text, HasSubstr("for i1 = 0 extent 4 {"));
+        EXPECT_THAT(text, HasSubstr("for i1_1 = 0 extent 4 {"));
+      }
+      check_on_gpu(workload, apart, 3, absl::StrCat(m, "x", n, "x", k, "\n", schedule::to_string(apart)));
+    }
+  }
+}
+
 TEST(GpuSchedule, FillsAWarpWhereAProductIsSmall) {
   for (const auto& [m, n] : {std::pair(5, 7), {2, 300}, {1, 16}, {40, 3}}) {
     const tensor::Workload workload = matmul(m, n, 1030);
