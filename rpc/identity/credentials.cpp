@@ -105,13 +105,14 @@ std::string bytes_of(const std::string& folder) {
 
 }  // namespace
 
-Credentials::Credentials(std::string folder, Member member, Published published, const WallClock& clock)
+Credentials::Credentials(std::string folder, Member member, const Published& published,
+                         const WallClock& clock)
     : folder_(std::move(folder)),
       identity_(std::move(member.identity)),
       ca_(std::move(member.ca)),
       key_(std::move(member.key)),
       tracker_(std::move(member.tracker)),
-      published_(std::move(published)),
+      published_(published),
       clock_(clock),
       provider_(std::make_shared<tls::FileWatcherCertificateProvider>(
           published_.key.path(), published_.certificate.path(), published_.ca.path(),

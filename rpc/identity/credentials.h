@@ -61,7 +61,7 @@ class Credentials {
   struct Published {
     PublishedFile key, certificate, ca;
   };
-  Credentials(std::string folder, Member member, Published published, const WallClock& clock);
+  Credentials(std::string folder, Member member, const Published& published, const WallClock& clock);
 
   void look();  // at the folder's files
   absl::Status take_up_files();

@@ -79,7 +79,8 @@ TEST_F(ChangedCredentialsTest, FilesThatAreDamagedChangeNothingButTheLog) {
   for (const auto& [file, bad] : {std::pair(files.key, garbage), {files.ca, ""}, {files.certificate, ""}}) {
     const std::string good = *read_file(file);
     overwrite(file, bad);
-    EXPECT_TRUE(wait_until([&] { return log_.count(file + " is damaged") > 0; })) << log_.text();
+    const std::string line = file + " is damaged";
+    EXPECT_TRUE(wait_until([&] { return log_.count(line) > 0; })) << log_.text();
     EXPECT_TRUE(absl::IsDataLoss(rpc::Credentials::load(dir_.file("tracker")).status()));
     if (file == files.certificate) break;
     overwrite(file, good);
