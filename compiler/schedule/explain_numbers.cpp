@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "compiler/schedule/cook_toom.h"
 #include "compiler/schedule/needed_region.h"
+#include "compiler/schedule/stage_loops.h"
 #include "compiler/schedule/step_names.h"
 #include "compiler/schedule/steps/steps.h"
 
@@ -64,16 +65,27 @@ struct NumberText {
     return out_of_range("unroll_limit", s.value, 0, kMaxUnrollLimit);
   }
   std::string operator()(const Pipeline& s) const {
-    return is_outside(s.bulk, 0, 1) ? out_of_range("bulk", s.bulk, 0, 1)
-                                    : out_of_range("stages", s.stages, 1, kMaxPipelineStages);
+    if (is_outside(s.bulk, 0, 1)) return out_of_range("bulk", s.bulk, 0, 1);
+    if (is_outside(s.stages, 1, kMaxPipelineStages))
+      return out_of_range("stages", s.stages, 1, kMaxPipelineStages);
+    return StrCat("`bulk 1` is for copies ahead, and a pipeline of 1 stage has none; take 2 to ",
+                  kMaxPipelineStages, " stages, or leave it out");
   }
   std::string operator()(const Raster& s) const { return out_of_range("group", s.group, 1, kMaxRasterGroup); }
   std::string operator()(const CrossThread& s) const {
     return out_of_range("threads", s.threads, 1, kMaxBlockThreads);
   }
-  std::string operator()(const Matrices& s) const { return out_of_range("part", s.part, 1, kMaxSplitFactor); }
+  std::string operator()(const Matrices& s) const {
+    return out_of_range("part", s.part, 1, greatest_part(data, data.find_stage(s.stage)->stage));
+  }
   std::string operator()(const Rescale& s) const {
-    return out_of_range("block", s.block, 1, kMaxSplitFactor);
+    return out_of_range("block", s.block, 1, greatest_part(data, data.find_stage(s.maximum)->stage));
+  }
+  std::string operator()(const RFactor& s) const {
+    return StrCat("loop ", s.loop, " of ", s.stage, " has extent ",
+                  extent_text(loop_of(data, s.stage, s.loop).extent), "; partial results are over at most ",
+                  greatest_part(data, data.find_stage(s.stage)->stage),
+                  " iterations; split by a smaller factor");
   }
   std::string operator()(const Winograd& s) const {
     const StageState& stage = *data.find_stage(s.stage);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "compiler/schedule/steps/steps.h"
 
 namespace tf::schedule {
 
@@ -32,6 +33,12 @@ SymInt copied_bytes(const StateData& data, const StageState& holder, std::string
 
 SymInt extent_of_axis(const tensor::Axis& axis) {
   return SymInt(axis.extent);
+}
+
+int64_t greatest_part(const StateData& data, const tensor::Stage& reduction) {
+  SymInt terms = 1;
+  for (const tensor::Axis& axis : reduction.reduce_axes) terms *= extent_of_axis(axis);
+  return std::clamp(data.iterations(terms).max + 1, kMaxPaddedPart, kMaxSplitFactor);
 }
 
 int64_t constant_extent(const tensor::Axis& axis) {

@@ -37,6 +37,8 @@ SymInt copied_bytes(const StateData& data, const StageState& holder, std::string
 SymInt extent_of_axis(const tensor::Axis& axis);
 // The same, if no size can be open.
 int64_t constant_extent(const tensor::Axis& axis);
+// The limit of the terms in one stored part of a reduction, including masked terms after the last one.
+int64_t greatest_part(const StateData& data, const tensor::Stage& reduction);
 
 // A copy of the stage with new variables for axes and reduce axes.
 tensor::Stage with_fresh_axes(const tensor::Stage& stage);

@@ -92,10 +92,20 @@ OpenTensorTile opened(const TensorTile& by_default, const TensorUnit& unit, cons
                            by_default.steps);
   // Without asynchronous copies a ring is no faster than one tile.
   const bool copies = target.has("cp_async");
-  tile.stages =
-      sketch.open("stages", copies ? Choices{1, 2, 3, 4} : Choices{1}, copies ? by_default.stages : 1);
+  const Choices rings = copies ? Choices{1, 2, 3, 4} : Choices{1};
+  const int64_t ring = copies ? by_default.stages : 1;
+  if (is_wide && target.has("tma")) {
+    Parameter stages{.name = "stages"};
+    for (const int64_t count : rings) stages.choices.push_back({count, 0});
+    for (const int64_t count : rings)
+      if (count > 1) stages.choices.push_back({count, 1});
+    const std::vector<Size> parts = sketch.open(std::move(stages), {ring, by_default.bulk});
+    tile.stages = parts[0];
+    tile.bulk = parts[1];
+  } else {
+    tile.stages = sketch.open("stages", rings, ring);
+  }
   tile.group = sketch.open("group", {1, 4, 8}, by_default.group);
-  if (is_wide && target.has("tma")) tile.bulk = sketch.open("bulk", {0, 1}, by_default.bulk);
   return tile;
 }
 

@@ -32,6 +32,9 @@ namespace tf::schedule {
 // The limit of each factor and of their product. No loop is that long, and a product of two such numbers fits
 // int64_t.
 inline constexpr int64_t kMaxSplitFactor = int64_t{1} << 30;
+// The steps that split an axis into stored parts (rescale, matrices, rfactor) accept parts of up to this size, and
+// up to the extent of the axis if that is larger: the threads of a block may share a part of a shorter axis.
+inline constexpr int64_t kMaxPaddedPart = 1024;
 std::optional<Illegal> apply_step(StateData& data, const Split& step);
 
 // --- fuse.
@@ -277,9 +280,9 @@ std::optional<Illegal> apply_step(StateData& data, const Narrow& step);
 //
 //   pipeline t0 r0.0 3 bulk 1
 //
-// Legal if the engine supports at least one of the copies: of an unchanged row-major input with constant
-// extents, whose rows start at multiples of 16 bytes, in lines of 128 bytes along its last axis, with the
-// swizzle of such lines ("1,0,1:64^3:3:3" for f16).
+// Legal for at least 2 stages if the engine supports at least one of the copies: of an unchanged row-major input
+// with constant extents, whose rows start at multiples of 16 bytes, in lines of 128 bytes along its last axis,
+// with the swizzle of such lines ("1,0,1:64^3:3:3" for f16).
 inline constexpr int64_t kMaxPipelineStages = 8;
 std::optional<Illegal> apply_step(StateData& data, const Pipeline& step);
 

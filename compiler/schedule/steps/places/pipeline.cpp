@@ -16,7 +16,8 @@ std::optional<Illegal> apply_step(StateData& data, const Pipeline& step) {
   if (!stages || !bulk) return Illegal::kOpenSize;
   if (!data.require(tensor::less_equal(1, *stages)) ||
       !data.require(tensor::less_equal(*stages, kMaxPipelineStages)) ||
-      !data.require(tensor::less_equal(0, *bulk)) || !data.require(tensor::less_equal(*bulk, 1)))
+      !data.require(tensor::less_equal(0, *bulk)) || !data.require(tensor::less_equal(*bulk, 1)) ||
+      !data.require(tensor::less_equal(*bulk + 1, *stages)))
     return Illegal::kBadFactor;
   if (stage->loops[static_cast<size_t>(index)].annotation != Annotation::kSerial ||
       data.copied_in(*stage, step.loop).empty())

@@ -214,7 +214,7 @@ std::optional<Illegal> apply_step(StateData& data, const Matrices& step) {
     part = data.value_of(step.part);
     if (!part) return Illegal::kOpenSize;
     if (!data.require(tensor::less_equal(1, *part)) ||
-        !data.require(tensor::less_equal(*part, kMaxSplitFactor)))
+        !data.require(tensor::less_equal(*part, greatest_part(data, stage->stage))))
       return Illegal::kBadFactor;
   }
   MatrixMaker(data, step, *std::move(found), std::move(part)).run();

@@ -468,7 +468,7 @@ std::optional<Illegal> apply_step(StateData& data, const Rescale& step) {
   const std::optional<SymInt> block = data.value_of(step.block);
   if (!block) return Illegal::kOpenSize;
   if (!data.require(tensor::less_equal(1, *block)) ||
-      !data.require(tensor::less_equal(*block, kMaxSplitFactor)))
+      !data.require(tensor::less_equal(*block, greatest_part(data, maximum.stage))))
     return Illegal::kBadFactor;
   BlockMaker maker(data, step, whole, *std::move(rows), *block);
   std::vector<StageState> blocks = maker.blocks();

@@ -65,6 +65,9 @@ std::optional<Illegal> apply_step(StateData& data, const RFactor& step) {
   if (!stage->loops[static_cast<size_t>(loop)].reduce) return Illegal::kNotReduce;
   if (!spatial_untouched(*stage)) return Illegal::kAlreadySplit;
   if (data.deepest_held_loop(*stage) >= 0 || data.reads_placed(*stage)) return Illegal::kHoldsStages;
+  if (!data.require(tensor::less_equal(stage->loops[static_cast<size_t>(loop)].extent,
+                                       greatest_part(data, stage->stage))))
+    return Illegal::kBadFactor;
 
   StageState partial;
   partial.name = fresh_stage_name(data, stage->name + ".rf");

@@ -57,6 +57,8 @@ TEST(Matrices, AreOfSumsWhoseAxesPart) {
     EXPECT_THAT(why(step), HasSubstr("t0 is not a sum of products")) << step;
   EXPECT_THAT(why("matrices t0 i1 r0,r1,r2 straight 0\n", 2), HasSubstr("is not a sum of products"));
   EXPECT_THAT(why("matrices t0 i1 r0,r1,r2 straight -1\n"), HasSubstr("part -1 is out of range"));
+  EXPECT_THAT(why("matrices t0 i1 r0,r1,r2 straight 1025\n"),
+              HasSubstr("part 1025 is out of range; 1 to 1024 is legal"));
 }
 
 }  // namespace

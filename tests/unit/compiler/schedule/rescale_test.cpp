@@ -32,8 +32,8 @@ tensor::Workload attention(int64_t keys = 10) {
 
 constexpr const char* kInlined = "schedule v1\ninline t2\ninline t4\ninline t5\n";
 
-std::string why_refused(const std::string& steps) {
-  return std::string(schedule::apply(attention(), *parse_schedule(steps)).status().message());
+std::string why_refused(const std::string& steps, int64_t keys = 10) {
+  return std::string(schedule::apply(attention(keys), *parse_schedule(steps)).status().message());
 }
 
 TEST(Rescale, MakesStagesOfBlocksAndWhatCombinesThem) {
@@ -112,6 +112,13 @@ TEST(Rescale, IsOfASoftmaxOfRowsThatWeightsValues) {
               HasSubstr("inline the element-wise stages between them first"));
   EXPECT_THAT(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 0\n")),
               HasSubstr("block 0 is out of range"));
+  // A block of a short row has as many keys as threads share, and no more.
+  EXPECT_EQ(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 1024\n")), "");
+  EXPECT_THAT(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 1025\n")),
+              HasSubstr("block 1025 is out of range; 1 to 1024 is legal"));
+  EXPECT_EQ(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 3000\n"), 3000), "");
+  EXPECT_THAT(why_refused(absl::StrCat(kInlined, "rescale t1 t3 t6 3001\n"), 3000),
+              HasSubstr("block 3001 is out of range; 1 to 3000 is legal"));
   EXPECT_THAT(why_refused(absl::StrCat(kInlined, "rescale t9 t3 t6 4\n")), HasSubstr("there is no stage t9"));
   EXPECT_THAT(why_refused(absl::StrCat(kInlined, "split t6 r0 2 guard\nrescale t1 t3 t6 4\n")),
               HasSubstr("t6 now has the loops"));

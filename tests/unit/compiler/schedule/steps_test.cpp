@@ -52,6 +52,11 @@ std::optional<Illegal> reason_of(std::string_view steps) {
   return std::nullopt;
 }
 
+// What a person is told of it.
+std::string why(const std::string& steps) {
+  return std::string(apply(dense(), parsed(steps)).status().message());
+}
+
 std::vector<std::string> loops_of(const State& state, std::string_view stage) {
   std::vector<std::string> out;
   for (const Loop& loop : state.data().find_stage(stage)->loops)
@@ -211,6 +216,10 @@ TEST(RFactor, MakesThePartialResultsAStage) {
   EXPECT_THAT(loops_of(state, "t0"), ElementsAre("i0:10", "i1:12", "r0:2"));
   EXPECT_EQ(reason_of("rfactor t0 i0"), Illegal::kNotReduce);
   EXPECT_EQ(reason_of("split t0 i0 2 guard\nrfactor t0 r0"), Illegal::kAlreadySplit);
+  EXPECT_EQ(reason_of("split t0 r0 1024 guard\nrfactor t0 r0.1"), std::nullopt);
+  EXPECT_THAT(
+      why("split t0 r0 1048576 guard\nrfactor t0 r0.1"),
+      HasSubstr("loop r0.1 of t0 has extent 1048576; partial results are over at most 1024 iterations"));
 }
 
 TEST(LayoutRewrite, IsForConstantsAndTemporaries) {
@@ -250,6 +259,11 @@ TEST(Pipeline, IsForLoopsThatCopyIntoSharedMemory) {
   EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 3 bulk 0"), std::nullopt);
   EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 3 bulk 1"), Illegal::kNotBulk);
   EXPECT_EQ(reason_of(copied + "pipeline t0 r0.0 3 bulk 2"), Illegal::kBadFactor);
+  EXPECT_EQ(why(copied + "pipeline t0 r0.0 1 bulk 1"),
+            "step 5 'pipeline t0 r0.0 1 bulk 1' is not legal: `bulk 1` is for copies ahead, and a pipeline "
+            "of 1 stage "
+            "has none; "
+            "take 2 to 8 stages, or leave it out");
 }
 
 TEST(Pipeline, ItsLoopStaysSerial) {
