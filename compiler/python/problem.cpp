@@ -114,6 +114,12 @@ std::string Problem::default_schedule() const {
   return schedule::to_string(recipes::default_schedule(bound));
 }
 
+void Problem::check_runs_here() const {
+  if (spec_.target.arch == target::host_target().arch && spec_.target.is_hosted()) return;
+  check(absl::FailedPreconditionError(absl::StrCat(
+      "a kernel for ", spec_.target.text(), " cannot run on this machine's CPU: take the target 'host'")));
+}
+
 std::string Problem::checked(const std::string& schedule) const {
   applied(bound_, schedule);
   return schedule::to_string(value(schedule::parse_schedule(schedule)));
@@ -165,6 +171,7 @@ void add_problem(py::module_& module) {
       .def_property_readonly("flops", &Problem::flops)
       .def_property_readonly("bytes", &Problem::bytes)
       .def("default_schedule", &Problem::default_schedule)
+      .def("check_runs_here", &Problem::check_runs_here)
       .def("checked", &Problem::checked, py::arg("schedule"))
       .def("stages", &Problem::stages, py::arg("schedule"));
   module.def("canonical_workload", &canonical_workload, py::arg("text"));

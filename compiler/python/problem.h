@@ -40,6 +40,8 @@ class Problem {
   double bytes() const;
 
   std::string default_schedule() const;
+  // Error if its kernels are for other machines than this.
+  void check_runs_here() const;
   // The schedule's canonical text. IllegalStep: one of its steps cannot be applied.
   std::string checked(const std::string& schedule) const;
   // Of each stage after these steps a dict of name, place ("root", "inlined" or "CONSUMER LOOP"), and loops: dicts of name,

@@ -103,8 +103,11 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::open(const std::string& fold
 
 absl::StatusOr<proto::BuildReply> Programs::ask(const proto::BuildRequest& request) {
   TF_ASSIGN_OR_RETURN(proto::BuildReply reply, pool_->build(request));
-  if (reply.code() != 0) return absl::Status(static_cast<absl::StatusCode>(reply.code()), reply.message());
-  return reply;
+  if (reply.code() == 0) return reply;
+  // Workloads and steps were checked before: what does not compile is no wrong value, unless it is a pass's name.
+  const auto code = static_cast<absl::StatusCode>(reply.code());
+  const bool is_value = code != absl::StatusCode::kInvalidArgument || !request.show().print_after().empty();
+  return absl::Status(is_value ? code : absl::StatusCode::kFailedPrecondition, reply.message());
 }
 
 absl::StatusOr<ArtifactRef> Programs::built(const proto::BuildRequest& request) {

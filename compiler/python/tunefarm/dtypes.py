@@ -18,7 +18,7 @@ def dtype_name(dtype):
     try:
         return _OWN[np.dtype(dtype).name]
     except (TypeError, KeyError):
-        raise TypeError(f"{dtype!r} is no element type; there are: {', '.join(_NUMPY)}") from None
+        raise TypeError(f"{dtype!r} is not an element type; there are: {', '.join(_NUMPY)}") from None
 
 
 def numpy_dtype(dtype):

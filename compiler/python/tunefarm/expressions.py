@@ -133,7 +133,7 @@ def _literal(value, dtype):
         text = f"{repr(abs(value))}{dtype}"
         return Expr(f"(-{text})" if value < 0 else text, dtype)
     if value != int(value):
-        raise TypeError(f"{value} is no {dtype}: convert the other side by .astype(\"f32\")")
+        raise TypeError(f"{value} is not of type {dtype}: convert the other side by .astype(\"f32\")")
     value = int(value)
     text = f"{abs(value)}{'' if dtype == INDEX else dtype}"
     return Expr(f"(-{text})" if value < 0 else text, dtype, bounds=(value, value) if dtype == INDEX else None)

@@ -116,9 +116,24 @@ class Schedule:
         """Stores a constant, or a stage that is not an output, in this layout."""
         return self._step("layout_rewrite", buffer, layout)
 
-    def pipeline(self, stage, loop, stages):
-        """Prefetches the tiles that the loop copies into shared memory, stages - 1 iterations ahead."""
-        return self._step("pipeline", stage, loop, stages)
+    def recompute(self, stage, reader):
+        """Makes the reader read a copy, STAGE.again, which is computed separately."""
+        return self._step("recompute", stage, reader)
+
+    def rescale(self, maximum, sum, result, block):
+        """Computes a softmax of rows, and the values that it weights, `block` keys at a time. maximum: the maximum scores; sum:
+        the sums of exp(score - maximum); result: the weighted values, or `sum` again for the sums alone. Inline the element-wise
+        stages between them first."""
+        return self._step("rescale", maximum, sum, result, block)
+
+    def pipeline(self, stage, loop, stages, bulk=False):
+        """Prefetches the tiles that the loop copies into shared memory, stages - 1 iterations ahead. bulk: the GPU's copy engine
+        copies whole tiles of inputs (sm_90 and later)."""
+        return self._step("pipeline", stage, loop, stages, *(["bulk", 1] if bulk else []))
+
+    def tensorize(self, stage, loop, unit):
+        """Replaces the three innermost loops, from `loop` on, by a matrix instruction, such as "mma_m16n8k16_f16"."""
+        return self._step("tensorize", stage, loop, unit)
 
     def raster(self, stage, group):
         """Runs the blocks of the grid in groups of `group` rows, down the columns of each group."""
@@ -191,6 +206,7 @@ class Schedule:
         is the outcome of the Measurement. Raises Error if the kernel does not compile, or this machine cannot measure.
         """
         workers = programs.workers()
+        self._problem.check_runs_here()
         candidate = workers.build(self._problem, self.text)
         reference = _reference(self._problem) if check else None
         return Measurement(workers.measure(self._problem, self.text, candidate, reference, samples, seconds, _sketch_hash,
@@ -259,7 +275,8 @@ class Kernel:
     def __init__(self, schedule):
         self.schedule = schedule
         problem = schedule._problem
-        self._core = programs.workers().build(problem, schedule.text).load(schedule._problem.threads)
+        problem.check_runs_here()
+        self._core = programs.workers().build(problem, schedule.text).load(problem.threads)
         self._places = {info.name: place for place, info in enumerate(schedule.workload.inputs)}
 
     def __call__(self, *inputs, out=None, **named):

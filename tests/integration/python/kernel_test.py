@@ -2,8 +2,11 @@
 
 import math
 import multiprocessing
+import os
+import re
 import threading
 import unittest
+from pathlib import Path
 
 import numpy as np
 import tunefarm as tf
@@ -99,7 +102,7 @@ class Expressions(unittest.TestCase):
         k = tf.reduce_axis(8)
         for call, kind, text in ((lambda: tf.compute((8,), lambda i: x[i] + n[i]), TypeError, "are f32 and i32: convert one"),
                                  (lambda: tf.compute((8,), lambda i: n[i] / 2), TypeError, "use //"),
-                                 (lambda: tf.compute((8,), lambda i: n[i] + 0.5), TypeError, "no i32"),
+                                 (lambda: tf.compute((8,), lambda i: n[i] + 0.5), TypeError, "0.5 is not of type i32"),
                                  (lambda: tf.compute((8,), lambda i: x[i] if x[i] > 0 else 0), TypeError, "tf.select"),
                                  (lambda: tf.compute((8,), lambda i: x), TypeError, "must give an expression"),
                                  (lambda: tf.compute((8,), lambda i: x + 1), TypeError, None),
@@ -108,7 +111,7 @@ class Expressions(unittest.TestCase):
                                  (lambda: tf.compute((0,), lambda i: x[i]), ValueError, "at least 1"),
                                  (lambda: x[0, 0], IndexError, "has 1 axes, but 2 indices"),
                                  (lambda: tf.exp(n[0]), TypeError, "of floats"),
-                                 (lambda: tf.placeholder((8,), "f33"), TypeError, "no element type; there are"),
+                                 (lambda: tf.placeholder((8,), "f33"), TypeError, "not an element type; there are"),
                                  (lambda: tf.Workload(x), ValueError, "is an input")):
             with self.assertRaises(kind) as raised:
                 call()
@@ -183,6 +186,36 @@ class Schedules(unittest.TestCase):
         with self.assertRaises(ValueError):
             schedule.step("dance t0")
 
+    def test_have_every_step_of_the_language(self):
+        text = (Path(os.environ["TF_SOURCE_DIR"]) / "compiler/schedule/text.cpp").read_text()
+        words = set(re.findall(r'StrCat\("([a-z_]+) ", s\.', text))
+        self.assertGreater(len(words), 20)
+        self.assertEqual({word for word in words if not hasattr(tf.Schedule, word)}, {"annotate", "pragma"})
+
+    def test_of_softmax_by_blocks_compute_the_same(self):
+        scores = tf.placeholder((6, 10), name="scores")
+        keys = [tf.reduce_axis(10) for _ in range(2)]
+        greatest = tf.compute((6,), lambda i: tf.max(scores[i, keys[0]], axis=keys[0]), name="greatest")
+        total = tf.compute((6,), lambda i: tf.sum(tf.exp(scores[i, keys[1]] - greatest[i]), axis=keys[1]), name="total")
+        weights = tf.compute((6, 10), lambda i, j: tf.exp(scores[i, j] - greatest[i]) / total[i], name="weights")
+        workload = tf.Workload(weights)
+        schedule = workload.schedule().rescale(greatest, total, total, 4)
+        self.assertIn("rescale t0 t1 t1 4\n", schedule.text)
+        values = _RANDOM.random((6, 10)).astype("f4")
+        powers = np.exp(values - values.max(1, keepdims=True))
+        np.testing.assert_allclose(schedule.compile()(values), powers / powers.sum(1, keepdims=True), rtol=1e-5)
+        with self.assertRaisesRegex(tf.IllegalStep, "block 5000 is out of range; 1 to 1024 is legal"):
+            workload.schedule().rescale(greatest, total, total, 5000)
+
+    def test_compute_a_stage_once_more_for_a_reader(self):
+        x = tf.placeholder((8,), name="x")
+        twice = tf.compute((8,), lambda i: x[i] * 2, name="twice")
+        one, other = (tf.compute((8,), lambda i: twice[i] + n, name=f"sum{n}") for n in (1.0, 2.0))
+        schedule = tf.Workload(one, other).schedule().recompute(twice, other)
+        self.assertIn("t0.again", [stage.name for stage in schedule.stages])
+        values = _RANDOM.random(8).astype("f4")
+        np.testing.assert_array_equal(schedule.compile()(values)[1], values * 2 + 2)
+
     def test_show_loops_passes_and_assembly(self):
         schedule = matmul().default_schedule()
         self.assertIn("function kernel(", schedule.ir())
@@ -204,6 +237,15 @@ class Schedules(unittest.TestCase):
         schedule = matmul().default_schedule("opencl")
         self.assertIn("thread_x", schedule.ir())
         self.assertIn("__kernel", schedule.assembly())
+        for call in (schedule.measure, schedule.compile):
+            with self.assertRaisesRegex(tf.Error, "cannot run on this machine's CPU: take the target 'host'"):
+                call()
+
+    def test_that_do_not_compile_are_errors_and_no_wrong_values(self):
+        schedule = matmul().schedule().bind("t1", "i0", "grid_x")
+        for call in (schedule.measure, schedule.compile, schedule.assembly):
+            with self.assertRaisesRegex(tf.Error, "is bound to grid_x"):
+                call()
 
 
 class OfNetworks(TestInFolder):
