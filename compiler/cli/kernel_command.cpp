@@ -20,6 +20,7 @@
 #include "compiler/driver/wire.h"
 #include "compiler/passes/lower.h"
 #include "compiler/recipes/recipes.h"
+#include "compiler/schedule/numerics.h"
 #include "compiler/target/target.h"
 #include "proto/kernel/v1/kernel.pb.h"
 
@@ -197,10 +198,11 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
                    "Target to compile for, as in `compiler build`, or a GPU: cuda:arch=sm_NN, opencl")
       ->capture_default_str();
   command->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128");
-  command->add_option("--in-layout", arguments->in_layouts,
-                      "Layout of an input; one for each input that is not constant [row-major]");
+  command->add_option(
+      "--in-layout", arguments->in_layouts,
+      "Layout of an input, as in 0,2,3,1; one for each input that is not constant [row_major]");
   command->add_option("--out-layout", arguments->out_layouts,
-                      "Layout of an output; one for each output [row-major]");
+                      "Layout of an output, as in 0,2,3,1; one for each output [row_major]");
   command->add_option("--threads", arguments->threads, "Number of threads that the default schedule uses")
       ->check(CLI::Range(1, 1024));
   command->add_flag("--schedule", arguments->print_schedule, "Print the schedule");

@@ -167,7 +167,6 @@ class LineReader {
   }
   OpenLayout layout() {
     const std::string w = word("a layout");
-    if (w == "row_major") return {};
     if (absl::StrContains(w, '$')) return open_layout(w);
     // The rank is not known here: it is one more than the largest axis.
     int rank = 1;

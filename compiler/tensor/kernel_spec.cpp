@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<Layout>> parse_layouts(const std::vector<std::string>
   if (texts.size() != ranks.size()) {
     return absl::InvalidArgumentError(absl::StrCat(texts.size(), " layouts for ", ranks.size(), " ",
                                                    std::string(what),
-                                                   "; give one each, or none for row-major"));
+                                                   "; give one each, or none for row_major"));
   }
   for (size_t i = 0; i < texts.size(); ++i) {
     TF_ASSIGN_OR_RETURN(Layout layout, Layout::parse(texts[i], ranks[i]));

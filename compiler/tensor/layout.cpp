@@ -14,7 +14,8 @@ constexpr int kMaxAxes = 16;
 
 absl::Status bad_layout(absl::string_view text, int rank, absl::string_view reason) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a layout of a tensor of rank ", rank,
-                                                 ": ", reason, "; write axes as in '0,1,2,3,1:16'"));
+                                                 ": ", reason,
+                                                 "; write 'row_major', or axes as in '0,1,2,3,1:16'"));
 }
 
 // "BITS:BASE:SHIFT".
@@ -48,6 +49,7 @@ std::string Layout::text() const {
 absl::StatusOr<Layout> Layout::parse(std::string_view given, int rank) {
   const absl::string_view text(given.data(), given.size());
   Layout layout;
+  if (text == "row_major") return layout;
   absl::string_view axes = text;
   if (const size_t caret = text.find('^'); caret != absl::string_view::npos) {
     axes = text.substr(0, caret);

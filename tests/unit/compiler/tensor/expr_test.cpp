@@ -116,6 +116,7 @@ TEST(Layout, TextReadsBack) {
     ASSERT_TRUE(layout.ok()) << layout.status();
     EXPECT_EQ(layout->text(), text);
   }
+  EXPECT_EQ(*Layout::parse("row_major", 4), Layout()) << "as schedules write it";
 }
 
 TEST(Layout, ParseRejectsWhatIsNoLayoutOfTheRank) {
