@@ -32,7 +32,8 @@ void add_sizes_option(CLI::App& command, tensor::Binding& sizes, const std::stri
               if (!one.ok()) throw CLI::ValidationError("--dim", std::string(one.status().message()));
               for (const auto& [name, size] : *one)
                 if (!sizes.emplace(name, size).second)
-                  throw CLI::ValidationError("--dim", absl::StrCat("gives \"", name, "\" twice"));
+                  throw CLI::ValidationError("--dim",
+                                             absl::StrCat("gives \"", name, "\" twice: give it once"));
             }
           },
           absl::StrCat("NAME=N: ", help, "; repeatable [the greatest]"))

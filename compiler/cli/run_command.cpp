@@ -39,8 +39,8 @@ absl::StatusOr<std::vector<HostTensor>> read_inputs(const RunArguments& argument
       if (!text.starts_with(prefix)) continue;
       known = true;
       if (given[i])
-        return absl::InvalidArgumentError(
-            absl::StrCat("--input ", text, ": input '", model.inputs()[i].name, "' is given twice"));
+        return absl::InvalidArgumentError(absl::StrCat("--input ", text, ": input '", model.inputs()[i].name,
+                                                       "' is given twice: give it once"));
       TF_ASSIGN_OR_RETURN(given[i], onnx::read_tensor(text.substr(prefix.size())));
     }
     if (!known) {

@@ -78,7 +78,7 @@ absl::Status add_dim(const std::string& text, NetworkRequest& request) {
         ": write it as NAME=N, as in --dim batch=4, or as a range, as in --dim batch=1..64, or --dim "
         "height=32..512:32 for multiples of 32"));
   if (request.options.dims.contains(name) || find_range(request, name))
-    return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", name, "\" twice"));
+    return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", name, "\" twice: give it once"));
   if (!is_range) {
     request.options.dims[name] = low;
     return absl::OkStatus();
@@ -94,7 +94,7 @@ absl::Status add_input(const std::string& text, NetworkRequest& request) {
         absl::StrCat("--input ", text, ": write it as NAME=VALUE, as in --input rate=16000"));
   const std::string name = text.substr(0, equals);
   if (!request.options.given.insert({name, text.substr(equals + 1)}).second)
-    return absl::InvalidArgumentError(absl::StrCat("--input gives \"", name, "\" twice"));
+    return absl::InvalidArgumentError(absl::StrCat("--input gives \"", name, "\" twice: give it once"));
   return absl::OkStatus();
 }
 
@@ -125,7 +125,8 @@ absl::Status check_sizes(const NetworkRequest& request) {
   for (const graph::NamedDimension& dim : request.ranges) {
     TF_RETURN_IF_ERROR(check_range(dim));
     if (request.options.dims.contains(dim.var->name) || find_range(request, dim.var->name) != &dim)
-      return absl::InvalidArgumentError(absl::StrCat("--dim gives \"", dim.var->name, "\" twice"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dim gives \"", dim.var->name, "\" twice: give it once"));
   }
   for (const tensor::Binding& anchor : request.anchors) {
     const bool fits = anchor.size() == request.ranges.size() &&

@@ -96,7 +96,7 @@ absl::StatusOr<Binding> parse_binding(std::string_view given) {
           absl::StrCat("'", part, "' does not bind a dimension; write NAME=VALUE, as in batch=4"));
     if (!binding.emplace(std::string(part.substr(0, sign)), value).second)
       return absl::InvalidArgumentError(
-          absl::StrCat("dimension '", part.substr(0, sign), "' is bound twice"));
+          absl::StrCat("dimension '", part.substr(0, sign), "' is given twice: give it once"));
   }
   return binding;
 }

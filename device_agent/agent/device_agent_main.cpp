@@ -298,11 +298,15 @@ void build(CLI::App& app, DeviceAgent& config, std::string& config_path) {
   app.add_option_function<std::vector<std::string>>(
          "--label",
          [&](const std::vector<std::string>& labels) {
+           std::set<std::string> keys;  // one of a configuration file is replaced
            for (const std::string& label : labels) {
              const size_t sign = label.find('=');
              if (sign == std::string::npos)
                throw CLI::ValidationError("--label", label + " is not KEY=VALUE");
-             (*config.mutable_labels())[label.substr(0, sign)] = label.substr(sign + 1);
+             const std::string key = label.substr(0, sign);
+             if (!keys.insert(key).second)
+               throw CLI::ValidationError("--label", "gives \"" + key + "\" twice: give it once");
+             (*config.mutable_labels())[key] = label.substr(sign + 1);
            }
          },
          "Label for selectors, as in room=lab3; repeatable")

@@ -157,6 +157,7 @@ TEST_F(Commands, AnswerMistakesWithOneLineAndTheDocumentedCode) {
       {"build " + file("mlp.onnx") + " --device box" + out, 2, "--device requires --db"},
       {"run " + file("nowhere") + " --output " + file("out"), 1, "compiler build"},
       {"bench " + file("nowhere"), 1, "compiler build"},
+      {"bench " + file("nowhere") + " --dim n=3 --dim n=4", 2, "--dim: gives \"n\" twice: give it once"},
       {"bench " + file("nowhere") + " --prfile", 2, "did you mean --profile?"},
       {"bench " + file("nowhere") + " --affinity x", 2, "--affinity"},
       {"bench " + file("nowhere") + " --affinity ''", 2, "--affinity: the value is empty"},

@@ -35,7 +35,8 @@ TEST(NetworkRequest, WrongDimsAreRefusedWithTheRightForm) {
     EXPECT_THAT(std::string(add_dim(bad, request).message()), HasSubstr("a range goes from 1")) << bad;
   EXPECT_THAT(std::string(add_dim("height=8..60:8", request).message()), HasSubstr("a multiple of 8"));
   EXPECT_THAT(std::string(add_dim("width=8..64:0", request).message()), HasSubstr("multiples of 1 or more"));
-  EXPECT_THAT(std::string(add_dim("batch=4", request).message()), HasSubstr("gives \"batch\" twice"));
+  EXPECT_THAT(std::string(add_dim("batch=4", request).message()),
+              HasSubstr("gives \"batch\" twice: give it once"));
 }
 
 TEST(NetworkRequest, AnchorsAreAllCombinations) {

@@ -178,6 +178,8 @@ TEST(Binding, TextReadsBack) {
   EXPECT_EQ(parse_binding("")->size(), 0u);
   for (const char* text : {"batch", "=3", "batch=x", "batch=1,", "batch=1,batch=2"})
     EXPECT_EQ(parse_binding(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  EXPECT_EQ(parse_binding("batch=1,batch=2").status().message(),
+            "dimension 'batch' is given twice: give it once");
 }
 
 TEST(Binding, CanonicalNamesFitTheCanonicalWorkload) {
