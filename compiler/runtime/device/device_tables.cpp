@@ -2,6 +2,7 @@
 #include "compiler/runtime/executor/formula.h"
 #include "compiler/runtime/executor/tables.h"
 #include "compiler/runtime/executor/tables_dims.h"
+#include "compiler/runtime/gpu/gpu.h"
 
 namespace {
 
@@ -38,8 +39,19 @@ bool launches_valid(const tf_model_header* header) {
       return false;
   }
   const tf_model_tensor_map* maps = tf_table_at<tf_model_tensor_map>(header, header->tensor_maps);
-  for (uint64_t i = 0; i < header->tensor_maps.count; ++i)
-    if (maps[i].rank < 1 || maps[i].rank > TF_MOST_TENSOR_AXES) return false;
+  for (uint64_t i = 0; i < header->tensor_maps.count; ++i) {
+    if (maps[i].rank > TF_MOST_TENSOR_AXES) return false;
+    tf::gpu::TensorMap map = {.argument = 0,
+                              .element_bytes = maps[i].element_bytes,
+                              .rank = maps[i].rank,
+                              .extents = {},
+                              .box = {}};
+    for (uint32_t axis = 0; axis < maps[i].rank; ++axis) {
+      map.extents[axis] = maps[i].extents[axis];
+      map.box[axis] = maps[i].box[axis];
+    }
+    if (!tf::gpu::is_tensor_map(map)) return false;
+  }
   return true;
 }
 

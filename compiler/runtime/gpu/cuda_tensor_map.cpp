@@ -30,15 +30,13 @@ bool make_tensor_map(CudaDevice& device, CuAddress address, const TensorMap& ten
         "12.0 or later");
     return false;
   }
-  if (tensor.rank < 1 || tensor.rank > kMostTensorAxes) {
-    snprintf(error, kErrorChars, "a tensor map has %u axes; 1 to %u are possible", tensor.rank,
-             kMostTensorAxes);
-    return false;
-  }
-  if (tensor.element_bytes != 1 && tensor.element_bytes != 2 && tensor.element_bytes != 4 &&
-      tensor.element_bytes != 8) {
-    snprintf(error, kErrorChars, "a tensor map has elements of %u bytes; 1, 2, 4 and 8 are possible",
-             tensor.element_bytes);
+  if (!is_tensor_map(tensor)) {
+    snprintf(
+        error, kErrorChars,
+        "no tensor map of a tensor of %u axes with elements of %u bytes: CUDA has 1 to %u axes, elements "
+        "of 1, 2, 4 or 8 bytes, lines that begin at multiples of 16 bytes, and boxes of at most %u along "
+        "an axis and of 16 to 128 bytes along the last",
+        tensor.rank, tensor.element_bytes, kMostTensorAxes, kMostOfBox);
     return false;
   }
   uint64_t extents[kMostTensorAxes] = {}, strides[kMostTensorAxes] = {}, bytes = tensor.element_bytes;

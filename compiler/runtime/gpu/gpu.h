@@ -50,6 +50,25 @@ struct TensorMap {
   uint32_t box[kMostTensorAxes];
 };
 
+// Whether CUDA makes such a map, but for where it lies: lines begin at multiples of 16 bytes, of a box they have multiples of 16
+// bytes and at most the 128 of the swizzle.
+inline bool is_tensor_map(const TensorMap& map) {
+  constexpr uint64_t kMostExtent = uint64_t{1} << 32, kMostStride = uint64_t{1} << 40;
+  if (map.rank < 1 || map.rank > kMostTensorAxes || map.element_bytes < 1 || map.element_bytes > 8 ||
+      (map.element_bytes & (map.element_bytes - 1)) != 0)
+    return false;
+  uint64_t bytes = map.element_bytes;
+  for (uint32_t axis = map.rank; axis-- > 0;) {
+    if (map.box[axis] < 1 || map.box[axis] > kMostOfBox || map.extents[axis] < 1 ||
+        map.extents[axis] > kMostExtent || map.extents[axis] > kMostStride / bytes)
+      return false;
+    bytes *= map.extents[axis];
+    if (axis > 0 && (bytes % 16 != 0 || bytes >= kMostStride)) return false;
+  }
+  const uint64_t line = uint64_t{map.box[map.rank - 1]} * map.element_bytes;
+  return line % 16 == 0 && line <= 128;
+}
+
 struct LaunchSize {
   uint64_t grid[3];
   uint32_t block[3];

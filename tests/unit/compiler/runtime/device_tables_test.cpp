@@ -116,6 +116,18 @@ TEST(DeviceTables, DamagedAreRefused) {
       [](DeviceTables& t) { t.launches()[1].map_count = UINT32_MAX; },
       [](DeviceTables& t) { t.maps()[0].rank = 0; },
       [](DeviceTables& t) { t.maps()[0].rank = TF_MOST_TENSOR_AXES + 1; },
+      [](DeviceTables& t) { t.maps()[0].rank = UINT32_MAX; },
+      [](DeviceTables& t) { t.maps()[0].element_bytes = 0; },
+      [](DeviceTables& t) { t.maps()[0].element_bytes = 3; },
+      [](DeviceTables& t) { t.maps()[0].element_bytes = 16; },
+      [](DeviceTables& t) { t.maps()[0].extents[0] = 0; },
+      [](DeviceTables& t) { t.maps()[0].extents[0] = (uint64_t{1} << 32) + 1; },
+      [](DeviceTables& t) { t.maps()[0].extents[1] = UINT64_MAX; },
+      [](DeviceTables& t) { t.maps()[0].extents[1] = 63; },  // lines of 126 bytes
+      [](DeviceTables& t) { t.maps()[0].box[0] = 0; },
+      [](DeviceTables& t) { t.maps()[0].box[0] = 257; },
+      [](DeviceTables& t) { t.maps()[0].box[1] = 4; },    // 8 bytes
+      [](DeviceTables& t) { t.maps()[0].box[1] = 128; },  // two lines of the swizzle
   };
   ASSERT_TRUE(DeviceTables(device_model()).valid());
   for (size_t i = 0; i < damages.size(); ++i) {
