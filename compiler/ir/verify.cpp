@@ -337,7 +337,7 @@ class Verifier {
           "an async copy of a box has an index for each of its axes, of which there are at most ",
           kMostBoxAxes, ", all its elements, and no predicate"));
     for (const Expr& index : s.source_indices)
-      if (index->type() != Type{Element::kInt64, 1}) return error("an index of a box is no i64");
+      if (index->type() != Type{Element::kInt64, 1}) return error("an index of a box is not an i64");
     return absl::OkStatus();
   }
 
@@ -383,7 +383,8 @@ class Verifier {
     for (const Expr& index : s.indices) TF_RETURN_IF_ERROR(scalar_index(index, "index of a fold"));
     TF_RETURN_IF_ERROR(access(s.buffer, s.indices, 1));
     if (s.buffer->scope != Scope::kRegister || s.buffer->element == tensor::Element::kBool)
-      return error(absl::StrCat(s.buffer->name, " is no buffer of numbers in registers, which lanes fold"));
+      return error(
+          absl::StrCat(s.buffer->name, " is not a buffer of numbers in registers, which is what lanes fold"));
     if (s.lanes < 2 || s.lanes > kWarpLanes || kWarpLanes % s.lanes != 0)
       return error(absl::StrCat("a fold of ", s.lanes, " lanes; it takes 2, 4, 8, 16 or 32"));
     return s.combiner == tensor::Combiner::kProd ? error("lanes fold sums, maxima and minima")

@@ -17,7 +17,7 @@ std::string check(const Buffer& x, const std::vector<TableAxis>& axes, Element s
     if (!tensor::as_int(x->extents[static_cast<size_t>(table.axis)]))
       return absl::StrCat("axis ", table.axis, " of ", describe(x), " has an extent that is not a number");
     if (table.indices->rank() != 2 || table.indices->element != Element::kInt32 || taps_of(table) < 1)
-      return absl::StrCat("the indices ", describe(table.indices), " are no table of i32");
+      return absl::StrCat("the indices ", describe(table.indices), " are not a table of i32");
     if (table.weights && (table.weights->element != sum || table.weights->rank() != 2 ||
                           !same_extent(table.weights->extents[0], table.indices->extents[0]) ||
                           !same_extent(table.weights->extents[1], table.indices->extents[1])))

@@ -150,7 +150,7 @@ class Explainer {
       case Illegal::kOneStores:
         return StrCat(
             "the iterations of ", names_.loops[0],
-            " share the work on one element, which one of them stores: they are no lanes of a vector");
+            " share the work on one element, which one of them stores: they cannot be lanes of a vector");
       case Illegal::kFixedThreads:
         return StrCat(names_.loops[0], " runs over threads, and what ", names_.stage,
                       " reads was placed for one of them: do this before that compute_at");

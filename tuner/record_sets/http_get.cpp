@@ -87,7 +87,7 @@ absl::Status check_url(const std::string& url) {
   };
   const Url parsed(curl_url(), curl_url_cleanup);
   if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK)
-    return refuse("it is no URL of a web server; give https://HOST/PATH or a folder");
+    return refuse("it is not the URL of a web server; give https://HOST/PATH or a folder");
   const std::string scheme = part_of(parsed, CURLUPART_SCHEME);
   if (scheme != "https" && scheme != "http") return refuse("give https://HOST/PATH or a folder");
   if (scheme == "http" && !is_this_machine(part_of(parsed, CURLUPART_HOST)))

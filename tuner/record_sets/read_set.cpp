@@ -33,8 +33,8 @@ absl::StatusOr<int64_t> latest_version(const Place& place) {
   TF_RETURN_IF_ERROR(text.status());
   int64_t version = 0;
   if (absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &version) && version > 0) return version;
-  return absl::InvalidArgumentError(
-      absl::StrCat(place.name_of(kLatestFile), " is no number of a version: \"", printable(*text, 40), "\""));
+  return absl::InvalidArgumentError(absl::StrCat(
+      place.name_of(kLatestFile), " is not the number of a version: \"", printable(*text, 40), "\""));
 }
 
 // What the number of the newest version promises is there.

@@ -66,7 +66,7 @@ std::string BulkText::copy(const ir::AsyncCopy& copy, const std::string& target,
                            const std::vector<std::string>& at, const std::vector<ir::Buffer>& params) {
   const auto param =
       std::ranges::find_if(params, [&](const ir::Buffer& p) { return p.same_as(copy.source); });
-  TF_CHECK(param != params.end()) << copy.source->name << " is no parameter";
+  TF_CHECK(param != params.end()) << "not a parameter: " << copy.source->name;
   const int64_t bytes = tensor::element_bytes(copy.source->element);
   TensorMap map{.buffer = static_cast<uint32_t>(param - params.begin()),
                 .element_bytes = static_cast<uint32_t>(bytes),

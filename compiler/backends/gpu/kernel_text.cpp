@@ -428,7 +428,7 @@ class KernelEmitter {
           absl::StrCat("a matrix instruction takes ", lanes_, " lanes of thread_x, which has ", block[0]));
     if (has_folds_ && threads % ir::kWarpLanes != 0)
       return absl::FailedPreconditionError(absl::StrCat("lanes of whole warps fold values; a block has ",
-                                                        threads, " threads, which are no multiple of ",
+                                                        threads, " threads, which is not a multiple of ",
                                                         ir::kWarpLanes));
     if (threads > unit_.target.gpu.block_threads || shared_.bytes > unit_.target.gpu.shared_bytes)
       return absl::FailedPreconditionError(

@@ -55,7 +55,8 @@ void narrow(::onnx::GraphProto& graph) {
 
 absl::StatusOr<std::string> in_halves(const std::string& model) {
   ::onnx::ModelProto proto;
-  if (!proto.ParseFromString(model)) return absl::InvalidArgumentError("the bytes are no ONNX model");
+  if (!proto.ParseFromString(model))
+    return absl::InvalidArgumentError("not an ONNX model: the bytes cannot be parsed");
   narrow(*proto.mutable_graph());
   return proto.SerializeAsString();
 }

@@ -121,7 +121,7 @@ class OwnershipChecker final : public ir::Visitor {
     if (const auto* allocate = as<ir::Allocate>(stmt); allocate &&
                                                        allocate->buffer->scope == ir::Scope::kFragment &&
                                                        !tilings_.contains(allocate->buffer.get()))
-      status = refuse(allocate->buffer, "is no matrix instruction's: a `tensorize` step makes it one's");
+      status = refuse(allocate->buffer, "belongs to no matrix instruction: add a `tensorize` step");
     return status.ok();
   }
   bool enter(const Expr& expr) override {

@@ -59,7 +59,7 @@ std::string made_page() {
       "<meta name=\"viewport\" content=\"width=device-width\"><title>Tunefarm's HTTP API</title>"
       "<link rel=\"stylesheet\" href=\"/api/style.css\"></head><body><h1>Tunefarm's HTTP API</h1>"
       "<p>Messages are protobuf's, as JSON by its own mapping: integers of 64 bits are strings. An error is "
-      "<code>{\"code\", \"message\"}</code>. Reads take fields that are no messages as parameters of a GET, "
+      "<code>{\"code\", \"message\"}</code>. Reads take fields that are not messages as parameters of a GET, "
       "too. The same for "
       "programs: <a href=\"/api/v1/openapi.json\">openapi.json</a>.</p>\n",
       sections, "</body></html>\n");

@@ -105,7 +105,7 @@ Result max_roi_pool(NodeReader& node) {
   if (x.rank() != 4 || !x.is_float() || regions.rank() != 2 || regions.shape()[1] != 5)
     return node.invalid("it pools " + to_string(x.type()) + " by regions " + to_string(regions.type()));
   if (bins.size() != 2 || bins[0] < 1 || bins[1] < 1 || bins[0] > 4096 || bins[1] > 4096)
-    return node.invalid("its pooled_shape is no height and width");
+    return node.invalid("its pooled_shape is not a height and a width of 1 to 4096");
   const Ints shape = x.shape();
   const Expr count = regions.extents()[0];
   const auto column = [&](int64_t i) { return reshape(slice(regions, 1, i, 1), std::vector<Expr>{count}); };

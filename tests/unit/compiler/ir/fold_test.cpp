@@ -70,7 +70,7 @@ TEST(LaneFold, SaysWhatIsIllegal) {
   EXPECT_THAT(fold_fault("lanes 8", "lanes 6"), HasSubstr("a fold of 6 lanes; it takes 2, 4, 8, 16 or 32"));
   EXPECT_THAT(fold_fault("lanes 8", "lanes 64"), HasSubstr("a warp has 32 lanes, not 64"));
   EXPECT_THAT(fold_fault("fold sum s[0]", "fold sum b[0]"),
-              HasSubstr("b is no buffer of numbers in registers"));
+              HasSubstr("b is not a buffer of numbers in registers"));
   EXPECT_THAT(fold_fault("fold", "fold", {.for_cpu = true}), HasSubstr("for GPUs"));
 }
 

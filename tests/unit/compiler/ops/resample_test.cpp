@@ -66,7 +66,7 @@ TEST(Resample, RefusesTablesThatDoNotFit) {
                             b.input("w", Element::kFloat32, extents_of(weights))};
     return error_of(b, resample(b, x, std::vector<TableAxis>(count, axis)));
   };
-  EXPECT_THAT(message(Element::kInt64, {1, 2}, {1, 2}, 1), HasSubstr("no table of i32"));
+  EXPECT_THAT(message(Element::kInt64, {1, 2}, {1, 2}, 1), HasSubstr("not a table of i32"));
   EXPECT_THAT(message(Element::kInt32, {1, 2}, {2, 2}, 1), HasSubstr("weights f32[2, 2] do not fit"));
   EXPECT_THAT(message(Element::kInt32, {5, 2}, {5, 2}, 2), HasSubstr("25 taps of several axes"));
 }

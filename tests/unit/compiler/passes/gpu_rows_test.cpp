@@ -227,7 +227,7 @@ TEST(GpuRows, ThreadsThatShareAnElementAreRefusedWhereTheyCannotStand) {
   EXPECT_THAT(why("annotate t0 i0 thread_x\ncross_thread t0 thread_x 32\n"),
               HasSubstr("t0 has: i0 (extent 8)"));
   EXPECT_THAT(why("cross_thread t0 thread_x 32\nreorder t0 i0,r0,x\nannotate t0 x vectorize\n"),
-              HasSubstr("they are no lanes of a vector"));
+              HasSubstr("they cannot be lanes of a vector"));
 }
 
 }  // namespace

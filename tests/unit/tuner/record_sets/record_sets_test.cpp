@@ -262,7 +262,7 @@ TEST_F(RecordSets, FilesThatAreTooLargeAreNotRead) {
   expect_refused(absl::StatusCode::kFailedPrecondition, "latest: it is larger than the limit of 32 bytes");
   for (const char* text : {"", "0", "-1", "1.5", "../secret", "99999999999999999999"}) {
     write("latest", text);
-    expect_refused(absl::StatusCode::kInvalidArgument, "latest is no number of a version");
+    expect_refused(absl::StatusCode::kInvalidArgument, "latest is not the number of a version");
   }
 }
 

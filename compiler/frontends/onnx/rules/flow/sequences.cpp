@@ -176,7 +176,7 @@ absl::Status sequence_map(NodeReader& node) {
     const auto* list = std::get_if<ValueList>(&operand);
     if (list && (list->is_optional() || list->elements.size() != first.elements.size()))
       return node.invalid(
-          absl::StrCat("operand ", i, " is no sequence of ", first.elements.size(), " tensors"));
+          absl::StrCat("operand ", i, " is not a sequence of ", first.elements.size(), " tensors"));
     operands.push_back(operand);
   }
   std::vector<ValueList> results(static_cast<size_t>(node.output_count()));

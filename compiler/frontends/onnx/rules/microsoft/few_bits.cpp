@@ -62,7 +62,7 @@ absl::StatusOr<Doubles> unpacked(NodeReader& node, const Blocks& blocks) {
       scales.size() != zeros.size() || (!groups.empty() && static_cast<int64_t>(groups.size()) != blocks.k))
     return node.invalid("its weights or scales do not fit K, N and block_size");
   if (std::ranges::any_of(groups, [&](int64_t group) { return group < 0 || group >= blocks.count; }))
-    return node.invalid("a group is no block");
+    return node.invalid(absl::StrCat("its g_idx names a block outside of 0 to ", blocks.count - 1));
   Doubles values(static_cast<size_t>(blocks.k * blocks.n));
   for (int64_t n = 0; n < blocks.n; ++n) {
     for (int64_t k = 0; k < blocks.k; ++k) {
