@@ -308,19 +308,28 @@ class ProgramJoiner {
   }
 
   // Whole numbers, as a loop's number of trips or a shape that is a result, are computed by a kernel where they are numbers
-  // of the sizes.
+  // of the sizes. So is one number in as many places as the sizes say, as the state in which a recurrence begins.
   absl::Status make_constant(size_t c, size_t k, const std::string& name, Program& out) {
     const Program& base = *all_[0];
     const NodeId id = base.calls[c].operands[k].constant;
     const TensorType& type = base.graph.type(id);
+    const auto shape_of = [&](const Program& program) {
+      return program.graph.shape(program.calls[c].operands[k].constant);
+    };
+    const std::vector<int64_t> shape = shape_of(base);
+    const bool grows =
+        std::ranges::any_of(all_, [&](const Program* each) { return shape_of(*each) != shape; });
     std::vector<std::vector<int64_t>> values;
     for (const Program* each : all_) {
       const NodeId there = each->calls[c].operands[k].constant;
-      const auto numbers = whole_numbers(each->graph, there);
-      const bool is_alike = each->graph.shape(there) == base.graph.shape(id) &&
-                            each->graph.type(there).element == type.element && numbers;
-      if (!is_alike) return other_network(absl::StrCat(name, " is another one"));
-      values.push_back(*numbers);
+      std::optional<std::vector<int64_t>> numbers = whole_numbers(each->graph, there);
+      if (each->graph.type(there).rank() != type.rank() || each->graph.type(there).element != type.element ||
+          !numbers)
+        return other_network(absl::StrCat(name, " has other values"));
+      if (grows && std::ranges::adjacent_find(*numbers, std::not_equal_to<>()) != numbers->end())
+        return other_network(absl::StrCat(name, " has more values"));
+      if (grows) numbers->resize(1);
+      values.push_back(*std::move(numbers));
     }
     if (values[0].size() > kMostComputed) return other_network(absl::StrCat(name, " has other values"));
     std::vector<Expr> elements;
@@ -329,18 +338,25 @@ class ProgramJoiner {
       TF_ASSIGN_OR_RETURN(Expr element, number([&](const Program&) { return values[point++][i]; }, name));
       elements.push_back(std::move(element));
     }
+    std::vector<Expr>& extents = out.graph.nodes[static_cast<size_t>(index(id))].type.extents;
+    Expr size = tensor::imm(tensor::element_bytes(type.element));
+    for (size_t d = 0; d < extents.size(); ++d) {
+      TF_ASSIGN_OR_RETURN(extents[d], number([&](const Program& each) { return shape_of(each)[d]; }, name));
+      size = size * extents[d];
+    }
     const Layout row_major;
-    out.values.push_back({.node = id,
-                          .layout = row_major,
-                          .size_bytes = as<Constant>(base.graph.node(id))->data->bytes().size()});
+    out.values.push_back(
+        {.node = id, .layout = row_major, .size_bytes = static_cast<uint64_t>(greatest_of(size, out))});
+    if (!tensor::as_int(size)) out.values.back().size_of_run = size;
     KernelCall kernel{static_cast<int>(task_count_ + shared_.tasks.size()), {}, {}};
-    TF_ASSIGN_OR_RETURN(Task task, constant_task(elements, type.element, base.graph.shape(id), kernel.dims));
+    TF_ASSIGN_OR_RETURN(Task task, constant_task(elements, type.element, extents, kernel.dims));
     Call call{.what = std::move(kernel),
               .node = id,
               .name = absl::StrCat(base.graph.node(id).name, " (of sizes)"),
               .operands = {},
               .results = {static_cast<int>(out.values.size()) - 1}};
     task.nodes = {call.name};
+    task.label = absl::StrCat("sizes [", absl::StrJoin(out.graph.shape(id), ", "), "]");
     shared_.tasks.push_back(std::move(task));
     out.calls[c].operands[k] = {call.results[0], id};
     made_[c].push_back(std::move(call));
@@ -348,29 +364,28 @@ class ProgramJoiner {
   }
 
   absl::StatusOr<Task> constant_task(const std::vector<Expr>& elements, tensor::Element element,
-                                     const std::vector<int64_t>& shape, std::vector<Expr>& dims) const {
+                                     const std::vector<Expr>& extents, std::vector<Expr>& dims) const {
     ops::Builder builder;
     // Those that are found later must not be asked for.
     for (const tensor::Dimension& dim : fitters_.samples().dims)
-      if (std::ranges::any_of(elements, [&](const Expr& each) { return uses(each, dim.var); })) {
+      if (std::ranges::any_of(elements, [&](const Expr& each) { return uses(each, dim.var); }) ||
+          std::ranges::any_of(extents, [&](const Expr& each) { return uses(each, dim.var); })) {
         builder.dimension(dim);
         dims.push_back(dim.var);
       }
     const auto body = [&](ops::Indices i) {
       Expr place = tensor::imm(0);
-      for (size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + i[d];
+      for (size_t d = 0; d < extents.size(); ++d) place = place * extents[d] + i[d];
       Expr value = elements.back();
       for (size_t e = elements.size() - 1; e-- > 0;)
         value =
             tensor::select(tensor::equal(place, tensor::imm(static_cast<int64_t>(e))), elements[e], value);
       return tensor::cast({element, 1}, value);
     };
-    const tensor::Buffer result =
-        builder.compute("sizes", element, tensor_type(element, shape).extents, body);
+    const tensor::Buffer result = builder.compute("sizes", element, extents, body);
     builder.label("sizes");
     TF_ASSIGN_OR_RETURN(const tensor::Workload workload, builder.finish({result}));
     Task task;
-    task.label = absl::StrCat("sizes [", absl::StrJoin(shape, ", "), "]");
     task.count = 1;
     task.kernel.ports.outputs.resize(1);
     TF_ASSIGN_OR_RETURN(task.kernel.workload, tensor::parse_workload(tensor::canonical_text(workload)));

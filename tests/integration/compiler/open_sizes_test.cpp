@@ -90,11 +90,10 @@ TEST_F(OpenSizes, TwoAtOnce) {
       expect_right_at(net, *model, {{"batch", batch}, {"length", length}});
 }
 
-// The loop's number of trips is a size.
-TEST_F(OpenSizes, ARecurrenceOverAnyLength) {
+std::string recurrence(const std::vector<int64_t>& extents, int axis, const std::string& name) {
   onnx::ModelWriter w(14);
-  w.input("x", {-1, 2, 6});
-  name_extent(w, 0, 0, "length");
+  w.input("x", extents);
+  name_extent(w, 0, axis, name);
   w.floats("w", {2, 32, 6}, some_floats(2 * 32 * 6));
   w.floats("r", {2, 32, 8}, some_floats(2 * 32 * 8));
   auto& lstm = w.node("LSTM", {"x", "w", "r"}, "all");
@@ -106,10 +105,23 @@ TEST_F(OpenSizes, ARecurrenceOverAnyLength) {
   direction.set_s("bidirectional");
   w.output("all");
   w.output("last");
-  const auto net = network_of(w.bytes(), {{{tensor::var("length"), 1, 50}}});
+  return w.bytes();
+}
+
+// The loop's number of trips is a size.
+TEST_F(OpenSizes, ARecurrenceOverAnyLength) {
+  const auto net = network_of(recurrence({-1, 2, 6}, 0, "length"), {{{tensor::var("length"), 1, 50}}});
   const auto model = build(net);
   ASSERT_TRUE(model);
   for (const int64_t length : {1, 2, 9, 50}) expect_right_at(net, *model, {{"length", length}});
+}
+
+// The state in which it begins is zeros, as many as the batch has.
+TEST_F(OpenSizes, ARecurrenceOverAnyBatch) {
+  const auto net = network_of(recurrence({3, -1, 6}, 1, "batch"), {{{tensor::var("batch"), 1, 8}}});
+  const auto model = build(net);
+  ASSERT_TRUE(model);
+  for (const int64_t batch : {1, 2, 5, 8}) expect_right_at(net, *model, {{"batch", batch}});
 }
 
 TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
