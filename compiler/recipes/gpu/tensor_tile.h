@@ -21,7 +21,7 @@ inline constexpr int64_t kLineSteps = 4;
 
 // An instruction that reads shared memory has factors there in lines of 128 bytes, swizzled: elements `along` a dimension, one line
 // for each index `across`.
-OpenLayout lines_layout(int rank, int along, int across, tensor::Element element);
+schedule::OpenLayout lines_layout(int rank, int along, int across, tensor::Element element);
 
 // The instructions of the target: all of four warps, then the one of one warp with the most terms.
 std::vector<const tensor_units::TensorUnit*> units_for(const target::Target& target, tensor::Element a,
