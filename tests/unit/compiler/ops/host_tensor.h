@@ -2,6 +2,8 @@
 // Owns: plain arrays that tests compute expected answers with, and running a finished builder on them. Does
 // not know: any operator.
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,7 @@
 #include "compiler/ops/resample.h"
 
+#include <gmock/gmock.h>
+
 #include "compiler/ops/sample.h"
 #include "tests/unit/compiler/ops/host_tensor.h"
 

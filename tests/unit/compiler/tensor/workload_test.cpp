@@ -1,5 +1,8 @@
 #include "compiler/tensor/workload.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "compiler/tensor/evaluate.h"

@@ -225,7 +225,9 @@ TEST_F(RecordSets, ARecordThatCannotBeRefusesAllOfThem) {
       {"\"finished_unix_ns\":1", "\"finished_unix_ns\":9000000000000000000"},
       {"\"threads\":2", "\"threads\":0"}};
   for (const auto& [from, to] : replaced) {
-    change_records([&](std::string& text) { text = absl::StrReplaceAll(good, {{from, to}}); });
+    change_records([&good, &from = from, &to = to](std::string& text) {
+      text = absl::StrReplaceAll(good, {{from, to}});
+    });
     ASSERT_NE(read("v1.jsonl"), good) << from;
     expect_refused(absl::StatusCode::kInvalidArgument, "v1.jsonl:");
   }
@@ -239,7 +241,7 @@ TEST_F(RecordSets, AreRefusedIfTheManifestSaysSomethingElse) {
       {"another target", [](Manifest& m) { m.targets = {"riscv64"}; }},
       {"another number of records", [](Manifest& m) { m.measurements = 2; }}};
   for (const auto& [what, change] : changes) {
-    sign_again([&](Manifest& m) {
+    sign_again([&good, &change = change](Manifest& m) {
       m = good;
       change(m);
     });
