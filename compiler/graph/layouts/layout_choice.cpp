@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "compiler/graph/found.h"
+#include "compiler/graph/layouts/channels_last.h"
 #include "compiler/graph/program/gather_indices.h"
 #include "compiler/runtime/kernel_abi.h"
 #include "compiler/runtime/layout.h"
@@ -30,7 +31,10 @@ class Search {
         options_(options),
         eligible_(graph.nodes.size()),
         outputs_(is_output(graph)) {
-    for (size_t i = 0; i < graph.nodes.size(); ++i) eligible_[i] = is_eligible(NodeId(i));
+    if (options.channels_last && options.lanes > 1)
+      eligible_ = may_have_channels_last(graph, groups, *options.channels_last, options.lanes);
+    else
+      for (size_t i = 0; i < graph.nodes.size(); ++i) eligible_[i] = is_eligible(NodeId(i));
     // Indices are checked as they lie in memory, where blocks may have gaps.
     for (const PlannedGroup& group : groups)
       if (const auto indices = indices_of(graph, group.group)) eligible_[index(indices->node)] = false;
@@ -73,10 +77,8 @@ class Search {
   bool is_eligible(NodeId id) const {
     const TensorType& type = graph_.type(id);
     if (as<MatMul>(graph_.node(id))) return false;  // matrices in a batch are no feature maps
-    if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) > options_.most_bytes)
-      return false;
+    if (type.rank() != 4 || options_.lanes <= 1 || tensor::element_bytes(type.element) > 4) return false;
     const std::vector<int64_t> shape = graph_.shape(type);
-    if (options_.channels_last && shape[1] % options_.lanes != 0) return false;
     return shape[1] >= options_.lanes && shape[2] * shape[3] > 1;
   }
   Layout layout(bool blocked) const {
@@ -355,13 +357,16 @@ absl::StatusOr<int64_t> physical_elements(const Graph& graph, NodeId node, const
 LayoutOptions layout_options(const target::Target& target, LayoutCost* cost) {
   if (target.is_hosted() || target.gpu.block_threads == 0)
     return {.lanes = target.fp32_lanes(), .cost = cost};
-  constexpr int64_t kHalvesOfCopy = 8;  // 16 bytes
-  const bool has_matrices = target.arch == target::Arch::kCuda;
-  return {.lanes = has_matrices ? kHalvesOfCopy : 1,
-          .channels_last = has_matrices,
-          .most_bytes = 2,
-          .cost = cost,
-          .alignment_bytes = TF_DEVICE_ALIGNMENT};
+  using tensor::Element;
+  LayoutOptions options{.lanes = 1, .cost = cost, .alignment_bytes = TF_DEVICE_ALIGNMENT};
+  std::vector<Element> multiplied;
+  if (target.has("mma_f16")) multiplied.push_back(Element::kFloat16);
+  if (target.has("mma_bf16")) multiplied.push_back(Element::kBFloat16);
+  if (target.has("mma_s8")) multiplied.insert(multiplied.end(), {Element::kInt8, Element::kUInt8});
+  if (multiplied.empty()) return options;
+  options.lanes = 8;  // 16 bytes of halves, as much as a thread copies at once
+  options.channels_last = std::move(multiplied);
+  return options;
 }
 
 namespace {

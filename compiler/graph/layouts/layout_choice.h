@@ -2,10 +2,12 @@
 // Owns: choosing the layout of every activation between kernels. Does not know: how a kernel uses a layout.
 //
 // Feature maps (rank 4, more than one pixel, at least `lanes` channels) may be stored as vectors of channels,
-// NCHW<lanes>c, text "0,1,2,3,1:<lanes>"; everything else, inputs and outputs of the model included, is
-// row-major. Where what a kernel makes is not what a reader wants, a copy stands between.
+// NCHW<lanes>c, text "0,1,2,3,1:<lanes>", or, for GPUs, with all channels last, NHWC, text "0,2,3,1". Everything else,
+// inputs and outputs of the model included, is row-major. Where what a kernel makes is not what a reader wants, a copy
+// stands between.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/graph/kernels/group.h"
@@ -30,9 +32,10 @@ struct LayoutTrace {
 };
 
 struct LayoutOptions {
-  int64_t lanes = 16;          // of one vector; at most 1: everything stays row-major
-  bool channels_last = false;  // all channels innermost (NHWC) instead of in vectors, where they fill vectors
-  int most_bytes = 4;          // of an element; values of larger ones stay row-major
+  int64_t lanes = 16;  // of one vector; at most 1: everything stays row-major
+  // With a list, all channels are innermost instead of in vectors, of the maps of these elements that
+  // may_have_channels_last(); other maps stay row-major.
+  std::optional<std::vector<tensor::Element>> channels_last = std::nullopt;
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
   LayoutTrace* trace = nullptr;
   // What a run finds (graph/found.h) is assumed to have the graph's values, for a program that is joined with those of other
@@ -42,9 +45,9 @@ struct LayoutOptions {
   int64_t alignment_bytes = 64;
 };
 
-// As networks for the target are planned. For GPUs parts of memory begin where all drivers take them as arguments. With matrix
-// instructions, feature maps of at most 16 bits may have channels last: a thread then copies a vector of the terms that a
-// convolution sums. Everything else stays row-major there.
+// As networks for the target are planned. For GPUs parts of memory begin where all drivers take them as arguments. Where
+// matrix instructions multiply an element, its maps may have channels last: threads then copy vectors of the terms that a
+// convolution sums.
 LayoutOptions layout_options(const target::Target& target, LayoutCost* cost = nullptr);
 
 // What was chosen: the sum of all kernels and copies, in nanoseconds of the cost. The alternatives are the kernels

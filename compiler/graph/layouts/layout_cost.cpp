@@ -27,6 +27,15 @@ bool takes_dot_products(const Task& task) {
                                 });
 }
 
+// Whether the input lies otherwise than the result. One of a single pixel lies the same with channels last.
+bool is_mixed(const tensor::Workload& workload, size_t input, const tensor::Layout& in,
+              const tensor::Layout& out) {
+  if (in == out) return false;
+  if (out.is_row_major() || out.axes.back().block != 0) return true;
+  const std::vector<tensor::Expr>& extents = workload.inputs[input].buffer->extents;
+  return extents.size() != 4 || tensor::as_int(extents[2]) != 1 || tensor::as_int(extents[3]) != 1;
+}
+
 // Whether blocks of the result start inside blocks of an operand: a concatenation of channels that do not
 // fill blocks.
 bool crosses_blocks(const Task& task) {
@@ -45,8 +54,11 @@ bool crosses_blocks(const Task& task) {
 
 double StaticLayoutCost::nanoseconds(const Task& task) const {
   const tensor::Layout& out = task.kernel.ports.outputs[0];
-  const bool mixed = std::any_of(task.kernel.ports.inputs.begin(), task.kernel.ports.inputs.end(),
-                                 [&](const tensor::Layout& in) { return !(in == out); });
+  bool mixed = false;
+  for (size_t k = 0; k < task.kernel.workload.inputs.size(); ++k)
+    if (!task.kernel.workload.inputs[k].constant)
+      mixed =
+          mixed || is_mixed(task.kernel.workload, k, task.kernel.ports.input(task.kernel.workload, k), out);
   double arithmetic = task.flops / kFlopsPerNs, memory = task.bytes / kBytesPerNs;
   if (has_weighted_reduction(task.kernel.workload)) {
     if (out.is_row_major()) arithmetic *= 1.5;

@@ -23,7 +23,8 @@ using tensor::Workload;
 
 constexpr int64_t kWindowThreads = 256;
 constexpr int64_t kMostElements = 64;  // of one thread: beside them, it has registers for what it reads
-constexpr size_t kChannelAxis = 1, kFirstSpatialAxis = 2;
+constexpr int kChannelAxis = 1;
+constexpr size_t kFirstSpatialAxis = 2;
 
 // The axes that a block tiles. Without two spatial axes, h is none.
 struct WindowShape {
@@ -36,6 +37,15 @@ struct WindowShape {
   size_t h() const { return rank - 2; }
 };
 
+// Of any port: the others have one layout in memory with it, or one pixel.
+bool has_channels_last(const tensor::KernelSpec& kernel) {
+  const auto is_last = [](const tensor::Layout& layout) {
+    return !layout.axes.empty() && layout.axes.back() == tensor::LayoutAxis{kChannelAxis, 0};
+  };
+  return std::ranges::any_of(kernel.ports.inputs, is_last) ||
+         std::ranges::any_of(kernel.ports.outputs, is_last);
+}
+
 std::optional<WindowShape> window_shape(const tensor::KernelSpec& kernel, const Structure& structure) {
   if (!structure.anchor) return std::nullopt;
   const Workload& workload = kernel.workload;
@@ -46,7 +56,7 @@ std::optional<WindowShape> window_shape(const tensor::KernelSpec& kernel, const 
   shape.has_h = spatial > 1;
   shape.sums_channels = shape.reduce_axes == spatial + 1;
   if (!shape.sums_channels && shape.reduce_axes != spatial) return std::nullopt;
-  shape.channels_last = vector_axis(kernel, structure) == static_cast<int>(kChannelAxis);
+  shape.channels_last = has_channels_last(kernel);
   return shape;
 }
 
@@ -95,12 +105,24 @@ OpenLayout channels_last(size_t rank) {
   return layout;
 }
 
+bool is_turned(const Operand& operand) {
+  return operand.is_constant && operand.rank > 1;
+}
+
+// Neighbours along x are neighbours in memory.
+struct WindowThreads {
+  Annotation channel = Annotation::kThreadZ, h = Annotation::kThreadY, w = Annotation::kThreadX;
+};
+WindowThreads threads_along(const WindowShape& shape) {
+  if (!shape.channels_last) return {};
+  return {.channel = Annotation::kThreadX, .h = Annotation::kThreadZ, .w = Annotation::kThreadY};
+}
+
 // The threads of a block fill shared memory together.
 void append_staging(const Operand& operand, const std::string& reduction, const OpenWindowTile& tile,
                     const WindowShape& shape, Steps& steps) {
   std::string copy = operand.name;
-  const bool turns = operand.is_constant && operand.rank > 1;
-  if (turns) steps.push_back(LayoutRewrite{operand.name, channels_last(operand.rank)});
+  const bool turns = is_turned(operand);
   if (operand.is_input) {
     const OpenLayout layout = turns ? channels_last(operand.rank) : OpenLayout{};
     steps.push_back(CacheRead{operand.name, reduction, layout, tensor::Scope::kGlobal});
@@ -115,17 +137,15 @@ void append_staging(const Operand& operand, const std::string& reduction, const 
     steps.push_back(Reorder{copy, loops});
   }
   const std::string all = append_fuse(copy, loops, steps);
-  std::vector<Size> factors = {tile.channel.threads};
-  if (shape.has_h) factors.push_back(tile.h.threads);
-  factors.push_back(tile.w.threads);
+  std::vector<std::pair<Annotation, Size>> threads = {{threads_along(shape).channel, tile.channel.threads},
+                                                      {threads_along(shape).w, tile.w.threads}};
+  if (shape.has_h) threads.emplace_back(threads_along(shape).h, tile.h.threads);
+  std::ranges::sort(threads, std::greater(), &std::pair<Annotation, Size>::first);  // x innermost
+  std::vector<Size> factors;
+  for (const auto& [annotation, size] : threads) factors.push_back(size);
   steps.push_back(Split{copy, all, factors, Tail::kGuard});
-  int part = 0;
-  const auto bind = [&](Annotation annotation) {
-    steps.push_back(Annotate{copy, absl::StrCat(all, ".", ++part), annotation});
-  };
-  bind(Annotation::kThreadZ);
-  if (shape.has_h) bind(Annotation::kThreadY);
-  bind(Annotation::kThreadX);
+  for (size_t part = 0; part < threads.size(); ++part)
+    steps.push_back(Annotate{copy, absl::StrCat(all, ".", part + 1), threads[part].first});
 }
 
 // The output's loops: blocks, threads, then what one thread keeps in registers. Returns the innermost
@@ -152,14 +172,10 @@ std::string append_output_tile(const std::string& output, const WindowShape& sha
   if (shape.has_h) across = append_fuse(output, {tiled[1].first + ".0", across}, steps);
   steps.push_back(Annotate{output, channel + ".0", Annotation::kGridY});
   steps.push_back(Annotate{output, across, Annotation::kGridX});
-  // Neighbours along x are neighbours in memory.
-  steps.push_back(
-      Annotate{output, channel + ".1", shape.channels_last ? Annotation::kThreadX : Annotation::kThreadZ});
-  if (shape.has_h)
-    steps.push_back(Annotate{output, tiled[1].first + ".1",
-                             shape.channels_last ? Annotation::kThreadZ : Annotation::kThreadY});
-  steps.push_back(Annotate{output, tiled.back().first + ".1",
-                           shape.channels_last ? Annotation::kThreadY : Annotation::kThreadX});
+  const WindowThreads threads = threads_along(shape);
+  steps.push_back(Annotate{output, channel + ".1", threads.channel});
+  if (shape.has_h) steps.push_back(Annotate{output, tiled[1].first + ".1", threads.h});
+  steps.push_back(Annotate{output, tiled.back().first + ".1", threads.w});
   for (const auto& [axis, side] : tiled) steps.push_back(Annotate{output, axis + ".2", Annotation::kUnroll});
   return tiled.back().first + ".1";
 }
@@ -168,8 +184,11 @@ Steps window_steps(const Workload& workload, const Structure& structure, const W
                    const OpenWindowTile& tile, bool stages) {
   const Stage& anchor = workload.stages[static_cast<size_t>(*structure.anchor)];
   Steps steps;
-  std::vector<Operand> operands;
-  if (stages) operands = window_operands(workload, anchor);
+  std::vector<Operand> operands = window_operands(workload, anchor);
+  if (stages || shape.channels_last)
+    for (const Operand& operand : operands)
+      if (is_turned(operand)) steps.push_back(LayoutRewrite{operand.name, channels_last(operand.rank)});
+  if (!stages) operands.clear();
   for (const int producer : structure.producers)
     if (std::ranges::count(operands, stage_name(producer), &Operand::name) == 0)
       append_inlining({producer}, steps);
@@ -285,9 +304,9 @@ std::vector<Sketch> windows_on_gpu(const tensor::KernelSpec& kernel, const GpuWi
   const std::optional<WindowShape> shape = window_shape(kernel, structure);
   if (!shape) return {};
   std::vector<Sketch> sketches;
-  for (const bool stages : {true, false})
-    if (!stages || !shape->channels_last)  // whose neighbours a warp loads from one line each
-      sketches.push_back(sketch_of(kernel, structure, *shape, by_default, stages));
+  // With channels last, a warp loads neighbours from few lines anyway.
+  for (const bool stages : {!shape->channels_last, shape->channels_last})
+    sketches.push_back(sketch_of(kernel, structure, *shape, by_default, stages));
   return sketches;
 }
 

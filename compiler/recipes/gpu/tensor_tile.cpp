@@ -140,6 +140,7 @@ TensorTile default_tile(const TensorUnit& unit, const ProductExtents& extents) {
   if (!unit.reads_shared) return spread(fitted({}, unit, extents), unit, extents);
   TensorTile tile = fitted(kGroupTile, unit, extents);
   if (blocks_of(tile, unit, extents) < kEnoughBlocks) tile.warps_m = 1;
+  tile.stages = std::clamp<int64_t>(ceil_div(extents.k, tile.steps * unit.k), 1, tile.stages);
   return tile;
 }
 
@@ -152,9 +153,13 @@ std::vector<const TensorUnit*> in_order(std::vector<const TensorUnit*> units, co
   std::erase_if(units, [&](const TensorUnit* unit) {
     return unit->reads_shared && unit->n > 64 && unit->n / 2 >= extents.n;
   });
+  // Columns that are computed, then those of one instruction: many read each row of a once.
   const auto rank = [&](const TensorUnit* unit) {
-    if (!unit->reads_shared) return extents.m <= kRowsOfOneWarp ? 0 : 1000;
-    return fills(*unit, extents) ? 256 - unit->n + 1 : 256 + unit->n;
+    constexpr int64_t kOneWarp = int64_t{1} << 40, kLast = int64_t{1} << 41;
+    const int64_t columns = ceil_div(extents.n, int64_t{unit->n}) * unit->n;
+    if (!unit->reads_shared) return extents.m <= kRowsOfOneWarp ? 0 : kOneWarp;
+    if (columns >= 2 * extents.n || extents.k < kLineSteps * unit->k) return kLast;
+    return fills(*unit, extents) ? columns * 1024 - unit->n : (int64_t{1} << 30) + unit->n;
   };
   std::ranges::stable_sort(units, {}, rank);
   return units;

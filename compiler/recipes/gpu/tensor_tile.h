@@ -54,8 +54,9 @@ TensorTile default_tile(const tensor_units::TensorUnit& unit, const ProductExten
 // Whether an instruction of four warps, with its usual tile, leaves work for all units of a GPU.
 bool fills(const tensor_units::TensorUnit& unit, const ProductExtents& extents);
 
-// Instructions for the product, the best guess first: the widest one of four warps that leaves work for all units; those of one
-// warp last, but for a few rows. Without those that are far wider than the product.
+// Instructions for the product, the best guess first: of four warps, the one that leaves work for all units and computes the
+// fewest columns; then that of one warp, which is first for a few rows; then those of which most columns or terms would be
+// empty. Without those that are far wider than the product.
 std::vector<const tensor_units::TensorUnit*> in_order(std::vector<const tensor_units::TensorUnit*> units,
                                                       const ProductExtents& extents);
 
