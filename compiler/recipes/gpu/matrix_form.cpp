@@ -206,6 +206,12 @@ std::optional<MatrixForm> matrix_form(const tensor::KernelSpec& kernel, const St
   }
   form.a = *a;
   form.b = *b;
+  form.is_convolution = form.rows.size() + form.columns.size() + anchor.reduce_axes.size() > 3;
+  // A convolution's data is b where memory does not run along the terms: only b may be gathered along its columns.
+  if (form.is_convolution && form.a.constant.has_value() != form.b.constant.has_value()) {
+    const MatrixFactor& data = form.a.constant ? form.b : form.a;
+    if (!data.runs_along_terms) columns_of_a = !form.a.constant.has_value();
+  }
   if (columns_of_a) {
     std::swap(form.rows, form.columns);
     std::swap(form.a, form.b);
@@ -215,7 +221,6 @@ std::optional<MatrixForm> matrix_form(const tensor::KernelSpec& kernel, const St
   const std::vector<Axis> rows = chosen(anchor.axes, form.rows), columns = chosen(anchor.axes, form.columns),
                           terms = chosen(anchor.reduce_axes, form.terms);
   if (!has_numbers(rows) || !has_numbers(columns) || !has_numbers(terms)) return std::nullopt;
-  form.is_convolution = rows.size() + columns.size() + terms.size() > 3;
   form.extents = {.m = product_of(rows),
                   .n = product_of(columns),
                   .k = product_of(terms),

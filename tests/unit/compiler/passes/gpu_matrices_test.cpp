@@ -11,6 +11,7 @@
 #include "compiler/recipes/gpu/product.h"
 #include "compiler/recipes/gpu/tensor_matrices.h"
 #include "compiler/recipes/recipes.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/compiler/passes/lowered_run.h"
 #include "tests/unit/compiler/passes/small_workloads.h"
@@ -95,6 +96,26 @@ TEST(GpuMatrices, AreConvolutionsByMatrixInstructions) {
     check_kernel(conv_kernel(c), {1, 2, 1, 1, 1, 2}, 0, c.name);
     if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+// What is read and made may lie otherwise; threads copy vectors of both.
+TEST(GpuMatrices, AreConvolutionsBetweenLayouts) {
+  const Conv c{"1x1", 2, 24, 4, 4, 72, 1};
+  for (const auto& [in, out] :
+       {std::pair(tensor::Layout{}, kChannelsLast), {kChannelsLast, tensor::Layout{}}})
+    for (const char* arch : {"sm_80", "sm_90a"}) {
+      tensor::KernelSpec kernel = conv_kernel(c, arch);
+      kernel.ports = {{in, out}, {out}};
+      for (const recipes::Sketch& sketch : recipes::sketches_of(kernel)) {
+        if (!sketch.family.starts_with("tensor convolution")) continue;
+        const std::string text = to_string(recipes::instantiate(sketch, sketch.default_point()));
+        for (const char* matrix : {"a", "b"})
+          EXPECT_THAT(text,
+                      ::testing::ContainsRegex(absl::StrCat("annotate t0[.]", matrix, "[^\n]* vectorize")));
+        check_sketch(kernel, sketch, c.name);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
 }
 
 // Only where threads gather vectors. Tiles beyond the images, the terms and the channels.
