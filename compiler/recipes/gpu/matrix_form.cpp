@@ -142,15 +142,6 @@ OpenLayout constant_layout(const Stage& anchor, const MatrixForm& form, const Ma
   return dimensions ? layout_of(*dimensions) : OpenLayout{};
 }
 
-// The element's place in memory, in a layout without blocks; null for others.
-Expr place_of(const tensor::Load& load, const tensor::Layout& layout) {
-  const std::optional<std::vector<size_t>> order = memory_order(layout, load.buffer->rank());
-  if (!order) return nullptr;
-  Expr place = tensor::imm(0);
-  for (const size_t d : *order) place = place * load.buffer->extents[d] + load.indices[d];
-  return place;
-}
-
 // Whether `vector` neighbours along the last axis of the stage are as many in memory, at an aligned address, under one condition.
 bool moves_in_vectors(const Stage& stage, int64_t vector,
                       const std::function<tensor::Layout(const tensor::Buffer&)>& layout_for) {
@@ -171,7 +162,7 @@ bool moves_in_vectors(const Stage& stage, int64_t vector,
       moves = moves && !analysis::uses(at(choice->condition), lane.get());
     const auto* load = tensor::as<tensor::Load>(e);
     if (!moves || !load) return moves;
-    const Expr place = place_of(*load, layout_for(load->buffer));
+    const Expr place = element_offset(*load, layout_for(load->buffer));
     if (!place) return moves = false;
     const Expr there = at(place);
     const Expr first = tensor::substitute(there, {{lane.get(), tensor::imm(0)}});

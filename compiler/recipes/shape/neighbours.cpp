@@ -29,14 +29,6 @@ bool is_row_major(const tensor::KernelSpec& kernel, const tensor::BufferNode* bu
   return layout_of(kernel, buffer).axes.empty();
 }
 
-// Where a buffer of this order has that element.
-Expr offset_of(const tensor::BufferNode& buffer, const std::vector<Expr>& indices,
-               const std::vector<size_t>& order) {
-  Expr offset = tensor::imm(0);
-  for (const size_t d : order) offset = offset * buffer.extents[d] + indices[d];
-  return offset;
-}
-
 // How many of the axes, the innermost ones, a memory access moves along with what is stored, or not at all.
 class RunFinder {
  public:
@@ -79,14 +71,14 @@ class RunFinder {
  private:
   // Whether neighbours are loaded from different places.
   bool take_load(const tensor::Load& load) {
-    const std::optional<std::vector<size_t>> order = memory_order(kernel_, *load.buffer);
-    const Expr offset = order ? offset_of(*load.buffer, load.indices, *order) : Expr(tensor::imm(0));
+    const Expr offset = element_offset(load, layout_of(kernel_, load.buffer.get()));
     std::optional<bool> moves;
     for (size_t d = axes_.size(); d-- > first_;) {
       if (extent_of(axes_[d]) == 1) continue;
-      const std::optional<int64_t> stride = analysis::stride(offset, axes_[d].var.get(), ranges_);
+      const std::optional<int64_t> stride =
+          offset ? analysis::stride(offset, axes_[d].var.get(), ranges_) : std::nullopt;
       const bool with = stride == strides_[d], still = stride == 0;
-      if (order && (with || still) && moves.value_or(with) == with) {
+      if ((with || still) && moves.value_or(with) == with) {
         moves = with;
         continue;
       }
@@ -145,7 +137,7 @@ std::vector<TurnedInput> turned_inputs(const tensor::KernelSpec& kernel, const S
         loads, [&](const tensor::Load* other) { return other->buffer.same_as(load->buffer); });
     if (input == kernel.workload.inputs.end() || reads != 1 || !is_row_major(kernel, load->buffer.get()))
       continue;
-    const Expr offset = offset_of(*load->buffer, load->indices, *memory_order(kernel, *load->buffer));
+    const Expr offset = element_offset(*load, {});
     const auto stride = [&](size_t axis) {
       return analysis::stride(offset, stage.axes[axis].var.get(), ranges);
     };

@@ -136,6 +136,14 @@ std::optional<std::vector<size_t>> memory_order(const tensor::Layout& layout, in
   return order;
 }
 
+tensor::Expr element_offset(const tensor::Load& load, const tensor::Layout& layout) {
+  const std::optional<std::vector<size_t>> order = memory_order(layout, load.buffer->rank());
+  if (!order) return nullptr;
+  tensor::Expr offset = tensor::imm(0);
+  for (const size_t d : *order) offset = offset * load.buffer->extents[d] + load.indices[d];
+  return offset;
+}
+
 std::optional<int> memory_axis(const tensor::BufferNode& buffer, const tensor::Layout& layout) {
   auto is_long = [&](int axis) {
     return tensor::as_int(buffer.extents[static_cast<size_t>(axis)]).value_or(1) > 1;

@@ -44,10 +44,13 @@ std::string input_name(int index);
 
 // The axis of the buffer along which memory runs: the innermost physical one with more than one element.
 // Nothing if no axis has more.
+std::optional<int> memory_axis(const tensor::BufferNode& buffer, const tensor::Layout& layout);
+
 // The axes as they lie in memory, the outermost first; nothing where the layout has blocks.
 std::optional<std::vector<size_t>> memory_order(const tensor::Layout& layout, int rank);
 
-std::optional<int> memory_axis(const tensor::BufferNode& buffer, const tensor::Layout& layout);
+// Where the loaded element lies in its buffer, in elements; null where the layout has blocks.
+tensor::Expr element_offset(const tensor::Load& load, const tensor::Layout& layout);
 
 // The output axis whose neighbours lie next to each other in memory: that of its buffer; 0 if there is none.
 // rank must be positive.
