@@ -174,6 +174,7 @@ class KernelBuilder {
     };
     std::vector<tensor::KernelSpec> at_sizes = t.at_sizes;
     if (at_sizes.empty()) at_sizes.push_back(t.kernel);
+    std::optional<DeviceKernel> least;  // workspace
     for (const tensor::KernelSpec& kernel : at_sizes) {
       TF_ASSIGN_OR_RETURN(const tensor::Workload bound, tensor::bind(kernel.workload, kernel.binding));
       const tensor::KernelSpec spec{.workload = bound,
@@ -185,17 +186,20 @@ class KernelBuilder {
                           build(task, target, schedule::to_string(recipes::default_schedule(spec)), problem));
       if (built && workspace_bytes() <= kMuchWorkspaceBytes) return absl::OkStatus();
       if (t.at_sizes.empty()) break;
-      std::optional<DeviceKernel> least;
-      if (built) least = kernels_[task].device;
+      const auto note = [&] {
+        if (built && (!least || workspace_bytes() < least->code.workspace_bytes))
+          least = kernels_[task].device;
+      };
+      note();
       const std::vector<recipes::Sketch> sketches = recipes::sketches_of(spec);
       for (const recipes::Sketch& sketch : std::span(sketches).subspan(1)) {
         const schedule::Schedule schedule = recipes::instantiate(sketch, sketch.default_point());
         TF_ASSIGN_OR_RETURN(built, build(task, target, schedule::to_string(schedule), problem));
-        if (!built) continue;
-        if (workspace_bytes() <= kMuchWorkspaceBytes) return absl::OkStatus();
-        if (!least || workspace_bytes() < least->code.workspace_bytes) least = kernels_[task].device;
+        if (built && workspace_bytes() <= kMuchWorkspaceBytes) return absl::OkStatus();
+        note();
       }
-      if (!least) continue;
+    }
+    if (least) {
       kernels_[task].device = std::move(least);
       return absl::OkStatus();
     }

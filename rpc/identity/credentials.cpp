@@ -105,7 +105,7 @@ std::string bytes_of(const std::string& folder) {
 
 }  // namespace
 
-Credentials::Credentials(std::string folder, Member member, const Published& published,
+Credentials::Credentials(std::string folder, std::string bytes, Member member, const Published& published,
                          const WallClock& clock)
     : folder_(std::move(folder)),
       identity_(std::move(member.identity)),
@@ -118,7 +118,7 @@ Credentials::Credentials(std::string folder, Member member, const Published& pub
           published_.key.path(), published_.certificate.path(), published_.ca.path(),
           static_cast<unsigned>(absl::ToInt64Seconds(kLookEvery)))),
       certificate_(std::move(member.certificate)),
-      seen_(bytes_of(folder_)),
+      taken_up_(std::move(bytes)),
       looking_(
           [this] {
             look();
@@ -129,13 +129,14 @@ Credentials::Credentials(std::string folder, Member member, const Published& pub
 absl::StatusOr<std::shared_ptr<Credentials>> Credentials::load(const std::string& folder,
                                                                const WallClock& clock) {
   check_environment();
+  std::string bytes = bytes_of(folder);  // before they are loaded: what changes meanwhile is taken up
   TF_ASSIGN_OR_RETURN(Member member, load_member(folder, clock.now()));
   TF_ASSIGN_OR_RETURN(PublishedFile key, PublishedFile::make(member.key.pem()));
   TF_ASSIGN_OR_RETURN(PublishedFile certificate,
                       PublishedFile::make(chain_of(member.certificate, member.ca)));
   TF_ASSIGN_OR_RETURN(PublishedFile ca, PublishedFile::make(member.ca.pem()));
   return std::shared_ptr<Credentials>(
-      new Credentials(folder, std::move(member), {key, certificate, ca}, clock));
+      new Credentials(folder, std::move(bytes), std::move(member), {key, certificate, ca}, clock));
 }
 
 absl::StatusOr<std::shared_ptr<Credentials>> Credentials::load_if_given(const std::string& folder) {
@@ -165,12 +166,14 @@ absl::Status Credentials::show(const Certificate& certificate) {
 
 void Credentials::look() {
   std::string bytes = bytes_of(folder_);
-  if (bytes == seen_) return;
-  seen_ = std::move(bytes);
-  if (const absl::Status taken = take_up_files(); !taken.ok()) {
+  if (bytes == taken_up_) return;
+  const absl::Status taken = take_up_files();  // again and again: it may be the clock, or too many open files
+  if (taken.ok()) taken_up_ = std::move(bytes);
+  if (taken.message() == problem_) return;
+  problem_ = std::string(taken.message());
+  if (!problem_.empty())
     spdlog::error(absl::StrCat("going on with the former certificate, since the files in --tls ", folder_,
-                               " have changed and cannot be used: ", taken.message()));
-  }
+                               " have changed and cannot be used: ", problem_));
 }
 
 absl::Status Credentials::take_up_files() {

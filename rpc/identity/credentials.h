@@ -61,7 +61,8 @@ class Credentials {
   struct Published {
     PublishedFile key, certificate, ca;
   };
-  Credentials(std::string folder, Member member, const Published& published, const WallClock& clock);
+  Credentials(std::string folder, std::string bytes, Member member, const Published& published,
+              const WallClock& clock);
 
   void look();  // at the folder's files
   absl::Status take_up_files();
@@ -77,7 +78,8 @@ class Credentials {
   std::shared_ptr<grpc::experimental::CertificateProviderInterface> provider_;
   mutable std::mutex mutex_;
   Certificate certificate_;
-  std::string seen_;  // bytes of the files at the last look; its thread's
+  // Of the thread that looks: the bytes of the files that are in use, and why others could not be taken up.
+  std::string taken_up_, problem_;
   PeriodicTask looking_;
 };
 

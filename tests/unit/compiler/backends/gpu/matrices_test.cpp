@@ -70,7 +70,7 @@ TEST(Matrices, OfConvolutionsStayInRegistersAndSharedMemory) {
       ASSERT_TRUE(code.ok()) << code.status() << source->text;
       for (const auto& [name, resources] : code->resources) EXPECT_FALSE(resources.spills()) << name;
       EXPECT_FALSE(std::regex_search(code->ptx, std::regex("\\.local"))) << source->text;
-      EXPECT_TRUE(std::regex_search(code->ptx, std::regex("mma\\.sync"))) << source->text;
+      EXPECT_TRUE(std::regex_search(code->ptx, std::regex("mma(_async)?\\.sync"))) << source->text;
       // In the loop, and before it for two steps.
       if (target.has("cp_async")) {
         EXPECT_EQ(copies_in(source->text, "tf_copy_async_16("), 3 * image.copies) << source->text;
