@@ -79,11 +79,17 @@ std::string companion_of(const std::string& path, std::string_view suffix) {
   return companion.append(suffix);
 }
 
-absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes) {
-  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+namespace {
+
+absl::StatusOr<std::string> read_opened(const std::string& path, int64_t most_bytes, bool may_be_pipe) {
+  // Of a pipe, opening waits for a writer.
+  const int waits = may_be_pipe ? 0 : O_NONBLOCK;
+  const OwnedFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits));
   if (file.get() < 0) return errno_status("read", path);
   struct stat there;
   if (::fstat(file.get(), &there) != 0) return errno_status("read", path);
+  if (!may_be_pipe && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+    return absl::FailedPreconditionError(absl::StrCat("cannot read ", path, ": it is not a regular file"));
   if (S_ISCHR(there.st_mode) || S_ISBLK(there.st_mode))
     return absl::FailedPreconditionError(
         absl::StrCat("cannot read ", path, ": it is a device; give a file or a pipe"));
@@ -104,6 +110,16 @@ absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_byte
     if (static_cast<int64_t>(bytes.size()) + n > most_bytes) return too_long();
     bytes.append(chunk, 0, static_cast<size_t>(n));
   }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes) {
+  return read_opened(path, most_bytes, true);
+}
+
+absl::StatusOr<std::string> read_regular_file(const std::string& path, int64_t most_bytes) {
+  return read_opened(path, most_bytes, false);
 }
 
 absl::Status replace_file(const std::string& path, const std::function<absl::Status(int)>& fill) {

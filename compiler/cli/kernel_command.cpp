@@ -197,7 +197,9 @@ void add_kernel_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--target", arguments->target,
                    "Target to compile for, as in `compiler build`, or a GPU: cuda:arch=sm_NN, opencl")
       ->capture_default_str();
-  command->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128");
+  command
+      ->add_option("--dim", arguments->binding, "Values of named dimensions, as in d0=4,d1=128; repeatable")
+      ->join(',');
   command->add_option(
       "--in-layout", arguments->in_layouts,
       "Layout of an input, as in 0,2,3,1; one for each input that is not constant [row_major]");

@@ -97,7 +97,7 @@ std::string bytes_of(const std::string& folder) {
   const IdentityFiles files = identity_files(folder);
   std::string all;
   for (const std::string& file : {files.key, files.certificate, files.ca}) {
-    const absl::StatusOr<std::string> bytes = read_file(file);
+    const absl::StatusOr<std::string> bytes = read_regular_file(file, kMostIdentityBytes);
     absl::StrAppend(&all, bytes.ok() ? *bytes : bytes.status().ToString(), "\n");
   }
   return all;
@@ -166,12 +166,14 @@ absl::Status Credentials::show(const Certificate& certificate) {
 
 void Credentials::look() {
   std::string bytes = bytes_of(folder_);
-  if (bytes == taken_up_) return;
+  if (bytes == taken_up_ && problem_.empty()) return;
   const absl::Status taken = take_up_files();  // again and again: it may be the clock, or too many open files
   if (taken.ok()) taken_up_ = std::move(bytes);
   if (taken.message() == problem_) return;
   problem_ = std::string(taken.message());
-  if (!problem_.empty())
+  if (problem_.empty())
+    spdlog::info(absl::StrCat("the files in --tls ", folder_, " can be used again"));
+  else
     spdlog::error(absl::StrCat("going on with the former certificate, since the files in --tls ", folder_,
                                " have changed and cannot be used: ", problem_));
 }

@@ -31,7 +31,7 @@ bool is_there(const std::string& path) {
 
 // A file of ours that is not there is no "not found": that means a device, to who asks a tracker.
 absl::StatusOr<std::string> read_own_file(const std::string& path) {
-  absl::StatusOr<std::string> text = read_file(path);
+  absl::StatusOr<std::string> text = read_regular_file(path, kMostIdentityBytes);
   if (!absl::IsNotFound(text.status())) return text;
   return with_remedy(absl::StatusCode::kFailedPrecondition, std::string(text.status().message()),
                      "restore it from a copy, or join again into another folder", Between::kSemicolon);
@@ -106,7 +106,7 @@ absl::StatusOr<Member> load_member(const std::string& folder, absl::Time now) {
     const Trouble trouble = trouble_of(issued);
     return with_remedy(issued.code(), absl::StrCat("--tls ", folder, ": ", trouble.truth), trouble.remedy);
   }
-  const absl::StatusOr<std::string> tracker = read_file(files.tracker);
+  const absl::StatusOr<std::string> tracker = read_regular_file(files.tracker, kMostIdentityBytes);
   return Member{.key = *key,
                 .certificate = certificate,
                 .ca = std::move(ca),

@@ -19,6 +19,9 @@
 
 namespace tf::rpc {
 
+// No file of a member's folder is larger.
+inline constexpr int64_t kMostIdentityBytes = 1 << 20;
+
 struct IdentityFiles {
   std::string key, certificate, ca, tracker;  // paths
 };

@@ -53,10 +53,23 @@ std::optional<std::vector<int64_t>> whole_numbers(const Graph& graph, NodeId id)
   constexpr double kExact = 1 << 24;
   std::vector<int64_t> numbers;
   for (const double value : read_floats(element, bytes)) {
-    if (!(std::fabs(value) <= kExact) || value != std::trunc(value)) return std::nullopt;
+    const bool is_minus_zero = value == 0 && std::signbit(value);
+    if (!(std::fabs(value) <= kExact) || value != std::trunc(value) || is_minus_zero) return std::nullopt;
     numbers.push_back(static_cast<int64_t>(value));
   }
   return numbers;
+}
+
+// The number of all elements of a float constant, if it is one, to the bit.
+std::optional<double> only_float(const Graph& graph, NodeId id) {
+  const tensor::Element element = graph.type(id).element;
+  if (!tensor::is_float(element)) return std::nullopt;
+  const std::vector<double> values = read_floats(element, as<Constant>(graph.node(id))->data->bytes());
+  if (values.empty() || std::isnan(values[0])) return std::nullopt;
+  const auto same = [&](double each) {
+    return each == values[0] && std::signbit(each) == std::signbit(values[0]);
+  };
+  return std::ranges::all_of(values, same) ? std::optional(values[0]) : std::nullopt;
 }
 
 // The most numbers of a constant that are computed in the run.
@@ -307,25 +320,27 @@ class ProgramJoiner {
            });
   }
 
-  // Whole numbers, as a loop's number of trips or a shape that is a result, are computed by a kernel where they are numbers
-  // of the sizes. So is one number in as many places as the sizes say, as the state in which a recurrence begins.
-  absl::Status make_constant(size_t c, size_t k, const std::string& name, Program& out) {
-    const Program& base = *all_[0];
-    const NodeId id = base.calls[c].operands[k].constant;
-    const TensorType& type = base.graph.type(id);
-    const auto shape_of = [&](const Program& program) {
-      return program.graph.shape(program.calls[c].operands[k].constant);
-    };
-    const std::vector<int64_t> shape = shape_of(base);
-    const bool grows =
-        std::ranges::any_of(all_, [&](const Program* each) { return shape_of(*each) != shape; });
+  // What a constant's elements are at any size, in order; of one that grows, what all of them are.
+  absl::StatusOr<std::vector<Expr>> elements_of_constant(size_t c, size_t k, const std::string& name,
+                                                         bool grows) {
+    const auto id_in = [&](const Program& program) { return program.calls[c].operands[k].constant; };
+    const TensorType& type = all_[0]->graph.type(id_in(*all_[0]));
     std::vector<std::vector<int64_t>> values;
+    std::set<std::pair<double, bool>> floats;  // with their signs, which zeros have, too
+    bool are_floats = grows;
     for (const Program* each : all_) {
-      const NodeId there = each->calls[c].operands[k].constant;
-      std::optional<std::vector<int64_t>> numbers = whole_numbers(each->graph, there);
-      if (each->graph.type(there).rank() != type.rank() || each->graph.type(there).element != type.element ||
-          !numbers)
+      const TensorType& here = each->graph.type(id_in(*each));
+      if (here.rank() != type.rank() || here.element != type.element)
         return other_network(absl::StrCat(name, " has other values"));
+      const std::optional<double> only = grows ? only_float(each->graph, id_in(*each)) : std::nullopt;
+      are_floats = are_floats && only;
+      if (only) floats.emplace(*only, std::signbit(*only));
+    }
+    if (are_floats && floats.size() == 1)
+      return std::vector<Expr>{tensor::imm(tensor::Type{type.element, 1}, floats.begin()->first)};
+    for (const Program* each : all_) {
+      std::optional<std::vector<int64_t>> numbers = whole_numbers(each->graph, id_in(*each));
+      if (!numbers) return other_network(absl::StrCat(name, " has other values"));
       if (grows && std::ranges::adjacent_find(*numbers, std::not_equal_to<>()) != numbers->end())
         return other_network(absl::StrCat(name, " has more values"));
       if (grows) numbers->resize(1);
@@ -338,6 +353,22 @@ class ProgramJoiner {
       TF_ASSIGN_OR_RETURN(Expr element, number([&](const Program&) { return values[point++][i]; }, name));
       elements.push_back(std::move(element));
     }
+    return elements;
+  }
+
+  // Whole numbers, as a loop's number of trips or a shape that is a result, are computed by a kernel where they are numbers
+  // of the sizes. So is one number in as many places as the sizes say, as the state in which a recurrence begins.
+  absl::Status make_constant(size_t c, size_t k, const std::string& name, Program& out) {
+    const Program& base = *all_[0];
+    const NodeId id = base.calls[c].operands[k].constant;
+    const TensorType& type = base.graph.type(id);
+    const auto shape_of = [&](const Program& program) {
+      return program.graph.shape(program.calls[c].operands[k].constant);
+    };
+    const std::vector<int64_t> shape = shape_of(base);
+    const bool grows =
+        std::ranges::any_of(all_, [&](const Program* each) { return shape_of(*each) != shape; });
+    TF_ASSIGN_OR_RETURN(const std::vector<Expr> elements, elements_of_constant(c, k, name, grows));
     std::vector<Expr>& extents = out.graph.nodes[static_cast<size_t>(index(id))].type.extents;
     Expr size = tensor::imm(tensor::element_bytes(type.element));
     for (size_t d = 0; d < extents.size(); ++d) {

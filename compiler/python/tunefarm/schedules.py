@@ -50,8 +50,8 @@ class Schedule:
         return Schedule(self.workload, self._problem, self._problem.checked(self.text + text + "\n"))
 
     def _step(self, word, *parts):
-        return self.step(" ".join([word, *(self.workload.name_of(part) if not isinstance(part, (list, tuple, int)) else
-                                           _list(part) for part in parts)]))
+        return self.step(" ".join([word, *(_list(part) if isinstance(part, (list, tuple)) or hasattr(part, "__index__") else
+                                           str(self.workload.name_of(part)) for part in parts)]))
 
     def split(self, stage, loop, factors, tail="guard"):
         """Splits a loop into an outer loop and one loop for each factor (a number, or a list, outermost first). Factors need not

@@ -124,6 +124,32 @@ TEST_F(OpenSizes, ARecurrenceOverAnyBatch) {
   for (const int64_t batch : {1, 2, 5, 8}) expect_right_at(net, *model, {{"batch", batch}});
 }
 
+// What grows with the batch is one number, to the bit: no whole one, and a zero with a sign.
+TEST_F(OpenSizes, ANumberForEachOfTheBatch) {
+  for (const float number : {0.5f, -0.0f}) {
+    onnx::ModelWriter w(14);
+    w.input("x", {-1, 3});
+    name_extent(w, 0, 0, "batch");
+    w.node("Shape", {"x"}, "shape");
+    auto& fill = w.node("ConstantOfShape", {"shape"}, "filled");
+    auto& value = *fill.add_attribute();
+    value.set_name("value");
+    value.set_type(::onnx::AttributeProto::TENSOR);
+    value.mutable_t()->set_data_type(::onnx::TensorProto::FLOAT);
+    value.mutable_t()->add_dims(1);
+    value.mutable_t()->add_float_data(number);
+    w.node("Transpose", {"filled"}, "turned");
+    w.node("Transpose", {"turned"}, "back");
+    w.node("Div", {"x", "back"}, "quotient");
+    w.node("Tanh", {"quotient"}, "y");  // which ends at 1 or -1
+    w.output("y");
+    const auto net = network_of(w.bytes(), {{{tensor::var("batch"), 1, 8}}});
+    const auto model = build(net);
+    ASSERT_TRUE(model);
+    for (const int64_t batch : {1, 3, 8}) expect_right_at(net, *model, {{"batch", batch}});
+  }
+}
+
 TEST_F(OpenSizes, PartsThatAreJoinedAndHostFunctions) {
   const auto net =
       network_of(onnx::joined_parts(), {{{tensor::var("n"), 2, 60}}, {{tensor::var("m"), 2, 60}}});

@@ -106,5 +106,15 @@ TEST_F(File, IsReadOnlyIfItIsAFileOrAPipeAndNotTooLong) {
   writer.join();
 }
 
+TEST_F(File, IsNotWaitedForWhereOnlyRegularOnesWillDo) {
+  ASSERT_TRUE(write_file(file("plain"), "12345").ok());
+  EXPECT_EQ(*read_regular_file(file("plain"), 5), "12345");
+  EXPECT_FALSE(read_regular_file(file("plain"), 4).ok());
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(std::string(read_regular_file(file("pipe")).status().message()),
+              HasSubstr("it is not a regular file"));
+  EXPECT_FALSE(read_regular_file(root_).ok());
+}
+
 }  // namespace
 }  // namespace tf

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -89,6 +90,20 @@ TEST_F(ChangedCredentialsTest, FilesThatAreDamagedChangeNothingButTheLog) {
   EXPECT_EQ(call(), grpc::StatusCode::UNIMPLEMENTED);
   std::filesystem::remove(files.certificate);
   EXPECT_TRUE(wait_until([&] { return log_.count("holds no certificate") == 1; })) << log_.text();
+  EXPECT_EQ(call(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+// Each time that it happens, and the way back, too.
+TEST_F(ChangedCredentialsTest, PipeInPlaceOfAFileIsNotWaitedFor) {
+  const std::string file = rpc::identity_files(dir_.file("tracker")).certificate, good = *read_file(file);
+  for (int time = 1; time <= 2; ++time) {
+    std::filesystem::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_TRUE(wait_until([&] { return log_.count("it is not a regular file") == time; })) << log_.text();
+    std::filesystem::remove(file);
+    overwrite(file, good);
+    EXPECT_TRUE(wait_until([&] { return log_.count("can be used again") == time; })) << log_.text();
+  }
   EXPECT_EQ(call(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
