@@ -142,6 +142,7 @@ void append_staging(const Operand& operand, const std::string& reduction, const 
   if (shape.has_h) threads.emplace_back(threads_along(shape).h, tile.h.threads);
   std::ranges::sort(threads, std::greater(), &std::pair<Annotation, Size>::first);  // x innermost
   std::vector<Size> factors;
+  factors.reserve(threads.size());
   for (const auto& [annotation, size] : threads) factors.push_back(size);
   steps.push_back(Split{copy, all, factors, Tail::kGuard});
   for (size_t part = 0; part < threads.size(); ++part)
