@@ -20,7 +20,7 @@ inline constexpr int64_t kMostFileBytes = int64_t{2} << 30;
 // `most_bytes`.
 absl::StatusOr<std::string> read_file(const std::string& path, int64_t most_bytes = kMostFileBytes);
 
-// As read_file(), but never waits for a writer: FAILED_PRECONDITION for all that is no regular file.
+// As read_file(), but of a regular file only: FAILED_PRECONDITION for a pipe, whose writer could keep the caller waiting.
 absl::StatusOr<std::string> read_regular_file(const std::string& path, int64_t most_bytes = kMostFileBytes);
 
 // Where the file itself is, or would be: what the path's last part links to, also if nothing is there yet.

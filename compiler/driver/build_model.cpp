@@ -42,7 +42,7 @@ namespace fs = std::filesystem;
 
 constexpr char kLibrary[] = "model.so", kArchive[] = "model.a";  // the archive only in the scratch folder
 
-// Of the greatest size of a range, of which a sketch's recipe knows nothing.
+// More workspace than this, at the greatest size of a range, makes the build try other sketches. Recipes do not know that size.
 constexpr uint64_t kMuchWorkspaceBytes = uint64_t{256} << 20;
 
 target::Target host_of(const BuildModelOptions& options) {

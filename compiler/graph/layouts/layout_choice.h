@@ -33,8 +33,8 @@ struct LayoutTrace {
 
 struct LayoutOptions {
   int64_t lanes = 16;  // of one vector; at most 1: everything stays row-major
-  // With a list, all channels are innermost instead of in vectors, of the maps of these elements that
-  // may_have_channels_last(); other maps stay row-major.
+  // If given, maps of these element types are stored with all channels innermost, where may_have_channels_last() (see
+  // channels_last.h) allows it. Other maps are then row-major. Not given: vectors of channels.
   std::optional<std::vector<tensor::Element>> channels_last = std::nullopt;
   LayoutCost* cost = nullptr;  // null: StaticLayoutCost
   LayoutTrace* trace = nullptr;

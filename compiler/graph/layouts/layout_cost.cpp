@@ -27,7 +27,7 @@ bool takes_dot_products(const Task& task) {
                                 });
 }
 
-// Whether the input lies otherwise than the result. One of a single pixel lies the same with channels last.
+// Whether the input's layout differs from the result's. With channels last, an input of one pixel has the same order.
 bool is_mixed(const tensor::Workload& workload, size_t input, const tensor::Layout& in,
               const tensor::Layout& out) {
   if (in == out) return false;
